@@ -1,0 +1,1 @@
+//! Benchmarks of simsched; see the files beside this one.

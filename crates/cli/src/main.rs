@@ -1,0 +1,2 @@
+//! simsched
+fn main() {}

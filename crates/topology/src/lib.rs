@@ -1,0 +1,1 @@
+//! Machines as the Linux scheduler sees them.
