@@ -1,1 +1,30 @@
-//! sim-core
+//! What happens on a simulated machine: the world, its clock and its four doors.
+//!
+//! simsched is a kernel with four doors. Userland knocks with system calls ([`Workload`] yields
+//! [`Op`]s). The scheduler is asked questions and answers with values ([`Policy`]). The machine
+//! puts a price on what was done (the price lists of `simsched-topology`). The tracer is told
+//! ([`Observer`]). In the middle stands one plain state, the [`World`], which everybody may read
+//! and only the simulator writes. Time is an integer, ids are integers, and a run is a pure
+//! function of machine, policy, workload and seed.
+
+#![deny(clippy::float_arithmetic)]
+
+pub mod pelt;
+
+mod ids;
+mod observer;
+mod policy;
+#[cfg(feature = "testkit")]
+pub mod testkit;
+mod time;
+mod workload;
+mod world;
+
+pub use ids::{BarrierId, FutexId, LockId, MarkId, PipeId, ProcId, SocketId, TaskId};
+pub use observer::{Cause, Cost, Observer, Tracepoint};
+pub use policy::{Dequeue, Enqueue, Placement, Policy, Preempt, Reason, WakeKind, Wakeup};
+pub use time::{Nanos, SimTime};
+pub use workload::{
+    Op, Outcome, SchedPolicy, Setup, SocketSpec, Start, TaskSpec, Workload,
+};
+pub use world::{BOOT_CLOCK, RqRow, TaskRow, TaskState, Tasks, World};

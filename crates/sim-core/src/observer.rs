@@ -1,0 +1,192 @@
+//! The trait `Observer` and `Tracepoint`: the door through which the tracer is told.
+
+use simsched_topology::CpuId;
+
+use crate::ids::{MarkId, TaskId};
+use crate::policy::Reason;
+use crate::time::Nanos;
+use crate::world::World;
+
+/// Whoever watches. One method and one closed enum: the variant is a constant where it is
+/// emitted, so an inlined observer keeps only the arm it needs, and `()` keeps nothing.
+pub trait Observer {
+    /// Is told of `tracepoint`, which happened in `world` at `world.now()`.
+    fn on(&mut self, world: &World, tracepoint: Tracepoint);
+}
+
+/// Why a task changed its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Cause {
+    /// A wakeup chose another CPU.
+    Wakeup,
+    /// A new task started on another CPU than its parent's.
+    Fork,
+    /// A task that executes a new program was moved.
+    Exec,
+    /// The periodic balancer moved it.
+    Periodic,
+    /// A CPU that ran out of work pulled it.
+    NewIdle,
+    /// The balancer that works for the idle CPUs moved it.
+    Nohz,
+    /// The stopper of its CPU pushed it while it ran.
+    Active,
+}
+
+impl Cause {
+    /// The names of the causes, by discriminant.
+    pub const NAMES: [&'static str; 7] =
+        ["wakeup", "fork", "exec", "periodic", "newidle", "nohz", "active"];
+}
+
+/// What simulated CPU time was spent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Cost {
+    /// Computing of the task itself.
+    User,
+    /// System calls, copies and waits inside them.
+    Syscall,
+    /// Waking others: bookkeeping, selection, queueing.
+    Wakeup,
+    /// Switching tasks.
+    ContextSwitch,
+    /// Handlers of interprocessor interrupts.
+    Ipi,
+    /// The tick.
+    Tick,
+    /// Handlers of timers.
+    Timer,
+    /// Leaving an idle state.
+    IdleExit,
+    /// Nothing to do.
+    Idle,
+}
+
+impl Cost {
+    /// The names of the costs, by discriminant.
+    pub const NAMES: [&'static str; 9] = [
+        "user",
+        "syscall",
+        "wakeup",
+        "context_switch",
+        "ipi",
+        "tick",
+        "timer",
+        "idle_exit",
+        "idle",
+    ];
+}
+
+/// What can be watched; the names are those of the kernel's `sched:` events where it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracepoint {
+    /// Somebody has called for `wakee` (`sched_waking`): a task on `waker`, or an interrupt there.
+    Waking {
+        /// Who is woken.
+        wakee: TaskId,
+        /// Where the waking code runs.
+        waker: CpuId,
+    },
+    /// `wakee` is runnable on `cpu` (`sched_wakeup`).
+    Wakeup {
+        /// Who was woken.
+        wakee: TaskId,
+        /// Where it is queued.
+        cpu: CpuId,
+        /// Why there.
+        reason: Reason,
+        /// How many CPUs were looked at.
+        scanned: u16,
+    },
+    /// `cpu` has chosen `next` in place of `prev`; `None` is the idle task (`sched_switch`).
+    Switch {
+        /// The CPU.
+        cpu: CpuId,
+        /// Who ran.
+        prev: Option<TaskId>,
+        /// Who runs.
+        next: Option<TaskId>,
+        /// Whether `prev` is still runnable.
+        preempted: bool,
+    },
+    /// The switch is over: `task` executes its first instruction on `cpu`.
+    Running {
+        /// The CPU.
+        cpu: CpuId,
+        /// Who runs.
+        task: TaskId,
+    },
+    /// `task` changes its CPU (`sched_migrate_task`).
+    Migrate {
+        /// Who moves.
+        task: TaskId,
+        /// Where it was.
+        from: CpuId,
+        /// Where it goes.
+        to: CpuId,
+        /// Who moved it.
+        cause: Cause,
+        /// Why there.
+        reason: Reason,
+    },
+    /// `parent` has started `child` (`sched_process_fork`).
+    Fork {
+        /// Who forked; `None` at the start of the run.
+        parent: Option<TaskId>,
+        /// The new task.
+        child: TaskId,
+    },
+    /// `task` has ended (`sched_process_exit`).
+    Exit {
+        /// Who ended.
+        task: TaskId,
+    },
+    /// `cpu` has spent `amount` on `what`, up to now.
+    Charge {
+        /// Whose time.
+        cpu: CpuId,
+        /// What for.
+        what: Cost,
+        /// How much.
+        amount: Nanos,
+    },
+    /// `task` has reached a point that its workload wants measured.
+    Mark {
+        /// Who.
+        task: TaskId,
+        /// Which point.
+        mark: MarkId,
+    },
+}
+
+const _: () = assert!(size_of::<Tracepoint>() <= 24, "a tracepoint travels in registers");
+
+impl Observer for () {
+    #[inline(always)]
+    fn on(&mut self, _: &World, _: Tracepoint) {}
+}
+
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    #[inline(always)]
+    fn on(&mut self, world: &World, tracepoint: Tracepoint) {
+        self.0.on(world, tracepoint);
+        self.1.on(world, tracepoint);
+    }
+}
+
+impl<O: Observer> Observer for Option<O> {
+    #[inline(always)]
+    fn on(&mut self, world: &World, tracepoint: Tracepoint) {
+        if let Some(observer) = self {
+            observer.on(world, tracepoint);
+        }
+    }
+}
+
+impl<O: Observer + ?Sized> Observer for Box<O> {
+    fn on(&mut self, world: &World, tracepoint: Tracepoint) {
+        (**self).on(world, tracepoint);
+    }
+}

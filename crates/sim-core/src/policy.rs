@@ -1,0 +1,173 @@
+//! The trait `Policy`, its questions and its answers: the door to the scheduler.
+
+use simsched_topology::CpuId;
+
+use crate::ids::TaskId;
+use crate::world::World;
+
+/// Every decision a scheduler makes, and nothing a machine does.
+///
+/// A policy reads the world and answers. It never changes the world, never sees a cost in
+/// nanoseconds, and never schedules an event: the simulator makes its answers true.
+/// The calls mirror `struct sched_class` and the places in `kernel/sched/core.c` that call it;
+/// before each call on a runqueue the simulator has updated that runqueue's clock, unless said
+/// otherwise.
+pub trait Policy {
+    /// Sizes the policy's own tables. Called once, before the first event.
+    fn attach(&mut self, world: &World);
+
+    /// Chooses a CPU for a task that wakes up, is forked or executes a new program. No runqueue
+    /// is locked: other CPUs' clocks may be stale.
+    fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement;
+
+    /// A task is about to leave its CPU for `to`; its row still names the old one. Called for a
+    /// sleeping task by a wakeup, and for a queued one between its dequeue and enqueue.
+    fn migrate_task_rq(&mut self, world: &World, task: TaskId, to: CpuId);
+
+    /// A new task gets its first state from its parent's runqueue, before a CPU is chosen.
+    fn task_fork(&mut self, world: &World, cpu: CpuId, parent: Option<TaskId>, child: TaskId);
+
+    /// Puts `task` on the runqueue of `cpu`. `World::nr_running` is raised afterwards.
+    fn enqueue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Enqueue);
+
+    /// Takes `task` from the runqueue of `cpu`. `World::nr_running` is lowered afterwards.
+    fn dequeue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Dequeue);
+
+    /// Puts `prev` back (if it is still queued) and takes the next task to run off the queue;
+    /// `None` leaves the CPU to its idle task. `prev` is `None` when the idle task ran.
+    fn pick_next(&mut self, world: &World, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId>;
+
+    /// Whether `wakee`, which was just enqueued on `cpu`, should run in place of its current task.
+    /// Not asked while the idle task is current: that one always yields.
+    fn wakeup_preempt(&mut self, world: &World, cpu: CpuId, wakee: TaskId, why: Enqueue)
+    -> Preempt;
+
+    /// A wakeup has put a task on `cpu` and the preemption check is done (the end of
+    /// `ttwu_do_activate`).
+    fn task_woken(&mut self, world: &World, cpu: CpuId);
+
+    /// The tick, while `curr` runs on `cpu`.
+    fn task_tick(&mut self, world: &World, cpu: CpuId, curr: TaskId) -> Preempt;
+
+    /// `curr` asks to let others run first.
+    fn yield_task(&mut self, world: &World, cpu: CpuId, curr: TaskId);
+
+    /// The nice value of `task` has changed; its row already holds the new one.
+    fn reweight_task(&mut self, world: &World, task: TaskId) -> Preempt;
+
+    /// `cpu` found no task and is about to switch to its idle task (the start of
+    /// `newidle_balance`).
+    fn newly_idle(&mut self, world: &World, cpu: CpuId);
+
+    /// The idle task has become current on `cpu` (`set_next_task_idle`).
+    fn idle_entered(&mut self, world: &World, cpu: CpuId);
+
+    /// The end of a tick on `cpu`, busy or idle (`trigger_load_balance`).
+    fn trigger_load_balance(&mut self, world: &World, cpu: CpuId);
+
+    /// The names of the reasons that this policy gives, indexed by [`Reason`].
+    fn reasons(&self) -> &'static [&'static str];
+
+    /// Hands out the policy's own counters at the end of a run.
+    fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {
+        let _ = emit;
+    }
+
+    /// Checks the policy's own invariants on `cpu`; the text says which is broken. Called by the
+    /// observer of invariants after every event that touched `cpu`.
+    ///
+    /// # Errors
+    /// The first broken invariant, in words.
+    fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {
+        let _ = (world, cpu);
+        Ok(())
+    }
+}
+
+/// What a wakeup is for: which domain flag the slow path looks for, and whether the waker is about
+/// to sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WakeKind {
+    /// A wakeup (`WF_TTWU`).
+    Wake,
+    /// A wakeup by a waker that is about to sleep (`WF_TTWU | WF_SYNC`).
+    WakeSync,
+    /// The first wakeup of a new task (`WF_FORK`).
+    Fork,
+    /// A running task that executes a new program (`WF_EXEC`).
+    Exec,
+}
+
+/// The question of a wakeup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wakeup {
+    /// Who is woken.
+    pub wakee: TaskId,
+    /// Where it ran last.
+    pub prev: CpuId,
+    /// Where the waking code runs; in interrupt context the interrupted CPU.
+    pub waker: CpuId,
+    /// What it is for.
+    pub kind: WakeKind,
+}
+
+/// Its answer: a CPU, why that one, and how many CPUs were looked at to find it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Where the wakee shall be queued.
+    pub cpu: CpuId,
+    /// Why there.
+    pub reason: Reason,
+    /// How many CPUs' idle state was read on the way.
+    pub scanned: u16,
+    /// Whether waker's and previous CPU were compared (`wake_affine` was called).
+    pub affine: bool,
+}
+
+/// An index into [`Policy::reasons`]: the core counts reasons without knowing one by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reason(pub u8);
+
+impl Reason {
+    /// No placement: the wakee was still on its runqueue (`ttwu_runnable`).
+    pub const STILL_QUEUED: Reason = Reason(255);
+    /// No placement: the wakee's CPU was still switching away from it and took it back.
+    pub const ON_CPU: Reason = Reason(254);
+    /// No placement: the wakee may run on one CPU only.
+    pub const PINNED: Reason = Reason(253);
+    /// The names of the reasons above, from 255 downwards.
+    pub const CORE_NAMES: [&'static str; 3] = ["still_queued", "on_cpu", "pinned"];
+}
+
+/// Why a task is put on a runqueue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enqueue {
+    /// It woke up (`ENQUEUE_WAKEUP`), on another CPU than before if `migrated`
+    /// (`ENQUEUE_MIGRATED`).
+    Wakeup {
+        /// Whether the wakeup chose another CPU than the previous one.
+        migrated: bool,
+    },
+    /// It is new (`wake_up_new_task`).
+    New,
+    /// It was moved while queued, by a balancer or a change of its affinity.
+    Moved,
+}
+
+/// Why a task is taken from a runqueue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dequeue {
+    /// It goes to sleep or ends (`DEQUEUE_SLEEP`).
+    Sleep,
+    /// It is being moved while queued.
+    Moved,
+}
+
+/// Whether the current task has to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preempt {
+    /// It may stay.
+    No,
+    /// It is to be rescheduled at the next preemption point.
+    Yes,
+}

@@ -1,0 +1,94 @@
+//! For tests (feature `testkit`): worlds built by hand, so that a decision can be tested without a
+//! simulator.
+
+use std::sync::Arc;
+
+use simsched_topology::{CpuId, CpuSet, Topology};
+
+use crate::ids::{ProcId, TaskId};
+use crate::time::SimTime;
+use crate::workload::{SchedPolicy, Start, TaskSpec};
+use crate::world::{BOOT_CLOCK, TaskRow, World};
+
+/// A [`World`] that may be changed at will.
+///
+/// ```
+/// # use simsched_core::testkit::WorldKit;
+/// # use simsched_topology::{CpuId, Topology};
+/// let mut kit = WorldKit::new(Topology::builtin("t8", None).unwrap(), 250);
+/// let task = kit.add_task(0);
+/// kit.run_on(CpuId(3), Some(task));
+/// assert!(!kit.world().is_idle(CpuId(3)));
+/// ```
+#[derive(Clone, Debug)]
+pub struct WorldKit(World);
+
+impl WorldKit {
+    /// An idle machine without tasks and with this many ticks per second.
+    #[must_use]
+    pub fn new(topology: Topology, hz: u32) -> WorldKit {
+        WorldKit(World::new(Arc::new(topology), &[], hz))
+    }
+
+    /// The world as a policy sees it.
+    #[must_use]
+    pub fn world(&self) -> &World {
+        &self.0
+    }
+
+    /// Declares a task of this nice value that may run everywhere.
+    pub fn add_task(&mut self, nice: i8) -> TaskId {
+        self.0.tasks_mut().push(&TaskSpec {
+            name: String::new(),
+            proc: ProcId(0),
+            nice,
+            policy: SchedPolicy::Normal,
+            allowed: None,
+            start: Start::Spawned,
+        })
+    }
+
+    /// Moves the present to `clock`, as `sched_clock()` shows it, and the clocks of all runqueues
+    /// with it.
+    ///
+    /// # Panics
+    /// When `clock` lies before the boot of the machine or before the present.
+    pub fn set_clock(&mut self, clock: u64) {
+        self.0.set_now(SimTime(clock.checked_sub(BOOT_CLOCK).expect("after boot")));
+        for cpu in *self.0.topology_arc().cpus() {
+            self.0.update_rq_clock(cpu);
+        }
+    }
+
+    /// Makes `task` (or the idle task) current on `cpu` and raises `nr_running` to at least 1 for
+    /// a task.
+    pub fn run_on(&mut self, cpu: CpuId, task: Option<TaskId>) {
+        self.0.rq_update(cpu, |rq| {
+            rq.curr = task;
+            rq.nr_running = rq.nr_running.max(u32::from(task.is_some()));
+        });
+        if let Some(task) = task {
+            self.task(task).cpu = cpu;
+        }
+    }
+
+    /// Sets how many tasks are runnable on `cpu`.
+    pub fn set_nr_running(&mut self, cpu: CpuId, nr_running: u32) {
+        self.0.rq_update(cpu, |rq| rq.nr_running = nr_running);
+    }
+
+    /// Sets whether a wakeup is in the hand-off list of `cpu`.
+    pub fn set_pending(&mut self, cpu: CpuId, pending: bool) {
+        self.0.rq_update(cpu, |rq| rq.pending = pending);
+    }
+
+    /// The row of `task`, to change.
+    pub fn task(&mut self, task: TaskId) -> &mut TaskRow {
+        self.0.task_mut(task)
+    }
+
+    /// Changes where `task` may run.
+    pub fn set_allowed(&mut self, task: TaskId, allowed: Option<CpuSet>) {
+        self.0.tasks_mut().set_allowed(task, allowed);
+    }
+}

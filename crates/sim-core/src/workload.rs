@@ -1,0 +1,197 @@
+//! The trait `Workload`, `Op`, `Outcome`, `Setup`: the door through which userland knocks.
+
+use simsched_topology::{CpuId, CpuSet};
+
+use crate::ids::{BarrierId, FutexId, LockId, MarkId, PipeId, ProcId, SocketId, TaskId};
+use crate::time::{Nanos, SimTime};
+
+/// Userland: what the tasks are, and what each does next.
+///
+/// A workload is data and time: it sees no world, so it cannot know on which CPU it runs.
+pub trait Workload {
+    /// All tasks, processes and kernel objects of the run, declared before it starts.
+    fn setup(&self) -> Setup;
+
+    /// The next system call of `task`, whose last one ended with `last` at `now`.
+    fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op;
+}
+
+impl<T: Workload + ?Sized> Workload for Box<T> {
+    fn setup(&self) -> Setup {
+        (**self).setup()
+    }
+
+    fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
+        (**self).next_op(task, now, last)
+    }
+}
+
+/// What a task asks for. An op takes its time first and takes effect at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Compute for this long, as measured on an idle core of capacity 1024 with warm caches.
+    Run(Nanos),
+    /// Sleep for this long and the timer slack (`nanosleep`).
+    Sleep(Nanos),
+    /// Sleep until this instant and the timer slack; at once if it has passed.
+    SleepUntil(SimTime),
+    /// Write all `bytes` to a pipe; ends with [`Outcome::Done`].
+    Write {
+        /// The pipe.
+        pipe: PipeId,
+        /// How many bytes.
+        bytes: u32,
+    },
+    /// Read at most `bytes` from a pipe; ends with [`Outcome::Bytes`], at least 1.
+    Read {
+        /// The pipe.
+        pipe: PipeId,
+        /// How many bytes at most.
+        bytes: u32,
+    },
+    /// Wait until the pipe holds data (`poll` with `POLLIN`); takes none of it.
+    PollPipe(PipeId),
+    /// Send one message of `bytes` from this end of a stream socket pair to the other.
+    Send {
+        /// The sending end.
+        socket: SocketId,
+        /// How many bytes.
+        bytes: u32,
+    },
+    /// Receive at most `bytes` that the other end has sent; ends with [`Outcome::Bytes`].
+    Recv {
+        /// The receiving end.
+        socket: SocketId,
+        /// How many bytes at most.
+        bytes: u32,
+    },
+    /// Wait until there is something to receive at this end; takes none of it.
+    PollSocket(SocketId),
+    /// Take a mutex of user space.
+    Lock(LockId),
+    /// Release a mutex of user space.
+    Unlock(LockId),
+    /// Arrive at a barrier and wait for the others.
+    Barrier(BarrierId),
+    /// Sleep while the futex word holds `value`; at once done if it holds another.
+    FutexWait {
+        /// The futex word.
+        futex: FutexId,
+        /// The value on which to sleep.
+        value: u32,
+    },
+    /// Store `value` in the futex word; costs nothing, wakes nobody.
+    FutexSet {
+        /// The futex word.
+        futex: FutexId,
+        /// The new value.
+        value: u32,
+    },
+    /// Wake at most `count` sleepers of a futex word.
+    FutexWake {
+        /// The futex word.
+        futex: FutexId,
+        /// How many sleepers at most.
+        count: u32,
+    },
+    /// Start a task that `setup` declared (`clone` or `fork`, by whether the process is the same).
+    Spawn(TaskId),
+    /// Wait for the end of this task (`pthread_join`, `waitpid`).
+    Join(TaskId),
+    /// Wait for the end of any task that this one spawned and has not waited for (`wait`); ends
+    /// with [`Outcome::Child`].
+    WaitAny,
+    /// `sched_yield`.
+    Yield,
+    /// Change the own nice value, -20..=19.
+    SetNice(i8),
+    /// A point in time that the workload wants measured; costs nothing.
+    Mark(MarkId),
+    /// The end of the task.
+    Exit,
+}
+
+/// How the last op of a task ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// There was none: the task has just started.
+    Started,
+    /// It is done.
+    Done,
+    /// It is done and moved that many bytes.
+    Bytes(u32),
+    /// A child has ended.
+    Child(TaskId),
+}
+
+/// The scheduling policies of the fair class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SchedPolicy {
+    /// `SCHED_NORMAL`.
+    #[default]
+    Normal,
+    /// `SCHED_BATCH`: never preempts on wakeup.
+    Batch,
+    /// `SCHED_IDLE`: weight 3, preempted by all others.
+    Idle,
+}
+
+/// When a task starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// When another task spawns it.
+    #[default]
+    Spawned,
+    /// At the start of the run, on this CPU.
+    AtZero(CpuId),
+}
+
+/// A task before the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskSpec {
+    /// Its name (`comm`).
+    pub name: String,
+    /// The process whose address space it shares.
+    pub proc: ProcId,
+    /// -20..=19.
+    pub nice: i8,
+    /// Its policy within the fair class.
+    pub policy: SchedPolicy,
+    /// Where it may run; `None` is everywhere.
+    pub allowed: Option<CpuSet>,
+    /// When it starts.
+    pub start: Start,
+}
+
+/// A socket pair before the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketSpec {
+    /// The send buffer of each end in bytes (`SO_SNDBUF`, default 212992).
+    pub sndbuf_bytes: u32,
+    /// What one small message is accounted at, on top of its data, in bytes.
+    pub overhead_bytes: u32,
+}
+
+/// All that a run consists of, declared before it starts: tables have their final size, ids are
+/// fixed, and a fork allocates nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// Processes by [`ProcId`]: their names.
+    pub procs: Vec<String>,
+    /// Tasks by [`TaskId`].
+    pub tasks: Vec<TaskSpec>,
+    /// How many pipes there are.
+    pub pipes: u32,
+    /// Socket pairs; pair `k` has the ends `2k` and `2k + 1`.
+    pub sockets: Vec<SocketSpec>,
+    /// How many mutexes there are.
+    pub locks: u32,
+    /// Barriers by [`BarrierId`]: how many tasks meet there.
+    pub barriers: Vec<u32>,
+    /// How many futex words there are; all start at 0.
+    pub futexes: u32,
+    /// Marks by [`MarkId`]: their names.
+    pub marks: Vec<String>,
+}
+
+const _: () = assert!(size_of::<Op>() == 16, "an op is copied at every event");

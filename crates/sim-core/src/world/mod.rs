@@ -1,0 +1,209 @@
+//! `World`: all that is true at `now`; readable by all, writable in this crate only.
+
+mod runqueue;
+mod task;
+
+use std::sync::Arc;
+
+use simsched_topology::{CpuId, CpuSet, Topology};
+
+pub use runqueue::RqRow;
+pub use task::{TaskRow, TaskState, Tasks};
+
+use crate::ids::TaskId;
+use crate::time::{Nanos, SimTime};
+use crate::workload::TaskSpec;
+
+/// What the kernel's clocks show when a run starts, in ns: the machine has been up for a second,
+/// so that no time stamp of a booted machine is zero (zero means "never" to PELT and to the idle
+/// stamps).
+pub const BOOT_CLOCK: u64 = 1_000_000_000;
+
+/// All that is true at one instant of a run.
+#[derive(Clone, Debug)]
+pub struct World {
+    now: SimTime,
+    tick: Nanos,
+    topology: Arc<Topology>,
+    rqs: Vec<RqRow>,
+    tasks: Tasks,
+    idle: CpuSet,
+    idle_cores: CpuSet,
+}
+
+impl World {
+    /// A machine on which nothing has started: all CPUs idle, all tasks new.
+    ///
+    /// `hz` is the rate of the tick, 100..=1000.
+    #[must_use]
+    pub fn new(topology: Arc<Topology>, specs: &[TaskSpec], hz: u32) -> World {
+        let nr_cpus = topology.nr_cpus();
+        let idle = *topology.cpus();
+        World {
+            now: SimTime::ZERO,
+            tick: Nanos(1_000_000_000 / u64::from(hz)),
+            rqs: vec![RqRow::new(BOOT_CLOCK); nr_cpus],
+            tasks: Tasks::new(specs),
+            idle,
+            idle_cores: idle,
+            topology,
+        }
+    }
+
+    /// The present.
+    #[inline]
+    #[must_use]
+    pub fn now(&self) -> SimTime {
+        self.now
+    }
+
+    /// The present as the kernel's `sched_clock()` shows it, in ns.
+    #[inline]
+    #[must_use]
+    pub fn sched_clock(&self) -> u64 {
+        self.now.0 + BOOT_CLOCK
+    }
+
+    /// The length of a tick (`TICK_NSEC`).
+    #[must_use]
+    pub fn tick(&self) -> Nanos {
+        self.tick
+    }
+
+    /// Ticks per second (`HZ`).
+    #[must_use]
+    pub fn hz(&self) -> u64 {
+        1_000_000_000 / self.tick.0
+    }
+
+    /// Ticks since boot (`jiffies`).
+    #[inline]
+    #[must_use]
+    pub fn jiffies(&self) -> u64 {
+        self.sched_clock() / self.tick.0
+    }
+
+    /// The machine.
+    #[inline]
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The machine, to keep.
+    #[must_use]
+    pub fn topology_arc(&self) -> Arc<Topology> {
+        Arc::clone(&self.topology)
+    }
+
+    /// The runqueue of `cpu`.
+    #[inline]
+    #[must_use]
+    pub fn rq(&self, cpu: CpuId) -> &RqRow {
+        &self.rqs[cpu.idx()]
+    }
+
+    /// The current task of `cpu`; `None` is the idle task.
+    #[inline]
+    #[must_use]
+    pub fn curr(&self, cpu: CpuId) -> Option<TaskId> {
+        self.rqs[cpu.idx()].curr
+    }
+
+    /// All tasks.
+    #[inline]
+    #[must_use]
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// The row of `task`.
+    #[inline]
+    #[must_use]
+    pub fn task(&self, task: TaskId) -> &TaskRow {
+        self.tasks.row(task)
+    }
+
+    /// The CPUs on which `task` may run; `None` is all.
+    #[inline]
+    #[must_use]
+    pub fn allowed(&self, task: TaskId) -> Option<&CpuSet> {
+        self.tasks.allowed(task)
+    }
+
+    /// Whether `task` may run on `cpu`.
+    #[inline]
+    #[must_use]
+    pub fn is_allowed(&self, task: TaskId, cpu: CpuId) -> bool {
+        self.tasks.allowed(task).is_none_or(|set| set.contains(cpu))
+    }
+
+    /// `available_idle_cpu()` of `cpu`.
+    #[inline]
+    #[must_use]
+    pub fn is_idle(&self, cpu: CpuId) -> bool {
+        self.idle.contains(cpu)
+    }
+
+    /// The CPUs of which [`World::is_idle`] holds.
+    #[inline]
+    #[must_use]
+    pub fn idle(&self) -> &CpuSet {
+        &self.idle
+    }
+
+    /// The CPUs of cores all of whose threads are idle.
+    #[inline]
+    #[must_use]
+    pub fn idle_cores(&self) -> &CpuSet {
+        &self.idle_cores
+    }
+
+    #[cfg(any(test, feature = "testkit"))]
+    pub(crate) fn tasks_mut(&mut self) -> &mut Tasks {
+        &mut self.tasks
+    }
+
+    #[inline]
+    pub(crate) fn set_now(&mut self, now: SimTime) {
+        debug_assert!(self.now <= now);
+        self.now = now;
+    }
+
+    #[inline]
+    pub(crate) fn task_mut(&mut self, task: TaskId) -> &mut TaskRow {
+        self.tasks.row_mut(task)
+    }
+
+    /// `update_rq_clock()` of `cpu`.
+    #[inline]
+    pub(crate) fn update_rq_clock(&mut self, cpu: CpuId) {
+        let now = self.sched_clock();
+        self.rqs[cpu.idx()].update_clock(now);
+    }
+
+    /// Changes what idleness depends on, and keeps the idle masks in step.
+    #[inline]
+    pub(crate) fn rq_update(&mut self, cpu: CpuId, change: impl FnOnce(&mut RqRow)) {
+        let rq = &mut self.rqs[cpu.idx()];
+        let was = rq.is_idle();
+        change(rq);
+        let is = rq.is_idle();
+        if was != is {
+            self.flip_idle(cpu, is);
+        }
+    }
+
+    fn flip_idle(&mut self, cpu: CpuId, idle: bool) {
+        let siblings = self.topology.smt_mask(cpu);
+        if idle {
+            self.idle.insert(cpu);
+            if siblings.is_subset(&self.idle) {
+                self.idle_cores.union_with(siblings);
+            }
+        } else {
+            self.idle.remove(cpu);
+            self.idle_cores.subtract(siblings);
+        }
+    }
+}

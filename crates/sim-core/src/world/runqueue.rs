@@ -1,0 +1,58 @@
+//! `RqRow`: what is true of one CPU's runqueue, whatever the policy.
+
+use crate::ids::TaskId;
+
+/// What is true of one CPU (`struct rq`, without what belongs to a class).
+#[derive(Clone, Copy, Debug)]
+pub struct RqRow {
+    /// `rq->clock` in ns: the time as of the last update, not the present.
+    pub clock: u64,
+    /// `rq->clock_task` in ns: the clock less the time spent in interrupts.
+    pub clock_task: u64,
+    /// Time spent in interrupts so far, in ns (`irq_time_read`).
+    pub irq_time: u64,
+    /// The part of `irq_time` that `clock_task` has left out already, in ns.
+    pub(crate) prev_irq_time: u64,
+    /// The current task; `None` is the idle task.
+    pub curr: Option<TaskId>,
+    /// Runnable tasks, the running one included (`rq->nr_running`).
+    pub nr_running: u32,
+    /// A wakeup is in the hand-off list (`rq->ttwu_pending`).
+    pub pending: bool,
+    /// The current task is to be rescheduled (`TIF_NEED_RESCHED`).
+    pub need_resched: bool,
+}
+
+impl RqRow {
+    /// An idle CPU whose clocks stand at `clock`.
+    pub(crate) fn new(clock: u64) -> RqRow {
+        RqRow {
+            clock,
+            clock_task: clock,
+            irq_time: 0,
+            prev_irq_time: 0,
+            curr: None,
+            nr_running: 0,
+            pending: false,
+            need_resched: false,
+        }
+    }
+
+    /// `update_rq_clock()`: brings the clocks to `now`; interrupt time is left out of `clock_task`,
+    /// at most as much as has passed.
+    #[inline]
+    pub(crate) fn update_clock(&mut self, now: u64) {
+        let delta = now.saturating_sub(self.clock);
+        let irq = (self.irq_time - self.prev_irq_time).min(delta);
+        self.prev_irq_time += irq;
+        self.clock += delta;
+        self.clock_task += delta - irq;
+    }
+
+    /// `idle_cpu()`: the idle task is current, nothing is runnable and nothing is handed over.
+    #[inline]
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.curr.is_none() && self.nr_running == 0 && !self.pending
+    }
+}
