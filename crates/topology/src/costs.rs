@@ -1,0 +1,154 @@
+//! `OsCosts`: what the kernel's paths cost on a machine, in nanoseconds, one field for each item.
+
+macro_rules! costs {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// What the kernel's paths cost on a machine, in nanoseconds.
+        ///
+        /// The items are those of "costs a simulator must charge" and of what programs with pipes,
+        /// sockets, futexes and forks need. The values come from a price list (`topologies/costs/`)
+        /// and from the machine's own file, each with its range and source; none stands in code.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct OsCosts {
+            $($(#[$doc])* pub $name: u32,)*
+        }
+
+        impl OsCosts {
+            /// The names of all items, in the order of the fields.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
+
+            /// The costs with every item found by name.
+            ///
+            /// # Errors
+            ///
+            /// The first error of `price`.
+            pub fn try_from_fn<E>(mut price: impl FnMut(&'static str) -> Result<u32, E>) -> Result<Self, E> {
+                Ok(Self { $($name: price(stringify!($name))?,)* })
+            }
+
+            /// All costs zero: a machine whose kernel is free.
+            #[must_use]
+            pub const fn free() -> Self {
+                Self { $($name: 0,)* }
+            }
+
+            /// Every item with its name, in the order of the fields.
+            pub fn iter(&self) -> impl Iterator<Item = (&'static str, u32)> {
+                [$((stringify!($name), self.$name)),*].into_iter()
+            }
+
+            /// The item of this name, to read or to change.
+            pub fn get_mut(&mut self, name: &str) -> Option<&mut u32> {
+                match name {
+                    $(stringify!($name) => Some(&mut self.$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+costs! {
+    /// A context switch to a task of another process: pick, switch of address space, accounting.
+    context_switch_process,
+    /// A context switch to a task of the same process.
+    context_switch_thread,
+    /// A context switch to or from the idle task.
+    context_switch_idle,
+    /// From setting the sleep state to the dequeue; a wakeup in this window finds the task still queued.
+    sleep_entry,
+    /// Each level of task groups above the root, per enqueue, dequeue or pick.
+    group_level,
+    /// The bookkeeping of one wakeup, paid by the waker.
+    wakeup,
+    /// The affine decision of a wakeup, paid by the waker.
+    wake_affine,
+    /// Reading the idle state of one CPU of the same core or L2 in a scan.
+    scan_same_core,
+    /// Reading the idle state of one CPU behind the same LLC.
+    scan_same_llc,
+    /// Reading the idle state of one CPU behind another LLC of the same socket.
+    scan_same_node,
+    /// Reading the idle state of one CPU of another socket.
+    scan_cross_socket,
+    /// Locking the runqueue of another CPU behind the same LLC and enqueueing there.
+    remote_enqueue_same_llc,
+    /// Locking the runqueue of a CPU of another socket and enqueueing there.
+    remote_enqueue_cross_socket,
+    /// Putting a wakee on another CPU's wake list instead of its runqueue.
+    handoff,
+    /// Sending an inter-processor interrupt, paid by the sender.
+    ipi_send,
+    /// From the end of the send to the handler, within a socket.
+    ipi_same_socket,
+    /// From the end of the send to the handler, across sockets.
+    ipi_cross_socket,
+    /// The handler of an inter-processor interrupt, paid by the target.
+    ipi_handler,
+    /// How long a polling idle CPU takes to see a line written behind its LLC: one line transfer.
+    poll_notice_same_llc,
+    /// How long a polling idle CPU takes to see a line written in another socket.
+    poll_notice_cross,
+    /// One tick at the root group.
+    tick,
+    /// Each level of task groups above the root, per tick.
+    tick_group_level,
+    /// The slack that a normal task's timers have.
+    timer_slack,
+    /// The handler of a timer that wakes a task, paid by the CPU where it expires.
+    timer_handler,
+    /// Entry into and exit from the kernel.
+    syscall,
+    /// Writing or reading up to 100 bytes of a pipe, on top of the system call.
+    pipe_copy,
+    /// Sending or receiving up to 100 bytes of a local socket, on top of the system call.
+    socket_copy,
+    /// Copying each further KiB between user memory and the kernel.
+    copy_per_kib,
+    /// A woken sleeper looks at its condition again.
+    recheck,
+    /// A futex wait or wake, on top of the system call.
+    futex,
+    /// Taking or leaving an uncontended lock in user space.
+    lock,
+    /// Creating a thread, paid by the parent.
+    thread_create,
+    /// Forking a process, paid by the parent.
+    process_create,
+    /// The end of a thread.
+    thread_exit,
+    /// The stopper thread that pushes a running task away (active balance, exec).
+    stopper,
+    /// Taking one task off a runqueue in load balance, with the lock held.
+    detach_task,
+    /// Putting one task on a runqueue in load balance, with the lock held.
+    attach_task,
+    /// Load balance: reading the statistics of one CPU behind the same LLC.
+    balance_cpu_same_llc,
+    /// Load balance: reading the statistics of one CPU of the same socket.
+    balance_cpu_same_socket,
+    /// Load balance: reading the statistics of one CPU of another socket.
+    balance_cpu_cross_socket,
+    /// Load balance: summing up one group.
+    balance_group,
+    /// Cache-aware scheduling: one CPU of an occupancy scan.
+    occupancy_scan_cpu,
+    /// Cache-aware scheduling: accounting on the running CPU, each time.
+    cache_aware_account,
+}
+
+/// An idle state of the CPUs, from shallow to deep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdleState {
+    /// The name that cpuidle shows, such as `C1E`.
+    pub name: String,
+    /// The exit latency in nanoseconds as the firmware or driver advertises it: what the governor believes.
+    pub exit_ns: u32,
+    /// The exit latency in nanoseconds as measured, or the advertised one: what a wakeup pays.
+    pub measured_exit_ns: u32,
+    /// The shortest stay in nanoseconds for which the governor picks the state.
+    pub residency_ns: u32,
+    /// Whether the idle CPU watches its flag (a polling loop, or MWAIT), so that a wakeup sends no IPI.
+    pub polling: bool,
+    /// Whether the contents of L1 and L2 are lost.
+    pub loses_l1_l2: bool,
+}

@@ -1,0 +1,219 @@
+//! `Topology`: a machine in one mode, as tables indexed by id.
+
+use crate::costs::{IdleState, OsCosts};
+use crate::cpuset::CpuSet;
+use crate::distance::Distance;
+use crate::ids::{CoreId, CpuId, LlcId, NodeId, PackageId};
+
+/// Where one CPU lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seat {
+    pub(crate) core: CoreId,
+    pub(crate) llc: LlcId,
+    pub(crate) node: NodeId,
+    pub(crate) package: PackageId,
+}
+
+/// A machine in one mode: what the kernel would find when it boots there.
+///
+/// Immutable. Every accessor is a table lookup.
+///
+/// # Panics
+///
+/// Every accessor panics on an id that the machine does not have.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    pub(crate) name: String,
+    pub(crate) mode: String,
+    pub(crate) cpus: CpuSet,
+    /// By CPU.
+    pub(crate) seats: Vec<Seat>,
+    /// By core, LLC, node and package: the CPUs in it.
+    pub(crate) cores: Vec<CpuSet>,
+    pub(crate) llcs: Vec<CpuSet>,
+    pub(crate) nodes: Vec<CpuSet>,
+    pub(crate) packages: Vec<CpuSet>,
+    /// Row by row: `nodes * nodes` distances, 10 on the diagonal.
+    pub(crate) distances: Vec<u32>,
+    /// By CPU, 1024 for a big core.
+    pub(crate) capacities: Vec<u32>,
+    pub(crate) reclaim_distance: u32,
+    pub(crate) costs: OsCosts,
+    pub(crate) idle_states: Vec<IdleState>,
+}
+
+impl Topology {
+    /// The name of the machine, such as `genoa`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The mode it runs in, such as `nps4`.
+    #[must_use]
+    pub fn mode(&self) -> &str {
+        &self.mode
+    }
+
+    /// The number of CPUs; their ids are `0..nr_cpus`.
+    #[inline]
+    #[must_use]
+    pub fn nr_cpus(&self) -> usize {
+        self.seats.len()
+    }
+
+    /// All CPUs.
+    #[inline]
+    #[must_use]
+    pub fn cpus(&self) -> &CpuSet {
+        &self.cpus
+    }
+
+    /// The number of cores.
+    #[inline]
+    #[must_use]
+    pub fn nr_cores(&self) -> usize {
+        self.cores.len()
+    }
+
+    /// The number of last-level caches.
+    #[inline]
+    #[must_use]
+    pub fn nr_llcs(&self) -> usize {
+        self.llcs.len()
+    }
+
+    /// The number of NUMA nodes.
+    #[inline]
+    #[must_use]
+    pub fn nr_nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The number of packages.
+    #[inline]
+    #[must_use]
+    pub fn nr_packages(&self) -> usize {
+        self.packages.len()
+    }
+
+    /// The core of a CPU.
+    #[inline]
+    #[must_use]
+    pub fn core_of(&self, cpu: CpuId) -> CoreId {
+        self.seats[cpu.idx()].core
+    }
+
+    /// The last-level cache of a CPU.
+    #[inline]
+    #[must_use]
+    pub fn llc_of(&self, cpu: CpuId) -> LlcId {
+        self.seats[cpu.idx()].llc
+    }
+
+    /// The NUMA node of a CPU.
+    #[inline]
+    #[must_use]
+    pub fn node_of(&self, cpu: CpuId) -> NodeId {
+        self.seats[cpu.idx()].node
+    }
+
+    /// The package of a CPU.
+    #[inline]
+    #[must_use]
+    pub fn package_of(&self, cpu: CpuId) -> PackageId {
+        self.seats[cpu.idx()].package
+    }
+
+    /// The CPUs of the core of `cpu`: the kernel's `cpu_smt_mask`.
+    #[inline]
+    #[must_use]
+    pub fn smt_mask(&self, cpu: CpuId) -> &CpuSet {
+        &self.cores[self.core_of(cpu).idx()]
+    }
+
+    /// The CPUs of a core.
+    #[inline]
+    #[must_use]
+    pub fn core_span(&self, core: CoreId) -> &CpuSet {
+        &self.cores[core.idx()]
+    }
+
+    /// The CPUs behind a last-level cache.
+    #[inline]
+    #[must_use]
+    pub fn llc_span(&self, llc: LlcId) -> &CpuSet {
+        &self.llcs[llc.idx()]
+    }
+
+    /// The CPUs of a NUMA node.
+    #[inline]
+    #[must_use]
+    pub fn node_span(&self, node: NodeId) -> &CpuSet {
+        &self.nodes[node.idx()]
+    }
+
+    /// The CPUs of a package.
+    #[inline]
+    #[must_use]
+    pub fn package_span(&self, package: PackageId) -> &CpuSet {
+        &self.packages[package.idx()]
+    }
+
+    /// The distance between two nodes as firmware gives it: 10 is local.
+    #[inline]
+    #[must_use]
+    pub fn node_distance(&self, a: NodeId, b: NodeId) -> u32 {
+        self.distances[a.idx() * self.nodes.len() + b.idx()]
+    }
+
+    /// The compute capacity of a CPU: 1024 is one big core.
+    #[inline]
+    #[must_use]
+    pub fn capacity(&self, cpu: CpuId) -> u32 {
+        self.capacities[cpu.idx()]
+    }
+
+    /// How far apart two CPUs are.
+    #[inline]
+    #[must_use]
+    pub fn distance_class(&self, a: CpuId, b: CpuId) -> Distance {
+        let (x, y) = (self.seats[a.idx()], self.seats[b.idx()]);
+        if a == b {
+            Distance::SameCpu
+        } else if x.core == y.core {
+            Distance::SameCore
+        } else if x.llc == y.llc {
+            Distance::SameLlc
+        } else if x.package != y.package {
+            Distance::CrossSocket
+        } else if x.node == y.node {
+            Distance::SameNode
+        } else {
+            Distance::SameSocket
+        }
+    }
+
+    /// What the kernel's paths cost here.
+    #[inline]
+    #[must_use]
+    pub fn costs(&self) -> &OsCosts {
+        &self.costs
+    }
+
+    /// The idle states, from shallow to deep.
+    #[inline]
+    #[must_use]
+    pub fn idle_states(&self) -> &[IdleState] {
+        &self.idle_states
+    }
+
+    /// The node distance beyond which a sched domain loses fork, exec and affine balancing.
+    ///
+    /// Source: `node_reclaim_distance`, 30, and 32 on AMD Zen.
+    #[inline]
+    #[must_use]
+    pub fn reclaim_distance(&self) -> u32 {
+        self.reclaim_distance
+    }
+}
