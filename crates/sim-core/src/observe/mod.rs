@@ -1,0 +1,14 @@
+//! Observers that every run may carry: numbers, a digest, a check of the world, a recorder.
+
+mod digest;
+mod histogram;
+mod invariants;
+mod life;
+mod lockstep;
+mod stats;
+
+pub use digest::Digest;
+pub use histogram::Histogram;
+pub use invariants::{Invariants, Violation};
+pub use lockstep::{Divergence, Recorder, Step, lockstep};
+pub use stats::{MarkStats, Stats};
