@@ -6,10 +6,10 @@ use crate::time::Nanos;
 const SUB_BITS: u32 = 7;
 
 /// Values below this have a bucket each.
-const EXACT: u64 = 1 << (SUB_BITS + 1);
+const EXACT: u64 = 2 << SUB_BITS;
 
 /// Exact buckets, and 128 for each of the powers `2^8..=2^63`.
-const BUCKETS: usize = EXACT as usize + ((64 - SUB_BITS as usize - 1) << SUB_BITS);
+const BUCKETS: usize = (2 << SUB_BITS) + ((63 - SUB_BITS as usize) << SUB_BITS);
 
 /// How often each span occurred.
 ///

@@ -110,7 +110,7 @@ mod tests {
 
     /// Gives out `steps` in portions of `portion`, and then nothing.
     fn run(steps: &[Step], portion: usize) -> impl FnMut(&mut Vec<Step>) {
-        let mut left = steps.to_vec().into_iter();
+        let mut left = steps.iter().copied();
         move |out| out.extend(left.by_ref().take(portion))
     }
 
