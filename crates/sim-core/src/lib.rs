@@ -9,22 +9,29 @@
 
 #![deny(clippy::float_arithmetic)]
 
+pub mod observe;
 pub mod pelt;
 
+mod agenda;
+mod error;
 mod ids;
 mod observer;
 mod policy;
-#[cfg(feature = "testkit")]
+mod rng;
+#[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 mod time;
 mod workload;
 mod world;
 
+pub use agenda::{Agenda, Event};
+pub use error::{Blocked, SimError};
 pub use ids::{BarrierId, FutexId, LockId, MarkId, PipeId, ProcId, SocketId, TaskId};
 pub use observer::{Cause, Cost, Observer, Tracepoint};
-pub use policy::{Dequeue, Enqueue, Placement, Policy, Preempt, Reason, WakeKind, Wakeup};
-pub use time::{Nanos, SimTime};
-pub use workload::{
-    Op, Outcome, SchedPolicy, Setup, SocketSpec, Start, TaskSpec, Workload,
+pub use policy::{
+    Dequeue, Enqueue, Placement, Policy, Preempt, Reason, TtwuQueue, WakeKind, Wakeup,
 };
+pub use rng::{Seed, Stream};
+pub use time::{Nanos, SimTime};
+pub use workload::{Op, Outcome, SchedPolicy, Setup, SocketSpec, Start, TaskSpec, Workload};
 pub use world::{BOOT_CLOCK, RqRow, TaskRow, TaskState, Tasks, World};

@@ -65,6 +65,9 @@ pub trait Policy {
     /// The end of a tick on `cpu`, busy or idle (`trigger_load_balance`).
     fn trigger_load_balance(&mut self, world: &World, cpu: CpuId);
 
+    /// How the kernel of this policy queues a wakee on another CPU.
+    fn ttwu_queue(&self) -> TtwuQueue;
+
     /// The names of the reasons that this policy gives, indexed by [`Reason`].
     fn reasons(&self) -> &'static [&'static str];
 
@@ -82,6 +85,103 @@ pub trait Policy {
         let _ = (world, cpu);
         Ok(())
     }
+}
+
+impl<T: Policy + ?Sized> Policy for Box<T> {
+    fn attach(&mut self, world: &World) {
+        (**self).attach(world);
+    }
+
+    fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
+        (**self).select_task_rq(world, wakeup)
+    }
+
+    fn migrate_task_rq(&mut self, world: &World, task: TaskId, to: CpuId) {
+        (**self).migrate_task_rq(world, task, to);
+    }
+
+    fn task_fork(&mut self, world: &World, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
+        (**self).task_fork(world, cpu, parent, child);
+    }
+
+    fn enqueue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Enqueue) {
+        (**self).enqueue(world, cpu, task, why);
+    }
+
+    fn dequeue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Dequeue) {
+        (**self).dequeue(world, cpu, task, why);
+    }
+
+    fn pick_next(&mut self, world: &World, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
+        (**self).pick_next(world, cpu, prev)
+    }
+
+    fn wakeup_preempt(
+        &mut self,
+        world: &World,
+        cpu: CpuId,
+        wakee: TaskId,
+        why: Enqueue,
+    ) -> Preempt {
+        (**self).wakeup_preempt(world, cpu, wakee, why)
+    }
+
+    fn task_woken(&mut self, world: &World, cpu: CpuId) {
+        (**self).task_woken(world, cpu);
+    }
+
+    fn task_tick(&mut self, world: &World, cpu: CpuId, curr: TaskId) -> Preempt {
+        (**self).task_tick(world, cpu, curr)
+    }
+
+    fn yield_task(&mut self, world: &World, cpu: CpuId, curr: TaskId) {
+        (**self).yield_task(world, cpu, curr);
+    }
+
+    fn reweight_task(&mut self, world: &World, task: TaskId) -> Preempt {
+        (**self).reweight_task(world, task)
+    }
+
+    fn newly_idle(&mut self, world: &World, cpu: CpuId) {
+        (**self).newly_idle(world, cpu);
+    }
+
+    fn idle_entered(&mut self, world: &World, cpu: CpuId) {
+        (**self).idle_entered(world, cpu);
+    }
+
+    fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) {
+        (**self).trigger_load_balance(world, cpu);
+    }
+
+    fn ttwu_queue(&self) -> TtwuQueue {
+        (**self).ttwu_queue()
+    }
+
+    fn reasons(&self) -> &'static [&'static str] {
+        (**self).reasons()
+    }
+
+    fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {
+        (**self).metrics(emit);
+    }
+
+    fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {
+        (**self).check(world, cpu)
+    }
+}
+
+/// Whether a wakee is handed to another CPU's list, or queued there by the waker
+/// (`ttwu_queue_cond()`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TtwuQueue {
+    /// Always queued by the waker (feature `TTWU_QUEUE` off).
+    Off,
+    /// Handed over to CPUs of another LLC, and to the wakee's own CPU while that switches away
+    /// from it (up to 5.19).
+    CrossLlc,
+    /// The same, and to any other CPU on which nothing is runnable (6.0 and later).
+    CrossLlcOrIdle,
 }
 
 /// What a wakeup is for: which domain flag the slow path looks for, and whether the waker is about

@@ -1,9 +1,15 @@
 //! For tests (feature `testkit`): worlds built by hand, so that a decision can be tested without a
 //! simulator.
 
+mod round_robin;
+mod script;
+
 use std::sync::Arc;
 
 use simsched_topology::{CpuId, CpuSet, Topology};
+
+pub use round_robin::RoundRobin;
+pub use script::Script;
 
 use crate::ids::{ProcId, TaskId};
 use crate::time::SimTime;

@@ -1,0 +1,121 @@
+//! `Config`: what of the kernel and the machine a run may choose that no policy decides.
+
+use crate::error::SimError;
+use crate::ipc::IpcVersion;
+use crate::rng::Seed;
+
+/// Settings of a run beside machine, policy and workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The seed of all random streams.
+    pub seed: Seed,
+    /// Ticks per second.
+    pub hz: u32,
+    /// Whether interrupts are left out of `clock_task` (`CONFIG_IRQ_TIME_ACCOUNTING`).
+    pub irq_accounting: bool,
+    /// Whether the ticks of the CPUs are spread over half a period (boot option `skew_tick=1`).
+    pub skew_tick: bool,
+    /// Spread of each price around its value, in 1024ths; 51 is +-5 %.
+    pub jitter_1024: u32,
+    /// The rules of pipes and sockets.
+    pub ipc: IpcVersion,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            seed: Seed(1),
+            hz: 250,
+            irq_accounting: true,
+            skew_tick: false,
+            jitter_1024: 51,
+            ipc: IpcVersion::default(),
+        }
+    }
+}
+
+/// A setting as it is listed for users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SettingInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// Its default, as it would be written.
+    pub default: &'static str,
+    /// Which values it takes.
+    pub range: &'static str,
+    /// What it means, and whose rule it is.
+    pub doc: &'static str,
+}
+
+/// All settings that [`Config::set`] knows.
+pub const SETTINGS: &[SettingInfo] = &[
+    SettingInfo {
+        name: "hz",
+        default: "250",
+        range: "100, 250, 300 or 1000",
+        doc: "ticks per second (CONFIG_HZ; 250: Debian, 1000: many test kernels)",
+    },
+    SettingInfo {
+        name: "irq_accounting",
+        default: "on",
+        range: "on or off",
+        doc: "interrupts are not charged to tasks (CONFIG_IRQ_TIME_ACCOUNTING)",
+    },
+    SettingInfo {
+        name: "skew_tick",
+        default: "off",
+        range: "on or off",
+        doc: "the CPUs' ticks are spread over half a period (boot option skew_tick)",
+    },
+    SettingInfo {
+        name: "jitter_1024",
+        default: "51",
+        range: "0..=512",
+        doc: "spread of each price around its value, in 1024ths (51: +-5 %)",
+    },
+    SettingInfo {
+        name: "spurious_writer_wakeups",
+        default: "on",
+        range: "on or off",
+        doc: "a read of a full pipe wakes a writer even if it frees no slot (Linux <= 6.13)",
+    },
+];
+
+impl Config {
+    /// Changes the setting `name`, and tells whether there is one of that name.
+    ///
+    /// # Errors
+    /// When the setting does not take this value.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<bool, SimError> {
+        match name {
+            "hz" => self.hz = number(name, value, "100, 250, 300 or 1000", is_hz)?,
+            "irq_accounting" => self.irq_accounting = switch(name, value)?,
+            "skew_tick" => self.skew_tick = switch(name, value)?,
+            "jitter_1024" => self.jitter_1024 = number(name, value, "0..=512", |v| v <= 512)?,
+            "spurious_writer_wakeups" => {
+                self.ipc = if switch(name, value)? { IpcVersion::V6_13 } else { IpcVersion::V6_14 };
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+fn is_hz(value: u32) -> bool {
+    matches!(value, 100 | 250 | 300 | 1000)
+}
+
+fn switch(name: &str, value: &str) -> Result<bool, SimError> {
+    match value {
+        "on" | "true" | "1" => Ok(true),
+        "off" | "false" | "0" => Ok(false),
+        _ => Err(SimError::Setting(format!("setting {name}: found '{value}', expected on or off"))),
+    }
+}
+
+fn number(name: &str, value: &str, want: &str, ok: fn(u32) -> bool) -> Result<u32, SimError> {
+    let found = value.parse().ok().filter(|v| ok(*v));
+    found.ok_or_else(|| {
+        SimError::Setting(format!("setting {name}: found '{value}', expected {want}"))
+    })
+}

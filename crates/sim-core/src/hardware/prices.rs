@@ -1,0 +1,130 @@
+//! `Prices`: what a switch, a scan, an interrupt and a system call cost on this machine.
+
+use rand::Rng;
+use simsched_topology::{CpuId, Distance, IdleState, OsCosts, Topology};
+
+use crate::ids::ProcId;
+use crate::rng::{Seed, Stream};
+use crate::time::Nanos;
+
+/// The machine's price list, and the jitter on it: one stream for each CPU.
+#[derive(Clone, Debug)]
+pub(crate) struct Prices {
+    costs: OsCosts,
+    idle_states: Vec<IdleState>,
+    jitter_1024: u32,
+    streams: Vec<Stream>,
+}
+
+impl Prices {
+    pub(crate) fn new(topology: &Topology, seed: Seed, jitter_1024: u32) -> Prices {
+        let streams = topology.cpus().iter().map(|cpu| seed.stream("jitter", cpu.idx() as u64));
+        Prices {
+            costs: topology.costs().clone(),
+            idle_states: topology.idle_states().to_vec(),
+            jitter_1024,
+            streams: streams.collect(),
+        }
+    }
+
+    /// The price list itself.
+    #[inline]
+    pub(crate) fn list(&self) -> &OsCosts {
+        &self.costs
+    }
+
+    /// The machine's idle states, shallowest first; at least one.
+    #[inline]
+    pub(crate) fn idle_states(&self) -> &[IdleState] {
+        &self.idle_states
+    }
+
+    /// `ns` as `cpu` happens to pay it now: uniform in `ns * (1 +- jitter)`.
+    #[inline]
+    pub(crate) fn jittered(&mut self, cpu: CpuId, ns: u32) -> Nanos {
+        let ns = u64::from(ns);
+        if self.jitter_1024 == 0 {
+            return Nanos(ns);
+        }
+        let spread = ns * u64::from(self.jitter_1024);
+        let dice = self.streams[cpu.idx()].next_u64() >> 32;
+        let above = (2 * spread * dice) >> 42;
+        Nanos(ns - (spread >> 10) + above)
+    }
+
+    /// A context switch between tasks of these processes; `None` is the idle task, which borrows
+    /// the address space of whoever ran before it.
+    #[inline]
+    pub(crate) fn switch(&self, prev: Option<ProcId>, next: Option<ProcId>) -> u32 {
+        match (prev, next) {
+            (Some(prev), Some(next)) if prev == next => self.costs.context_switch_thread,
+            (Some(_), Some(_)) => self.costs.context_switch_process,
+            _ => self.costs.context_switch_idle,
+        }
+    }
+
+    /// Reading the idle state of `scanned` CPUs around a CPU that is `distance` away.
+    #[inline]
+    pub(crate) fn scan(&self, scanned: u16, distance: Distance) -> u32 {
+        let each = match distance {
+            Distance::SameCpu | Distance::SameCore => self.costs.scan_same_core,
+            Distance::SameLlc => self.costs.scan_same_llc,
+            Distance::SameNode | Distance::SameSocket => self.costs.scan_same_node,
+            Distance::CrossSocket => self.costs.scan_cross_socket,
+        };
+        u32::from(scanned) * each
+    }
+
+    /// Locking the runqueue of a CPU that is `distance` away and queueing a task there.
+    #[inline]
+    pub(crate) fn remote_enqueue(&self, distance: Distance) -> u32 {
+        match distance {
+            Distance::SameCpu => 0,
+            Distance::SameCore | Distance::SameLlc => self.costs.remote_enqueue_same_llc,
+            _ => self.costs.remote_enqueue_cross_socket,
+        }
+    }
+
+    /// From sending an interrupt to its arrival.
+    #[inline]
+    pub(crate) fn ipi_delivery(&self, distance: Distance) -> u32 {
+        match distance {
+            Distance::CrossSocket => self.costs.ipi_cross_socket,
+            _ => self.costs.ipi_same_socket,
+        }
+    }
+
+    /// From storing the need-resched flag of a polling CPU to that CPU's seeing it.
+    #[inline]
+    pub(crate) fn poll_notice(&self, distance: Distance) -> u32 {
+        match distance {
+            Distance::SameCpu | Distance::SameCore | Distance::SameLlc => {
+                self.costs.poll_notice_same_llc
+            }
+            _ => self.costs.poll_notice_cross,
+        }
+    }
+
+    /// Copying `bytes` between user space and the kernel, on top of a small copy.
+    #[inline]
+    pub(crate) fn copy(&self, bytes: u32) -> u32 {
+        let ns = u64::from(bytes) * u64::from(self.costs.copy_per_kib) >> 10;
+        u32::try_from(ns).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jitter_stays_within_its_spread_and_has_the_price_as_its_mean() {
+        let topology = Topology::builtin("t8", None).unwrap();
+        let mut prices = Prices::new(&topology, Seed(1), 51);
+        let paid: Vec<u64> =
+            (0..10_000).map(|_| prices.jittered(CpuId(0), 10_240).0).collect();
+        assert!(paid.iter().all(|ns| (9_730..=10_750).contains(ns)));
+        let mean = paid.iter().sum::<u64>() / 10_000;
+        assert!((10_230..=10_250).contains(&mean), "{mean}");
+    }
+}

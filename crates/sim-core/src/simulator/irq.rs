@@ -1,0 +1,147 @@
+//! Interrupts: the tick, timers, and interprocessor interrupts; now if the CPU is open to them,
+//! else as soon as it is.
+
+use simsched_topology::CpuId;
+
+use super::state::{After, Irq, Progress, Simulator, Stage};
+use crate::agenda::Event;
+use crate::error::SimError;
+use crate::ids::TaskId;
+use crate::ipc::Wake;
+use crate::observer::{Cost, Observer};
+use crate::policy::{Policy, Preempt};
+use crate::time::{Nanos, SimTime};
+use crate::workload::{Outcome, Workload};
+
+impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+    /// Plans that `cpu` looks at its flag and its hand-off list at `at`, if not earlier.
+    pub(super) fn plan_resched(&mut self, cpu: CpuId, at: SimTime) {
+        let event = Event::Resched(cpu);
+        match self.agenda.planned(event) {
+            Some(planned) if planned <= at => {}
+            Some(_) => self.agenda.arm(event, at),
+            None => {
+                self.counters.in_flight += 1;
+                self.agenda.arm(event, at);
+            }
+        }
+    }
+
+    /// A rescheduling interrupt arrives, or a polling CPU sees its flag.
+    pub(super) fn resched_arrives(&mut self, cpu: CpuId) {
+        self.counters.in_flight -= 1;
+        let row = self.cpu(cpu);
+        if std::mem::take(&mut row.ipi_sent) {
+            row.ipi = true;
+            self.interrupt(cpu);
+        } else if row.stage == Stage::Idle {
+            self.leave_idle(cpu);
+        }
+    }
+
+    /// The tick of `cpu`; the next one is planned at once.
+    pub(super) fn tick_arrives(&mut self, cpu: CpuId) {
+        let next = self.world.now() + self.world.tick();
+        self.agenda.arm(Event::Tick(cpu), next);
+        self.cpu(cpu).tick = true;
+        self.interrupt(cpu);
+    }
+
+    /// The timer of `task` expires on the CPU where it was started.
+    pub(super) fn timer_arrives(&mut self, task: TaskId) {
+        let cpu = self.tasks[task.idx()].timer_cpu;
+        self.cpu(cpu).timers.push_back(task);
+        self.interrupt(cpu);
+    }
+
+    /// Interrupts what `cpu` does, if it can be interrupted now.
+    fn interrupt(&mut self, cpu: CpuId) {
+        match self.cpus[cpu.idx()].stage {
+            Stage::Idle => self.leave_idle(cpu),
+            Stage::Op => {
+                self.charge(cpu);
+                let now = self.world.now();
+                let row = self.cpu(cpu);
+                row.debt = u32::try_from(row.debt_end.since(now).0).expect("a debt is short");
+                let remains = row.until.since(row.debt_end.max(now));
+                let task = self.world.curr(cpu).expect("an op has a task");
+                self.run(task).remains = remains;
+                self.take_deferred(cpu);
+            }
+            _ => {}
+        }
+    }
+
+    /// Starts the handler of the first interrupt that waits: the tick before messages of other
+    /// CPUs before timers, as their vectors rank.
+    pub(super) fn take_deferred(&mut self, cpu: CpuId) {
+        let list = self.prices.list();
+        let (tick, ipi, timer) = (list.tick, list.ipi_handler, list.timer_handler);
+        let row = &mut self.cpus[cpu.idx()];
+        if !row.in_irq {
+            row.in_irq = true;
+            row.irq_since = row.charged;
+        }
+        let (irq, cost, ns) = if std::mem::take(&mut row.tick) {
+            (Irq::Tick, Cost::Tick, tick)
+        } else if std::mem::take(&mut row.ipi) {
+            (Irq::Ipi, Cost::Ipi, ipi)
+        } else {
+            let task = row.timers.pop_front().expect("an interrupt waits");
+            (Irq::Timer(task), Cost::Timer, timer)
+        };
+        let ns = self.prices.jittered(cpu, ns);
+        self.begin(cpu, Stage::Irq(irq), cost, ns);
+    }
+
+    /// The handler of `irq` has done its work: now it takes effect.
+    pub(super) fn irq_done(&mut self, cpu: CpuId, irq: Irq) -> Result<(), SimError> {
+        match irq {
+            Irq::Tick => self.scheduler_tick(cpu),
+            Irq::Ipi => self.sched_ttwu_pending(cpu),
+            Irq::Timer(task) => {
+                self.counters.timers -= 1;
+                self.timed_out(task);
+                let row = self.cpu(cpu);
+                row.after = After::Irq;
+                row.wakes.push_back(Wake { task, sync: false });
+                return self.run_wakes(cpu);
+            }
+        }
+        self.irq_exit(cpu)
+    }
+
+    fn timed_out(&mut self, task: TaskId) {
+        let run = self.run(task);
+        run.progress = Progress::Next;
+        run.outcome = Outcome::Done;
+    }
+
+    /// `scheduler_tick()`.
+    fn scheduler_tick(&mut self, cpu: CpuId) {
+        self.world.update_rq_clock(cpu);
+        if let Some(curr) = self.world.curr(cpu) {
+            if self.policy.task_tick(&self.world, cpu, curr) == Preempt::Yes {
+                self.resched_curr(cpu, cpu);
+            }
+        } else {
+            self.cpu(cpu).idle_ticked = true;
+        }
+        self.policy.trigger_load_balance(&self.world, cpu);
+    }
+
+    /// The end of interrupt handling, unless another one waits.
+    pub(super) fn irq_exit(&mut self, cpu: CpuId) -> Result<(), SimError> {
+        if self.cpus[cpu.idx()].has_deferred() {
+            self.take_deferred(cpu);
+            return Ok(());
+        }
+        let row = &mut self.cpus[cpu.idx()];
+        row.in_irq = false;
+        let spent = self.world.now().since(row.irq_since) + Nanos(u64::from(row.debt));
+        if self.config.irq_accounting {
+            self.world.rq_update(cpu, |rq| rq.irq_time += spent.0);
+        }
+        self.back_in(cpu)
+    }
+}

@@ -1,0 +1,165 @@
+//! The event loop: what can happen, and who deals with it.
+
+mod irq;
+mod ops;
+mod state;
+mod switch;
+mod wakeup;
+
+pub use state::Simulator;
+
+use simsched_topology::CpuId;
+
+use crate::agenda::Event;
+use crate::error::{Blocked, SimError};
+use crate::ids::TaskId;
+use crate::observer::{Observer, Tracepoint};
+use crate::policy::{Policy, Reason};
+use crate::time::{Nanos, SimTime};
+use crate::workload::Workload;
+use crate::world::TaskState;
+use state::Stage;
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// All tasks have ended.
+    Finished,
+    /// The horizon is reached.
+    Horizon,
+    /// As many events as asked for are done.
+    Paused,
+}
+
+impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+    /// Runs until all tasks have ended or the horizon is reached.
+    ///
+    /// # Errors
+    /// A deadlock, a livelock, or a broken contract of the policy or the workload.
+    pub fn run_until(&mut self, horizon: SimTime) -> Result<Status, SimError> {
+        self.run_events(horizon, u64::MAX)
+    }
+
+    /// Runs like [`Simulator::run_until`], for at most `max_events` events.
+    ///
+    /// # Errors
+    /// As [`Simulator::run_until`].
+    pub fn run_events(&mut self, horizon: SimTime, max_events: u64) -> Result<Status, SimError> {
+        for _ in 0..max_events {
+            if self.counters.alive == 0 {
+                self.close();
+                return Ok(Status::Finished);
+            }
+            if self.is_stuck() {
+                return Err(self.deadlock());
+            }
+            let Some((now, event)) = self.agenda.next_until(horizon) else {
+                self.world.set_now(horizon);
+                self.close();
+                return Ok(Status::Horizon);
+            };
+            self.step(now, event)?;
+        }
+        Ok(Status::Paused)
+    }
+
+    #[inline]
+    fn step(&mut self, now: SimTime, event: Event) -> Result<(), SimError> {
+        self.watch_time(now)?;
+        self.world.set_now(now);
+        self.counters.events += 1;
+        match event {
+            Event::StageEnd(cpu) => self.stage_end(cpu)?,
+            Event::Resched(cpu) => self.resched_arrives(cpu),
+            Event::Tick(cpu) => self.tick_arrives(cpu),
+            Event::Timer(task) => self.timer_arrives(task),
+        }
+        if self.paranoid { self.check_policy() } else { Ok(()) }
+    }
+
+    #[inline]
+    fn stage_end(&mut self, cpu: CpuId) -> Result<(), SimError> {
+        self.charge(cpu);
+        match self.cpus[cpu.idx()].stage {
+            Stage::Op => self.end_op(cpu),
+            Stage::Wake => self.finish_wakeup(cpu),
+            Stage::Schedule => self.schedule(cpu),
+            Stage::Switch => self.finish_switch(cpu),
+            Stage::Irq(irq) => self.irq_done(cpu, irq),
+            Stage::Spin => self.spin_done(cpu),
+            Stage::IdleExit => self.back_in(cpu),
+            Stage::Idle => Ok(()),
+        }
+    }
+
+    /// Puts a task of the first hour on its CPU.
+    fn start_at_zero(&mut self, task: TaskId, cpu: CpuId) -> Result<(), SimError> {
+        if cpu.idx() >= self.cpus.len() || !self.world.is_allowed(task, cpu) {
+            let contract = format!("task {task} starts on CPU {cpu}, where it may not run");
+            return Err(SimError::WorkloadBroke { at: self.world.now(), contract });
+        }
+        self.world.task_mut(task).cpu = cpu;
+        self.policy.task_fork(&self.world, cpu, None, task);
+        self.emit(Tracepoint::Fork { parent: None, child: task });
+        self.emit(Tracepoint::Waking { wakee: task, waker: cpu });
+        self.enqueue_new(cpu, cpu, task, Reason::PINNED, 0);
+        self.plan_resched(cpu, SimTime::ZERO);
+        Ok(())
+    }
+
+    /// Charges what is under way, so that all CPU time up to now is accounted for.
+    fn close(&mut self) {
+        for idx in 0..self.cpus.len() {
+            self.charge(CpuId::new(idx));
+        }
+    }
+
+    /// Whether nobody runs, nobody will wake up, and somebody waits.
+    #[inline]
+    fn is_stuck(&self) -> bool {
+        let counters = &self.counters;
+        counters.busy_cpus == 0 && counters.timers == 0 && counters.in_flight == 0
+    }
+
+    fn deadlock(&self) -> SimError {
+        let tasks = (0..self.tasks.len()).map(TaskId::new);
+        let waits = |task: &TaskId| self.world.task(*task).state == TaskState::Sleeping;
+        let blocked = tasks.filter(waits).map(|task| Blocked {
+            task: task.0,
+            name: self.world.tasks().name(task).to_owned(),
+            waits_for: self.ipc.blocked_on(task).unwrap_or_else(|| "nothing".to_owned()),
+        });
+        SimError::Deadlock { at: self.world.now(), blocked: blocked.collect() }
+    }
+
+    /// Time must pass: a run that does event after event at one instant is stuck.
+    #[inline]
+    fn watch_time(&mut self, now: SimTime) -> Result<(), SimError> {
+        if now != self.world.now() {
+            self.counters.at_once = 0;
+            return Ok(());
+        }
+        self.counters.at_once += 1;
+        let limit = 1_000_000 + 100 * self.tasks.len() as u64;
+        if self.counters.at_once < limit {
+            return Ok(());
+        }
+        let task = (0..self.cpus.len()).find_map(|idx| self.world.curr(CpuId::new(idx)));
+        let task = task.unwrap_or(TaskId(0));
+        let name = self.world.tasks().name(task).to_owned();
+        Err(SimError::Livelock { at: now, task: task.0, name })
+    }
+
+    fn check_policy(&self) -> Result<(), SimError> {
+        for idx in 0..self.cpus.len() {
+            let broken = self.policy.check(&self.world, CpuId::new(idx));
+            broken.map_err(|contract| SimError::PolicyBroke { at: self.world.now(), contract })?;
+        }
+        Ok(())
+    }
+
+    /// How long the run has lasted.
+    pub fn elapsed(&self) -> Nanos {
+        self.world.now().since(SimTime::ZERO)
+    }
+}

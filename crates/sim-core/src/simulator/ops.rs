@@ -1,0 +1,206 @@
+//! Begin an op, end an op, turn its verdict into a block or a wake.
+
+use simsched_topology::CpuId;
+
+use super::state::{After, Progress, Simulator, Stage};
+use crate::agenda::Event;
+use crate::error::SimError;
+use crate::ids::{PipeId, TaskId};
+use crate::ipc::Verdict;
+use crate::observer::{Cost, Observer, Tracepoint};
+use crate::policy::{Policy, Preempt};
+use crate::time::{Nanos, SimTime};
+use crate::workload::{Op, Outcome, Workload};
+use crate::world::TaskState;
+
+/// So many ops of one task without any time passing are a program that never ends.
+const LIVELOCK: u32 = 1_000_000;
+
+impl Op {
+    /// Whether the task computes in user space: it can be rescheduled at any instant.
+    #[inline]
+    pub(super) fn is_user(self) -> bool {
+        matches!(self, Op::Run(_))
+    }
+}
+
+impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+    /// Asks the workload what `task` does next, and begins it.
+    pub(super) fn next_op(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        for _ in 0..LIVELOCK {
+            let last = self.tasks[task.idx()].outcome;
+            let op = self.workload.next_op(task, self.world.now(), last);
+            if self.is_timeless(task, op) {
+                self.run(task).outcome = Outcome::Done;
+                continue;
+            }
+            let run = self.run(task);
+            run.op = op;
+            run.progress = Progress::Under;
+            let (cost, ns) = self.price(cpu, task, op);
+            self.begin(cpu, Stage::Op, cost, ns);
+            return Ok(());
+        }
+        let name = self.world.tasks().name(task).to_owned();
+        Err(SimError::Livelock { at: self.world.now(), task: task.0, name })
+    }
+
+    /// Does an op that takes no time; false if it takes some.
+    fn is_timeless(&mut self, task: TaskId, op: Op) -> bool {
+        match op {
+            Op::Mark(mark) => {
+                self.emit(Tracepoint::Mark { task, mark });
+                true
+            }
+            Op::FutexSet { .. } => {
+                let verdict = self.ipc.attempt(task, op, false, &mut self.scratch);
+                debug_assert!(verdict != Verdict::Block && self.scratch.is_empty());
+                true
+            }
+            Op::Run(Nanos::ZERO) => true,
+            _ => false,
+        }
+    }
+
+    /// Goes on with an op that was interrupted.
+    pub(super) fn continue_op(&mut self, cpu: CpuId, task: TaskId, remains: Nanos) {
+        let cost = if self.tasks[task.idx()].op.is_user() { Cost::User } else { Cost::Syscall };
+        self.begin(cpu, Stage::Op, cost, remains);
+    }
+
+    /// A sleeper is back in its system call and looks again.
+    pub(super) fn retry_op(&mut self, cpu: CpuId, task: TaskId) {
+        self.run(task).progress = Progress::Retry;
+        let ns = self.prices.jittered(cpu, self.prices.list().recheck);
+        self.begin(cpu, Stage::Op, Cost::Syscall, ns);
+    }
+
+    /// What `op` costs on `cpu`, and to whom.
+    fn price(&mut self, cpu: CpuId, task: TaskId, op: Op) -> (Cost, Nanos) {
+        let list = self.prices.list();
+        let syscall = list.syscall;
+        let ns = match op {
+            Op::Run(ns) => return (Cost::User, ns),
+            Op::Write { pipe, bytes } | Op::Read { pipe, bytes } => {
+                let copy = list.pipe_copy + self.prices.copy(bytes);
+                return (Cost::Syscall, self.pipe_op(cpu, pipe, syscall, copy));
+            }
+            Op::Send { bytes, .. } | Op::Recv { bytes, .. } => {
+                syscall + list.socket_copy + self.prices.copy(bytes)
+            }
+            Op::PollPipe(_) | Op::PollSocket(_) => syscall + list.recheck,
+            Op::Lock(_) | Op::Unlock(_) | Op::Barrier(_) => list.lock,
+            Op::FutexWait { .. } | Op::FutexWake { .. } | Op::Join(_) => syscall + list.futex,
+            Op::Spawn(child) if self.world.task(child).proc == self.world.task(task).proc => {
+                list.thread_create
+            }
+            Op::Spawn(_) => list.process_create,
+            Op::Exit => list.thread_exit,
+            _ => syscall,
+        };
+        (Cost::Syscall, self.prices.jittered(cpu, ns))
+    }
+
+    /// A pipe's mutex is held while bytes are copied; who finds it taken spins, in order of
+    /// arrival.
+    fn pipe_op(&mut self, cpu: CpuId, pipe: PipeId, syscall: u32, copy: u32) -> Nanos {
+        let row = &self.cpus[cpu.idx()];
+        let start = self.world.now() + Nanos(u64::from(row.debt));
+        let arrives = start + self.prices.jittered(cpu, syscall);
+        let copies = self.prices.jittered(cpu, copy);
+        let free = &mut self.pipes_free[pipe.idx()];
+        let end = arrives.max(*free) + copies;
+        *free = end;
+        end.since(start)
+    }
+
+    /// An op has taken its time: now it takes effect.
+    pub(super) fn end_op(&mut self, cpu: CpuId) -> Result<(), SimError> {
+        let task = self.world.curr(cpu).expect("an op has a task");
+        self.counters.ops += 1;
+        let op = self.tasks[task.idx()].op;
+        match op {
+            Op::Run(_) => self.done(task, Outcome::Done),
+            Op::Sleep(ns) => self.sleep_until(cpu, task, self.world.now() + ns),
+            Op::SleepUntil(at) if at <= self.world.now() => self.done(task, Outcome::Done),
+            Op::SleepUntil(at) => self.sleep_until(cpu, task, at),
+            Op::Spawn(child) => return self.spawn(cpu, task, child),
+            Op::Yield => return self.sched_yield(cpu, task),
+            Op::SetNice(nice) => self.set_nice(cpu, task, nice),
+            Op::Exit => self.exit(task),
+            _ => self.attempt(task, op),
+        }
+        if self.scratch.is_empty() {
+            return self.back_in(cpu);
+        }
+        let row = &mut self.cpus[cpu.idx()];
+        row.after = After::Syscall;
+        row.wakes.extend(self.scratch.drain());
+        self.run_wakes(cpu)
+    }
+
+    #[inline]
+    fn done(&mut self, task: TaskId, outcome: Outcome) {
+        let run = self.run(task);
+        run.outcome = outcome;
+        run.progress = Progress::Next;
+    }
+
+    #[inline]
+    fn attempt(&mut self, task: TaskId, op: Op) {
+        let retry = self.tasks[task.idx()].progress == Progress::Retry;
+        match self.ipc.attempt(task, op, retry, &mut self.scratch) {
+            Verdict::Done(outcome) => self.done(task, outcome),
+            Verdict::Block => {
+                self.run(task).progress = Progress::Blocked;
+                self.world.task_mut(task).state = TaskState::Sleeping;
+            }
+        }
+    }
+
+    fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: SimTime) {
+        let run = self.run(task);
+        run.progress = Progress::Timed;
+        run.timer_cpu = cpu;
+        self.world.task_mut(task).state = TaskState::Sleeping;
+        self.counters.timers += 1;
+        let slack = Nanos(u64::from(self.prices.list().timer_slack));
+        self.agenda.arm(Event::Timer(task), at + slack);
+    }
+
+    fn spawn(&mut self, cpu: CpuId, parent: TaskId, child: TaskId) -> Result<(), SimError> {
+        if self.world.task(child).state != TaskState::New {
+            let contract = format!("task {parent} spawns task {child}, which has started already");
+            return Err(SimError::WorkloadBroke { at: self.world.now(), contract });
+        }
+        self.done(parent, Outcome::Done);
+        self.ipc.spawned(parent, child);
+        self.cpu(cpu).after = After::Syscall;
+        self.begin_fork(cpu, parent, child)
+    }
+
+    fn sched_yield(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        self.done(task, Outcome::Done);
+        self.world.update_rq_clock(cpu);
+        self.policy.yield_task(&self.world, cpu, task);
+        self.enter_schedule(cpu);
+        Ok(())
+    }
+
+    fn set_nice(&mut self, cpu: CpuId, task: TaskId, nice: i8) {
+        self.done(task, Outcome::Done);
+        self.world.update_rq_clock(cpu);
+        self.world.task_mut(task).nice = nice.clamp(-20, 19);
+        if self.policy.reweight_task(&self.world, task) == Preempt::Yes {
+            self.resched_curr(cpu, cpu);
+        }
+    }
+
+    fn exit(&mut self, task: TaskId) {
+        self.world.task_mut(task).exiting = true;
+        self.run(task).progress = Progress::Ended;
+        self.ipc.exit(task, &mut self.scratch);
+        self.counters.alive -= 1;
+        self.emit(Tracepoint::Exit { task });
+    }
+}

@@ -1,0 +1,351 @@
+//! The struct `Simulator`: what it is made of, its builder, its accessors.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use simsched_topology::{CpuId, Topology};
+
+use crate::agenda::{Agenda, Event};
+use crate::config::Config;
+use crate::error::SimError;
+use crate::hardware::{IdleGovernor, Prices};
+use crate::ids::TaskId;
+use crate::ipc::{Ipc, Wake, Wakes};
+use crate::observer::{Cost, Observer, Tracepoint};
+use crate::policy::{Placement, Policy, Reason};
+use crate::time::{Nanos, SimTime};
+use crate::workload::{Op, Outcome, Start, Workload};
+use crate::world::World;
+
+/// A machine under a policy and a workload, watched by an observer.
+pub struct Simulator<P, W, O> {
+    pub(super) world: World,
+    pub(super) policy: P,
+    pub(super) workload: W,
+    pub(super) observer: O,
+    pub(super) agenda: Agenda,
+    pub(super) ipc: Ipc,
+    pub(super) prices: Prices,
+    pub(super) config: Config,
+    pub(super) cpus: Vec<Cpu>,
+    pub(super) tasks: Vec<TaskRun>,
+    pub(super) pipes_free: Vec<SimTime>,
+    pub(super) counters: Counters,
+    /// A wake list between its filling and its execution; kept for its buffer.
+    pub(super) scratch: Wakes,
+    /// Whether the policy's own invariants are checked after each event.
+    pub(super) paranoid: bool,
+}
+
+/// What is counted while the run goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counters {
+    /// Events taken from the agenda, and ops done.
+    pub events: u64,
+    /// Tasks that have not ended (nor are still to be started).
+    pub alive: u32,
+    /// Timers that run.
+    pub timers: u32,
+    /// CPUs that are not in an idle state.
+    pub busy_cpus: u32,
+    /// Rescheduling interrupts that have not arrived.
+    pub in_flight: u32,
+    /// Ops that have taken effect or were tried.
+    pub ops: u64,
+    /// Events since time last passed.
+    pub at_once: u64,
+}
+
+/// What a CPU is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Waiting in an idle state; no end is planned.
+    Idle,
+    /// Coming out of an idle state.
+    IdleExit,
+    /// Executing the op of its current task.
+    Op,
+    /// Handling an interrupt.
+    Irq(Irq),
+    /// Waiting for another CPU to finish switching away from the wakee.
+    Spin,
+    /// Choosing a CPU for a wakee and queueing it there.
+    Wake,
+    /// In `schedule()`, before the dequeue and the choice of the next task.
+    Schedule,
+    /// Switching to the current task.
+    Switch,
+}
+
+/// Why a CPU was interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Irq {
+    /// A rescheduling interrupt, which also empties the hand-off list.
+    Ipi,
+    /// The tick.
+    Tick,
+    /// A task's timer.
+    Timer(TaskId),
+}
+
+/// Where a CPU goes when its wake list is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    /// Back to the task that made the system call.
+    Syscall,
+    /// Back from the interrupt.
+    Irq,
+}
+
+/// A wakeup under way: its list, where in it, and the answer of the policy.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waking {
+    pub wake: Wake,
+    pub placement: Placement,
+    pub fork: bool,
+}
+
+/// A wakeup in a hand-off list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HandOff {
+    pub task: TaskId,
+    pub migrated: bool,
+    pub reason: Reason,
+    pub scanned: u16,
+}
+
+/// What a CPU is doing, what it still has to do, and what waits for it.
+pub(super) struct Cpu {
+    pub stage: Stage,
+    /// What the stage's time is charged to.
+    pub cost: Cost,
+    /// Up to when the CPU's time has been charged.
+    pub charged: SimTime,
+    /// When the stage proper begins: before that the CPU works off what it owed.
+    pub debt_end: SimTime,
+    /// When the stage ends.
+    pub until: SimTime,
+    /// Work done on the side that delays the next stage, in ns.
+    pub debt: u32,
+    /// Whom to wake still, and what then.
+    pub wakes: VecDeque<Wake>,
+    pub after: After,
+    pub waking: Option<Waking>,
+    /// A child to start when the fork is done.
+    pub forking: Option<TaskId>,
+    /// The task that the CPU is switching away from.
+    pub prev: Option<TaskId>,
+    /// Interrupts that came at a bad time.
+    pub ipi: bool,
+    /// The planned look at the flag is an interrupt, not only a line that a polling CPU sees.
+    pub ipi_sent: bool,
+    pub tick: bool,
+    pub timers: VecDeque<TaskId>,
+    /// The hand-off list (`rq->wake_list`), in order of arrival.
+    pub inbox: VecDeque<HandOff>,
+    pub governor: IdleGovernor,
+    /// In a state that watches the need-resched flag: no interrupt is needed.
+    pub polling: bool,
+    pub tick_stopped: bool,
+    /// A tick has found the CPU idle since it last ran a task.
+    pub idle_ticked: bool,
+    /// Since when the CPU has been handling interrupts.
+    pub in_irq: bool,
+    pub irq_since: SimTime,
+}
+
+/// The progress of one task.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TaskRun {
+    pub op: Op,
+    pub outcome: Outcome,
+    /// What is left of an interrupted op.
+    pub remains: Nanos,
+    pub progress: Progress,
+    /// On which CPU its timer runs.
+    pub timer_cpu: CpuId,
+}
+
+/// Where a task is between two of its ops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// It has to ask for its next op.
+    Next,
+    /// Its op is under way; `remains` tells how long.
+    Under,
+    /// Its op could not be done: it sleeps or will, and looks again when it is woken.
+    Blocked,
+    /// It looks again whether its op can be done.
+    Retry,
+    /// It sleeps until its timer expires, then its op is done.
+    Timed,
+    /// It has ended.
+    Ended,
+}
+
+impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+    /// Builds a run of `workload` on `topology` under `policy`, watched by `observer`.
+    ///
+    /// # Errors
+    /// When the workload places a task on a CPU that does not exist or where it may not run.
+    pub fn new(
+        topology: Arc<Topology>,
+        mut policy: P,
+        workload: W,
+        observer: O,
+        config: Config,
+    ) -> Result<Self, SimError> {
+        let setup = workload.setup();
+        let world = World::new(Arc::clone(&topology), &setup.tasks, config.hz);
+        policy.attach(&world);
+        let nr_cpus = topology.nr_cpus();
+        let mut simulator = Simulator {
+            agenda: Agenda::new(nr_cpus, setup.tasks.len()),
+            ipc: Ipc::new(&setup, config.ipc),
+            prices: Prices::new(&topology, config.seed, config.jitter_1024),
+            cpus: topology.cpus().iter().map(|_| Cpu::new(&topology)).collect(),
+            tasks: vec![TaskRun::new(); setup.tasks.len()],
+            pipes_free: vec![SimTime::ZERO; setup.pipes as usize],
+            counters: Counters::default(),
+            scratch: Wakes::default(),
+            paranoid: false,
+            world,
+            policy,
+            workload,
+            observer,
+            config,
+        };
+        for (idx, spec) in setup.tasks.iter().enumerate() {
+            if let Start::AtZero(cpu) = spec.start {
+                simulator.start_at_zero(TaskId::new(idx), cpu)?;
+            }
+        }
+        Ok(simulator)
+    }
+
+    /// Makes the simulator check the policy's own invariants after each event.
+    pub fn set_paranoid(&mut self) {
+        self.paranoid = true;
+    }
+
+    /// The world as it is now.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+
+    /// The observer.
+    pub fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    /// Events taken from the agenda so far.
+    pub fn events(&self) -> u64 {
+        self.counters.events
+    }
+
+    /// Takes the run apart: the last world, the policy, the workload and the observer.
+    pub fn into_parts(self) -> (World, P, W, O) {
+        (self.world, self.policy, self.workload, self.observer)
+    }
+
+    #[inline]
+    pub(super) fn emit(&mut self, tracepoint: Tracepoint) {
+        self.observer.on(&self.world, tracepoint);
+    }
+
+    #[inline]
+    pub(super) fn cpu(&mut self, cpu: CpuId) -> &mut Cpu {
+        &mut self.cpus[cpu.idx()]
+    }
+
+    #[inline]
+    pub(super) fn run(&mut self, task: TaskId) -> &mut TaskRun {
+        &mut self.tasks[task.idx()]
+    }
+
+    /// Starts a stage that takes `ns` beside what the CPU still owes. The CPU's time must be charged
+    /// up to now.
+    #[inline]
+    pub(super) fn begin(&mut self, cpu: CpuId, stage: Stage, cost: Cost, ns: Nanos) {
+        let now = self.world.now();
+        let row = &mut self.cpus[cpu.idx()];
+        debug_assert!(row.charged == now, "CPU {cpu}: a stage begins in the present");
+        row.stage = stage;
+        row.cost = cost;
+        row.debt_end = now + Nanos(u64::from(std::mem::take(&mut row.debt)));
+        row.until = row.debt_end + ns;
+        let until = row.until;
+        self.agenda.arm(Event::StageEnd(cpu), until);
+    }
+
+    /// Charges the CPU's time from the last charge to now: first to what it did on the side, then
+    /// to its present stage.
+    #[inline]
+    pub(super) fn charge(&mut self, cpu: CpuId) {
+        let now = self.world.now();
+        let row = &mut self.cpus[cpu.idx()];
+        let since = std::mem::replace(&mut row.charged, now);
+        let what = row.cost;
+        let side = row.debt_end.min(now).since(since);
+        let amount = now.since(since) - side;
+        if side.0 > 0 {
+            self.emit(Tracepoint::Charge { cpu, what: Cost::Wakeup, amount: side });
+        }
+        if amount.0 > 0 {
+            self.emit(Tracepoint::Charge { cpu, what, amount });
+        }
+    }
+}
+
+impl Cpu {
+    fn new(topology: &Topology) -> Cpu {
+        let governor = IdleGovernor::new(topology.idle_states());
+        Cpu {
+            stage: Stage::Idle,
+            cost: Cost::Idle,
+            charged: SimTime::ZERO,
+            debt_end: SimTime::ZERO,
+            until: SimTime::NEVER,
+            debt: 0,
+            wakes: VecDeque::with_capacity(4),
+            after: After::Syscall,
+            waking: None,
+            forking: None,
+            prev: None,
+            ipi: false,
+            ipi_sent: false,
+            tick: false,
+            timers: VecDeque::with_capacity(4),
+            inbox: VecDeque::with_capacity(4),
+            polling: governor.state(topology.idle_states()).polling,
+            governor,
+            tick_stopped: true,
+            idle_ticked: false,
+            in_irq: false,
+            irq_since: SimTime::ZERO,
+        }
+    }
+
+    /// Whether an interrupt waits to be handled.
+    #[inline]
+    pub(super) fn has_deferred(&self) -> bool {
+        self.ipi || self.tick || !self.timers.is_empty()
+    }
+}
+
+impl TaskRun {
+    fn new() -> TaskRun {
+        TaskRun {
+            op: Op::Yield,
+            outcome: Outcome::Started,
+            remains: Nanos::ZERO,
+            progress: Progress::Next,
+            timer_cpu: CpuId(0),
+        }
+    }
+}

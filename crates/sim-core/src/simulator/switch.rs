@@ -1,0 +1,210 @@
+//! `schedule`: dequeue, pick, context switch; idle entry and exit.
+
+use simsched_topology::CpuId;
+
+use super::state::{Progress, Simulator, Stage, TaskRun};
+use crate::agenda::Event;
+use crate::error::SimError;
+use crate::ids::TaskId;
+use crate::observer::{Cost, Observer, Tracepoint};
+use crate::policy::{Dequeue, Policy};
+use crate::time::{Nanos, SimTime};
+use crate::workload::Workload;
+use crate::world::{BOOT_CLOCK, TaskState};
+
+impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+    /// Enters `schedule()`: between here and the dequeue a sleeper can still be woken where it is.
+    pub(super) fn enter_schedule(&mut self, cpu: CpuId) {
+        let ns = self.prices.jittered(cpu, self.prices.list().sleep_entry);
+        self.begin(cpu, Stage::Schedule, Cost::ContextSwitch, ns);
+    }
+
+    /// `__schedule()`: the current task leaves if it sleeps, and the policy picks the next.
+    pub(super) fn schedule(&mut self, cpu: CpuId) -> Result<(), SimError> {
+        self.world.update_rq_clock(cpu);
+        let prev = self.world.curr(cpu);
+        self.world.rq_update(cpu, |rq| rq.need_resched = false);
+        let sleeps = prev.is_some_and(|task| self.is_leaving(task));
+        if let Some(task) = prev.filter(|_| sleeps) {
+            self.deactivate(cpu, task);
+        }
+        let next = self.policy.pick_next(&self.world, cpu, prev);
+        if let Some(task) = next {
+            self.check_pick(cpu, task)?;
+        } else {
+            self.policy.newly_idle(&self.world, cpu);
+        }
+        if prev == next {
+            return self.back_in(cpu);
+        }
+        self.switch_to(cpu, prev, next, !sleeps);
+        Ok(())
+    }
+
+    fn is_leaving(&self, task: TaskId) -> bool {
+        matches!(self.world.task(task).state, TaskState::Sleeping | TaskState::Dead)
+    }
+
+    /// `deactivate_task()` of a task that sleeps or has ended.
+    fn deactivate(&mut self, cpu: CpuId, task: TaskId) {
+        self.world.task_mut(task).on_rq = false;
+        self.policy.dequeue(&self.world, cpu, task, Dequeue::Sleep);
+        self.world.rq_update(cpu, |rq| rq.nr_running -= 1);
+    }
+
+    fn check_pick(&self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        let row = self.world.task(task);
+        let elsewhere = row.on_cpu && self.world.curr(cpu) != Some(task);
+        if row.on_rq && row.cpu == cpu && !elsewhere {
+            return Ok(());
+        }
+        let contract = format!("picked task {task} on CPU {cpu}, where it is not queued");
+        Err(SimError::PolicyBroke { at: self.world.now(), contract })
+    }
+
+    fn switch_to(
+        &mut self,
+        cpu: CpuId,
+        prev: Option<TaskId>,
+        next: Option<TaskId>,
+        runnable: bool,
+    ) {
+        let proc = |task: TaskId| self.world.task(task).proc;
+        let ns = self.prices.switch(prev.map(proc), next.map(proc));
+        self.world.rq_update(cpu, |rq| rq.curr = next);
+        if let Some(task) = next {
+            self.world.task_mut(task).on_cpu = true;
+        } else {
+            self.policy.idle_entered(&self.world, cpu);
+        }
+        let preempted = runnable && prev.is_some();
+        self.emit(Tracepoint::Switch { cpu, prev, next, preempted });
+        self.cpu(cpu).prev = prev;
+        if prev.is_none() {
+            self.restart_tick(cpu);
+        }
+        let ns = self.prices.jittered(cpu, ns);
+        self.begin(cpu, Stage::Switch, Cost::ContextSwitch, ns);
+    }
+
+    /// `finish_task_switch()`: the previous task is free to run elsewhere.
+    pub(super) fn finish_switch(&mut self, cpu: CpuId) -> Result<(), SimError> {
+        if let Some(prev) = self.cpu(cpu).prev.take() {
+            self.world.task_mut(prev).on_cpu = false;
+        }
+        if let Some(task) = self.world.curr(cpu) {
+            self.emit(Tracepoint::Running { cpu, task });
+        }
+        self.back_in(cpu)
+    }
+
+    /// The CPU is open to interrupts again, with its current task or its idle task.
+    pub(super) fn back_in(&mut self, cpu: CpuId) -> Result<(), SimError> {
+        if self.cpus[cpu.idx()].has_deferred() {
+            self.take_deferred(cpu);
+            return Ok(());
+        }
+        match self.world.curr(cpu) {
+            None => {
+                self.idle_loop(cpu);
+                Ok(())
+            }
+            Some(task) => self.resume_task(cpu, task),
+        }
+    }
+
+    /// One turn of `do_idle()`: leaves for `schedule()` if there is something to do, else sleeps.
+    pub(super) fn idle_loop(&mut self, cpu: CpuId) {
+        self.sched_ttwu_pending(cpu);
+        if self.world.rq(cpu).need_resched {
+            self.enter_schedule(cpu);
+            return;
+        }
+        let now = self.world.now();
+        // What the CPU did on the side for others (a timer's wakeup) ends before it sleeps.
+        if self.cpus[cpu.idx()].debt > 0 {
+            self.begin(cpu, Stage::IdleExit, Cost::Wakeup, Nanos::ZERO);
+            return;
+        }
+        let states = self.prices.idle_states();
+        let row = &mut self.cpus[cpu.idx()];
+        row.governor.enter(now, states);
+        row.polling = row.governor.state(states).polling;
+        row.stage = Stage::Idle;
+        row.cost = Cost::Idle;
+        row.until = SimTime::NEVER;
+        self.counters.busy_cpus -= 1;
+        let stop = row.idle_ticked || row.governor.predicted() >= self.world.tick();
+        if stop && !row.tick_stopped {
+            row.tick_stopped = true;
+            self.agenda.disarm(Event::Tick(cpu));
+        }
+    }
+
+    /// Something calls for an idle CPU: it comes out of its idle state first.
+    pub(super) fn leave_idle(&mut self, cpu: CpuId) {
+        self.charge(cpu);
+        self.counters.busy_cpus += 1;
+        let now = self.world.now();
+        let row = &mut self.cpus[cpu.idx()];
+        let exit = row.governor.state(self.prices.idle_states()).measured_exit_ns;
+        row.governor.leave(now);
+        row.polling = false;
+        self.begin(cpu, Stage::IdleExit, Cost::IdleExit, Nanos(u64::from(exit)));
+    }
+
+    /// The tick of a CPU that has found work runs again, from its next boundary on.
+    fn restart_tick(&mut self, cpu: CpuId) {
+        let row = &mut self.cpus[cpu.idx()];
+        row.idle_ticked = false;
+        if !row.tick_stopped {
+            return;
+        }
+        row.tick_stopped = false;
+        let next = self.next_tick(cpu);
+        self.agenda.arm(Event::Tick(cpu), next);
+    }
+
+    /// The first tick of `cpu` after now.
+    fn next_tick(&self, cpu: CpuId) -> SimTime {
+        let tick = self.world.tick().0;
+        let phase = if self.config.skew_tick {
+            tick / 2 * cpu.idx() as u64 / self.cpus.len() as u64
+        } else {
+            0
+        };
+        let ticks = (self.world.sched_clock() - phase) / tick + 1;
+        SimTime(ticks * tick + phase - BOOT_CLOCK)
+    }
+
+    /// Goes on with the current task where it was: its system call is over or has to wait, it comes
+    /// back from an interrupt, or it has just got the CPU.
+    fn resume_task(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        let run = self.tasks[task.idx()];
+        match run.progress {
+            Progress::Next | Progress::Under if self.goes(cpu, run) => self.enter_schedule(cpu),
+            Progress::Next => return self.next_op(cpu, task),
+            Progress::Under | Progress::Retry => self.continue_op(cpu, task, run.remains),
+            Progress::Ended => {
+                self.world.task_mut(task).state = TaskState::Dead;
+                self.enter_schedule(cpu);
+            }
+            Progress::Blocked | Progress::Timed => {
+                if self.world.task(task).state == TaskState::Sleeping {
+                    self.enter_schedule(cpu);
+                } else {
+                    self.retry_op(cpu, task);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a task that could go on has to give way: at the border of user space, or inside it.
+    /// Kernel code is left at its end only (`PREEMPT_VOLUNTARY`).
+    #[inline]
+    fn goes(&self, cpu: CpuId, run: TaskRun) -> bool {
+        let in_user = run.progress == Progress::Next || run.op.is_user();
+        in_user && self.world.rq(cpu).need_resched
+    }
+}

@@ -1,0 +1,94 @@
+//! `RoundRobin`: the simplest policy that keeps every contract.
+
+use std::collections::VecDeque;
+
+use simsched_topology::CpuId;
+
+use crate::ids::TaskId;
+use crate::policy::{Dequeue, Enqueue, Placement, Policy, Preempt, Reason, TtwuQueue, Wakeup};
+use crate::world::World;
+
+/// One queue for each CPU, first in first out; a tick sends the current task to the end; a wakee
+/// goes where it was, or to a CPU that the test chose for it.
+#[derive(Clone, Debug, Default)]
+pub struct RoundRobin {
+    queues: Vec<VecDeque<TaskId>>,
+    curr: Vec<Option<TaskId>>,
+    /// Where the wakeups of a task go, by task; `None` is where it was.
+    pub target: Vec<Option<CpuId>>,
+    /// How wakees get to other CPUs.
+    pub ttwu_queue: Option<TtwuQueue>,
+    /// Whether a wakee preempts.
+    pub preempts: bool,
+}
+
+impl Policy for RoundRobin {
+    fn attach(&mut self, world: &World) {
+        self.queues = vec![VecDeque::new(); world.topology().nr_cpus()];
+        self.curr = vec![None; world.topology().nr_cpus()];
+        self.target.resize(world.tasks().len(), None);
+    }
+
+    fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
+        let wanted = self.target[wakeup.wakee.idx()].unwrap_or(wakeup.prev);
+        let allowed = world.allowed(wakeup.wakee);
+        let cpu = match allowed {
+            Some(set) if !set.contains(wanted) => set.first().expect("a task may run somewhere"),
+            _ => wanted,
+        };
+        Placement { cpu, reason: Reason(0), scanned: 0, affine: false }
+    }
+
+    fn migrate_task_rq(&mut self, _: &World, _: TaskId, _: CpuId) {}
+
+    fn task_fork(&mut self, _: &World, _: CpuId, _: Option<TaskId>, _: TaskId) {}
+
+    fn enqueue(&mut self, _: &World, cpu: CpuId, task: TaskId, _: Enqueue) {
+        self.queues[cpu.idx()].push_back(task);
+    }
+
+    fn dequeue(&mut self, _: &World, cpu: CpuId, task: TaskId, _: Dequeue) {
+        if self.curr[cpu.idx()] == Some(task) {
+            self.curr[cpu.idx()] = None;
+        } else {
+            self.queues[cpu.idx()].retain(|queued| *queued != task);
+        }
+    }
+
+    fn pick_next(&mut self, _: &World, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
+        let queue = &mut self.queues[cpu.idx()];
+        queue.extend(self.curr[cpu.idx()].take());
+        self.curr[cpu.idx()] = queue.pop_front();
+        self.curr[cpu.idx()]
+    }
+
+    fn wakeup_preempt(&mut self, _: &World, _: CpuId, _: TaskId, _: Enqueue) -> Preempt {
+        if self.preempts { Preempt::Yes } else { Preempt::No }
+    }
+
+    fn task_woken(&mut self, _: &World, _: CpuId) {}
+
+    fn task_tick(&mut self, _: &World, cpu: CpuId, _: TaskId) -> Preempt {
+        if self.queues[cpu.idx()].is_empty() { Preempt::No } else { Preempt::Yes }
+    }
+
+    fn yield_task(&mut self, _: &World, _: CpuId, _: TaskId) {}
+
+    fn reweight_task(&mut self, _: &World, _: TaskId) -> Preempt {
+        Preempt::No
+    }
+
+    fn newly_idle(&mut self, _: &World, _: CpuId) {}
+
+    fn idle_entered(&mut self, _: &World, _: CpuId) {}
+
+    fn trigger_load_balance(&mut self, _: &World, _: CpuId) {}
+
+    fn ttwu_queue(&self) -> TtwuQueue {
+        self.ttwu_queue.unwrap_or(TtwuQueue::CrossLlcOrIdle)
+    }
+
+    fn reasons(&self) -> &'static [&'static str] {
+        &["prev"]
+    }
+}

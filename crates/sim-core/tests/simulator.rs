@@ -1,0 +1,235 @@
+//! The simulator under the simplest policy: what happens, when, and who pays for it.
+
+use std::sync::Arc;
+
+use simsched_core::testkit::{RoundRobin, Script};
+use simsched_core::{
+    Config, Cost, FutexId, MarkId, Nanos, Observer, Op, PipeId, Reason, Setup, SimError, SimTime,
+    Simulator, Status, TaskId, Tracepoint, TtwuQueue, World,
+};
+use simsched_topology::{CpuId, Topology};
+
+/// Every tracepoint with its time.
+#[derive(Default)]
+struct Log(Vec<(SimTime, Tracepoint)>);
+
+impl Observer for Log {
+    fn on(&mut self, world: &World, tracepoint: Tracepoint) {
+        self.0.push((world.now(), tracepoint));
+    }
+}
+
+impl Log {
+    fn charged(&self, cpu: u16, cost: Cost) -> u64 {
+        self.0
+            .iter()
+            .map(|(_, tracepoint)| match tracepoint {
+                Tracepoint::Charge { cpu: c, what, amount } if c.0 == cpu && *what == cost => {
+                    amount.0
+                }
+                _ => 0,
+            })
+            .sum()
+    }
+
+    fn find(&self, wanted: impl Fn(&Tracepoint) -> bool) -> Option<SimTime> {
+        self.0.iter().find(|(_, tracepoint)| wanted(tracepoint)).map(|(at, _)| *at)
+    }
+
+    fn count(&self, wanted: impl Fn(&Tracepoint) -> bool) -> usize {
+        self.0.iter().filter(|(_, tracepoint)| wanted(tracepoint)).count()
+    }
+}
+
+/// t16: LLCs are CPUs 0-3, 4-7, 8-11, 12-15.
+fn topology() -> Arc<Topology> {
+    Arc::new(Topology::builtin("t16", None).unwrap())
+}
+
+fn config() -> Config {
+    Config { jitter_1024: 0, ..Config::default() }
+}
+
+fn objects() -> Setup {
+    let marks = vec!["a".to_owned(), "b".to_owned()];
+    Setup { procs: vec!["p".to_owned()], pipes: 2, futexes: 1, marks, ..Setup::default() }
+}
+
+fn simulate(
+    script: Script,
+    policy: RoundRobin,
+) -> (Result<Status, SimError>, Simulator<RoundRobin, Script, Log>) {
+    let mut sim = Simulator::new(topology(), policy, script, Log::default(), config()).unwrap();
+    let status = sim.run_until(SimTime(10_000_000_000));
+    (status, sim)
+}
+
+const WRITE: Op = Op::Write { pipe: PipeId(0), bytes: 100 };
+const READ: Op = Op::Read { pipe: PipeId(0), bytes: 100 };
+
+/// Spec 09, invariant 7: the waker's next action is later by exactly the listed items. The wakee's
+/// CPU is idle and shares the LLC: bookkeeping, hand-off and one interrupt (its idle state is deep).
+#[test]
+fn a_wakeup_delays_the_waker_by_the_sum_of_its_items() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(2), &[READ]);
+    let run = Op::Run(Nanos(1_000_000));
+    let waker = script.task(CpuId(0), &[run, WRITE, Op::Mark(MarkId(0)), run]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let topology = topology();
+    let costs = topology.costs();
+    let waking = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee } if *wakee == TaskId(0));
+    let woke = sim.observer().find(waking).unwrap();
+    let marked = sim.observer().find(|t| matches!(t, Tracepoint::Mark { .. })).unwrap();
+    // The mark stands where the system call returns; the debts for the hand-off and the interrupt
+    // delay the op that follows it.
+    assert_eq!(marked.since(woke).0, u64::from(costs.wakeup));
+    let (_, _, script, log) = sim.into_parts();
+    assert_eq!(script.log[waker.idx()].len(), 5);
+    let paid = log.charged(0, Cost::Wakeup);
+    assert_eq!(paid, u64::from(costs.wakeup + costs.handoff + costs.ipi_send));
+}
+
+/// Spec 05, invariant 6: one interrupt for each time the hand-off list stops being empty.
+#[test]
+fn two_wakeups_handed_to_one_deep_sleeper_send_one_interrupt() {
+    let mut script = Script::new(objects());
+    let wait = Op::FutexWait { futex: FutexId(0), value: 0 };
+    script.task(CpuId(4), &[wait]);
+    script.task(CpuId(4), &[wait]);
+    let wake = Op::FutexWake { futex: FutexId(0), count: 2 };
+    script.task(CpuId(0), &[Op::Run(Nanos(3_000_000_000)), wake]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let costs_ipi = u64::from(topology().costs().ipi_handler);
+    assert_eq!(sim.observer().charged(4, Cost::Ipi), costs_ipi);
+    let handed = |t: &Tracepoint| matches!(t, Tracepoint::Wakeup { cpu: CpuId(4), .. });
+    // Two starts and two wakeups.
+    assert_eq!(sim.observer().count(handed), 4);
+}
+
+/// Spec 09, invariant 3: an idle machine does nothing. One task sleeps for five seconds: that is
+/// 1,250 ticks of each CPU if they ran.
+#[test]
+fn an_idle_machine_has_no_ticks() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(3), &[Op::Sleep(Nanos::from_secs(5))]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    assert!(sim.events() < 20, "{} events", sim.events());
+}
+
+/// A busy CPU ticks at HZ: 250 ticks a second, each charged as such.
+#[test]
+fn a_busy_cpu_ticks_at_hz() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[Op::Run(Nanos::from_secs(1))]);
+    let (_, sim) = simulate(script, RoundRobin::default());
+    let tick = u64::from(topology().costs().tick);
+    let ticks = sim.observer().charged(0, Cost::Tick) / tick;
+    assert!((250..=251).contains(&ticks), "{ticks}");
+}
+
+/// Spec 05 section 2, step 3: between setting its sleep state and the dequeue a sleeper is woken
+/// where it is, and no CPU is chosen.
+#[test]
+fn a_wakeup_before_the_dequeue_places_nobody() {
+    let topology = topology();
+    let costs = topology.costs();
+    // The reader blocks after a syscall and the copy; the writer's write ends within the window
+    // before the dequeue.
+    let op =
+        u64::from(costs.syscall + costs.pipe_copy) + 100 * u64::from(costs.copy_per_kib) / 1024;
+    let run = |ns: u64| Op::Run(Nanos(ns));
+    let mut script = Script::new(objects());
+    let reader = script.task(CpuId(2), &[run(2_000_000), READ, READ]);
+    let writer = script.task(
+        CpuId(0),
+        &[run(2_000_000 + u64::from(costs.sleep_entry) / 2), WRITE, run(op), WRITE],
+    );
+    // The two start within a fraction of the window: both leave the same idle state at once.
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let still = |t: &Tracepoint| matches!(t, Tracepoint::Wakeup { wakee, reason: Reason::STILL_QUEUED, .. } if *wakee == reader);
+    assert_eq!(sim.observer().count(still), 1, "{writer}");
+}
+
+/// Spec 05 section 2, step 5: while the wakee's CPU switches away from it and has nothing else to
+/// do, the wakee goes back there.
+#[test]
+fn a_wakeup_during_the_switch_goes_back_to_the_same_cpu() {
+    let topology = topology();
+    let costs = topology.costs();
+    let into_switch = u64::from(costs.sleep_entry + costs.context_switch_idle / 2);
+    let mut script = Script::new(objects());
+    let reader = script.task(CpuId(2), &[Op::Run(Nanos(2_000_000)), READ]);
+    script.task(CpuId(0), &[Op::Run(Nanos(2_000_000 + into_switch)), WRITE]);
+    let mut policy = RoundRobin::default();
+    policy.target = vec![Some(CpuId(7)); 2];
+    let (status, sim) = simulate(script, policy);
+    assert_eq!(status, Ok(Status::Finished));
+    let back = |t: &Tracepoint| matches!(t, Tracepoint::Wakeup { wakee, reason: Reason::ON_CPU, cpu: CpuId(2), .. } if *wakee == reader);
+    assert_eq!(sim.observer().count(back), 1);
+    assert_eq!(sim.observer().count(|t| matches!(t, Tracepoint::Migrate { .. })), 0);
+}
+
+/// With `TTWU_QUEUE` off the same waker spins until the switch is over, then places the wakee.
+#[test]
+fn without_hand_off_the_waker_waits_for_the_switch() {
+    let topology = topology();
+    let costs = topology.costs();
+    let into_switch = u64::from(costs.sleep_entry + costs.context_switch_idle / 2);
+    let mut script = Script::new(objects());
+    script.task(CpuId(2), &[Op::Run(Nanos(2_000_000)), READ]);
+    script.task(CpuId(0), &[Op::Run(Nanos(2_000_000 + into_switch)), WRITE]);
+    let mut policy = RoundRobin { ttwu_queue: Some(TtwuQueue::Off), ..RoundRobin::default() };
+    policy.target = vec![Some(CpuId(7)); 2];
+    let (status, sim) = simulate(script, policy);
+    assert_eq!(status, Ok(Status::Finished));
+    let moved = |t: &Tracepoint| matches!(t, Tracepoint::Migrate { to: CpuId(7), .. });
+    assert_eq!(sim.observer().count(moved), 1);
+}
+
+/// Two tasks share a CPU and a policy that sends the current one to the end at each tick: each
+/// switch but the last comes from a tick.
+#[test]
+fn a_tick_reschedules_a_computing_task() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[Op::Run(Nanos::from_millis(40))]);
+    script.task(CpuId(0), &[Op::Run(Nanos::from_millis(40))]);
+    let (_, sim) = simulate(script, RoundRobin::default());
+    let preempted = |t: &Tracepoint| matches!(t, Tracepoint::Switch { preempted: true, .. });
+    let count = sim.observer().count(preempted);
+    assert!((18..=20).contains(&count), "{count}");
+    assert!(sim.observer().charged(0, Cost::User) == 80_000_000);
+}
+
+#[test]
+fn a_deadlock_names_who_waits_for_what() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[READ]);
+    let (status, _) = simulate(script, RoundRobin::default());
+    let error = status.unwrap_err().to_string();
+    assert!(error.starts_with("deadlock at"), "{error}");
+    assert!(error.contains("task 0 (t0) waits for pipe 0"), "{error}");
+}
+
+#[test]
+fn ops_that_take_no_time_for_ever_are_a_livelock() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &vec![Op::Mark(MarkId(0)); 1_000_001]);
+    let (status, _) = simulate(script, RoundRobin::default());
+    let error = status.unwrap_err().to_string();
+    assert!(error.contains("livelock") && error.contains("task 0 (t0)"), "{error}");
+}
+
+#[test]
+fn a_task_spawned_twice_is_refused() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[Op::Spawn(TaskId(1)), Op::Spawn(TaskId(1))]);
+    script.spawned(&[]);
+    let (status, _) = simulate(script, RoundRobin::default());
+    let error = status.unwrap_err().to_string();
+    assert!(error.contains("task 0 spawns task 1, which has started already"), "{error}");
+}
