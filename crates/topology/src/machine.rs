@@ -1,9 +1,23 @@
 //! `Topology`: a machine in one mode, as tables indexed by id.
 
+use crate::builtin;
 use crate::costs::{IdleState, OsCosts};
 use crate::cpuset::CpuSet;
 use crate::distance::Distance;
+use crate::error::TopologyError;
+use crate::fact::Fact;
+use crate::facts::Facts;
 use crate::ids::{CoreId, CpuId, LlcId, NodeId, PackageId};
+use crate::spec;
+
+/// Whose level table the kernel uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arch {
+    /// SMT, CLS, MC, PKG; no PKG when a package holds several nodes.
+    X86,
+    /// SMT, CACHE, MC when firmware describes coregroups, PKG.
+    Power,
+}
 
 /// Where one CPU lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +38,9 @@ pub(crate) struct Seat {
 #[derive(Clone, Debug)]
 pub struct Topology {
     pub(crate) name: String,
+    pub(crate) title: String,
     pub(crate) mode: String,
+    pub(crate) arch: Arch,
     pub(crate) cpus: CpuSet,
     /// By CPU.
     pub(crate) seats: Vec<Seat>,
@@ -33,20 +49,73 @@ pub struct Topology {
     pub(crate) llcs: Vec<CpuSet>,
     pub(crate) nodes: Vec<CpuSet>,
     pub(crate) packages: Vec<CpuSet>,
+    /// L2 clusters; empty when each core has its own L2.
+    pub(crate) clusters: Vec<CpuSet>,
+    /// Power coregroups; empty when firmware describes none.
+    pub(crate) coregroups: Vec<CpuSet>,
     /// Row by row: `nodes * nodes` distances, 10 on the diagonal.
     pub(crate) distances: Vec<u32>,
     /// By CPU, 1024 for a big core.
     pub(crate) capacities: Vec<u32>,
     pub(crate) reclaim_distance: u32,
     pub(crate) costs: OsCosts,
+    pub(crate) cost_facts: Vec<(&'static str, Fact)>,
     pub(crate) idle_states: Vec<IdleState>,
+    /// By distance, in nanoseconds.
+    pub(crate) line_transfer: [u32; 6],
+    pub(crate) facts: Facts,
 }
 
 impl Topology {
+    /// Reads a machine from the text of its file, in one of its modes or in its default mode.
+    ///
+    /// `file` is only used in messages.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong with the text, with its line and key.
+    pub fn parse(text: &str, file: &str, mode: Option<&str>) -> Result<Self, TopologyError> {
+        spec::read(text, file, mode)
+    }
+
+    /// A machine that is built in, such as `genoa` or `genoa.toml`.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such machine, or it has no such mode.
+    pub fn builtin(name: &str, mode: Option<&str>) -> Result<Self, TopologyError> {
+        let (file, text) = builtin::find(name)?;
+        Self::parse(text, file, mode)
+    }
+
+    /// A machine that is built in, by the text that a command line gives: `genoa`, `genoa.toml@nps4`.
+    ///
+    /// A caller that reads files looks for a file of that name first; see [`crate::split_mode`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Topology::builtin`].
+    pub fn resolve(text: &str) -> Result<Self, TopologyError> {
+        let (name, mode) = builtin::split_mode(text);
+        Self::builtin(name, mode)
+    }
+
     /// The name of the machine, such as `genoa`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// One line about the machine.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// Whose level table the kernel uses.
+    #[must_use]
+    pub fn arch(&self) -> Arch {
+        self.arch
     }
 
     /// The mode it runs in, such as `nps4`.
@@ -215,5 +284,24 @@ impl Topology {
     #[must_use]
     pub fn reclaim_distance(&self) -> u32 {
         self.reclaim_distance
+    }
+
+    /// What moving a modified cache line costs, in nanoseconds, by distance; 0 on the same CPU.
+    #[inline]
+    #[must_use]
+    pub fn line_transfer_ns(&self, distance: Distance) -> u32 {
+        self.line_transfer[distance.idx()]
+    }
+
+    /// The costs with their ranges and sources, in the order of [`OsCosts::NAMES`].
+    #[must_use]
+    pub fn cost_facts(&self) -> &[(&'static str, Fact)] {
+        &self.cost_facts
+    }
+
+    /// What is known of the hardware: latencies, transfers, bandwidth, clocks, caches, SMT.
+    #[must_use]
+    pub fn facts(&self) -> &Facts {
+        &self.facts
     }
 }

@@ -1,0 +1,77 @@
+//! `nearest`: the names that somebody may have meant by a name that does not exist.
+
+/// The candidates closest to `name`, best first, at most three.
+///
+/// Close is an edit distance (insert, delete, replace, swap neighbours) of at most a third of the
+/// longer name, or one being the beginning of the other. Case and `-` against `_` do not count.
+#[must_use]
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let wanted = folded(name);
+    let mut found: Vec<(usize, &str)> =
+        candidates.into_iter().filter_map(|c| Some((closeness(&wanted, &folded(c))?, c))).collect();
+    found.sort();
+    found.dedup();
+    found.into_iter().take(3).map(|(_, candidate)| candidate).collect()
+}
+
+/// The end of a message: "; did you mean `a` or `b`?", or nothing.
+#[must_use]
+pub fn did_you_mean(names: &[impl AsRef<str>]) -> String {
+    let quoted: Vec<String> = names.iter().map(|n| format!("`{}`", n.as_ref())).collect();
+    match quoted.split_last() {
+        None => String::new(),
+        Some((last, [])) => format!("; did you mean {last}?"),
+        Some((last, rest)) => format!("; did you mean {} or {last}?", rest.join(", ")),
+    }
+}
+
+fn folded(name: &str) -> Vec<char> {
+    name.chars().map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect()
+}
+
+/// The edit distance, or none if the two are strangers.
+fn closeness(a: &[char], b: &[char]) -> Option<usize> {
+    let distance = edit_distance(a, b);
+    let is_prefix = a.len().min(b.len()) >= 3 && (a.starts_with(b) || b.starts_with(a));
+    (distance <= a.len().max(b.len()).div_ceil(3) || is_prefix).then_some(distance)
+}
+
+/// Damerau's distance (optimal string alignment), by rows.
+fn edit_distance(a: &[char], b: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replace = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replace.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(before[j - 2] + 1);
+            }
+            row.push(best);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_finds_the_name() {
+        let names = ["sockets", "cores_per_llc", "llcs_per_socket", "threads_per_core"];
+        assert_eq!(nearest("scokets", names), ["sockets"]);
+        assert_eq!(nearest("cores-per-llcs", names), ["cores_per_llc"]);
+        assert_eq!(nearest("threads", names), ["threads_per_core"]);
+        assert_eq!(nearest("colour", names), [""; 0]);
+    }
+
+    #[test]
+    fn a_hint_is_the_end_of_a_sentence() {
+        assert_eq!(did_you_mean(&[""; 0]), "");
+        assert_eq!(did_you_mean(&["nps4"]), "; did you mean `nps4`?");
+        assert_eq!(did_you_mean(&["a", "b", "c"]), "; did you mean `a`, `b` or `c`?");
+    }
+}

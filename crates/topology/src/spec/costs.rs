@@ -1,0 +1,121 @@
+//! The price of every item: the machine's own `[costs]`, then its price list.
+//!
+//! Noticing a polled line is the transfer of a cache line (`[c2c_ns]`) where neither names a price.
+
+use crate::builtin;
+use crate::costs::{IdleState, OsCosts};
+use crate::error::TopologyError;
+use crate::fact::Fact;
+use crate::facts::{CacheToCache, IdleFacts};
+
+use super::reader::{Doc, Table};
+
+type Result<T> = std::result::Result<T, TopologyError>;
+
+/// Every item with its range and source, in the order of [`OsCosts::NAMES`].
+pub(crate) fn read(root: &Table<'_>, c2c: &CacheToCache) -> Result<Vec<(&'static str, Fact)>> {
+    let item = root.need("costs", "the name of a price list, or a table [costs]")?;
+    let (own, list) = match item.table() {
+        Ok(table) => (Some(table.clone()), table.get("list")),
+        Err(_) => (None, Some(item)),
+    };
+    if let Some(own) = &own {
+        own.only(&[OsCosts::NAMES, &["list"]].concat())?;
+    }
+    let Some(list) = list else {
+        return prices(own.as_ref().unwrap_or(root), c2c, None);
+    };
+    let name = list.text()?;
+    let valid = builtin::price_lists();
+    let text = builtin::price_list(name).ok_or_else(|| list.unknown_name(name, &valid))?;
+    let file = format!("costs/{name}.toml");
+    let doc = Doc::new(&file, text);
+    let parsed = doc.parse()?;
+    let table = Table::root(&doc, &parsed).need("costs", "a table [costs]")?.table()?;
+    table.only(OsCosts::NAMES)?;
+    prices(&table, c2c, own.as_ref())
+}
+
+/// The items, from `own` if it has them, else from `list`, else the transfer of a cache line.
+fn prices(
+    list: &Table<'_>,
+    c2c: &CacheToCache,
+    own: Option<&Table<'_>>,
+) -> Result<Vec<(&'static str, Fact)>> {
+    OsCosts::NAMES
+        .iter()
+        .map(|&name| {
+            if let Some(item) = own.and_then(|own| own.get(name)) {
+                return Ok((name, item.fact()?));
+            }
+            let line = match name {
+                "poll_notice_same_llc" => c2c.same_llc.as_ref(),
+                "poll_notice_cross" => c2c.cross_socket.as_ref().or(c2c.same_socket.as_ref()),
+                _ => None,
+            };
+            match (list.get(name), line) {
+                (Some(item), _) => Ok((name, item.fact()?)),
+                (None, Some(line)) => Ok((name, line.clone())),
+                (None, None) => Err(list.missing(name, "a price in nanoseconds")),
+            }
+        })
+        .collect()
+}
+
+/// The prices in whole nanoseconds.
+pub(crate) fn values(facts: &[(&'static str, Fact)]) -> OsCosts {
+    let mut costs = OsCosts::free();
+    for (name, fact) in facts {
+        let price = costs.get_mut(name).expect("a name of this list");
+        *price = u32::try_from(fact.rounded()).unwrap_or(u32::MAX);
+    }
+    costs
+}
+
+/// The `[[idle]]` states: those in use, and the ranges of all.
+pub(crate) fn idle(root: &Table<'_>) -> Result<(Vec<IdleState>, Vec<IdleFacts>)> {
+    let (mut states, mut facts) = (Vec::new(), Vec::new());
+    for table in root.tables("idle")? {
+        let (state, fact) = idle_state(&table)?;
+        if fact.enabled {
+            states.push(state);
+        }
+        facts.push(fact);
+    }
+    if states.is_empty() {
+        return Err(root.missing("idle", "[[idle]] states, from shallow to deep"));
+    }
+    Ok((states, facts))
+}
+
+const IDLE_KEYS: &[&str] = &[
+    "name",
+    "exit_us",
+    "measured_exit_us",
+    "residency_us",
+    "polling",
+    "loses_l1_l2",
+    "flushes_tlb",
+    "enabled",
+];
+
+fn idle_state(table: &Table<'_>) -> Result<(IdleState, IdleFacts)> {
+    table.only(IDLE_KEYS)?;
+    let flag = |key: &str, default| table.get(key).map_or(Ok(default), |item| item.flag());
+    let name = table.need("name", "the name that cpuidle shows")?.text()?.to_owned();
+    let exit_us = table.need("exit_us", "the advertised exit latency")?.fact()?;
+    let residency_us = table.need("residency_us", "the target residency")?.fact()?;
+    let measured_exit_us = table.get("measured_exit_us").map(|item| item.fact()).transpose()?;
+    flag("flushes_tlb", false)?;
+    let ns = |fact: &Fact| u32::try_from(fact.scaled(1000)).unwrap_or(u32::MAX);
+    let state = IdleState {
+        name: name.clone(),
+        exit_ns: ns(&exit_us),
+        measured_exit_ns: ns(measured_exit_us.as_ref().unwrap_or(&exit_us)),
+        residency_ns: ns(&residency_us),
+        polling: table.need("polling", "whether a wakeup needs no IPI")?.flag()?,
+        loses_l1_l2: flag("loses_l1_l2", false)?,
+    };
+    let enabled = flag("enabled", true)?;
+    Ok((state, IdleFacts { name, exit_us, measured_exit_us, residency_us, enabled }))
+}
