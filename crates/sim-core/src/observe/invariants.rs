@@ -102,7 +102,11 @@ impl Invariants {
         ensure(self.now <= world.now(), || format!("time ran backwards from {}", self.now))?;
         self.now = world.now();
         match tracepoint {
-            Tracepoint::Waking { wakee, .. } => self.live(world, wakee, Event::Waking),
+            // A call that finds its task awake does nothing, and a new task is woken as a new one.
+            Tracepoint::Waking { wakee, .. } => match world.task(wakee).state {
+                TaskState::Sleeping => self.live(world, wakee, Event::Waking),
+                _ => Ok(()),
+            },
             Tracepoint::Wakeup { wakee, cpu, reason, .. } => {
                 self.live(world, wakee, Event::Wakeup(reason))?;
                 ensure(world.task(wakee).on_rq, || {

@@ -7,7 +7,7 @@ use crate::ids::{MarkId, TaskId};
 use crate::observer::{Cause, Cost, Observer, Tracepoint};
 use crate::policy::Reason;
 use crate::time::{Nanos, SimTime};
-use crate::world::World;
+use crate::world::{TaskState, World};
 
 /// The numbers of a run, as people quote them.
 ///
@@ -211,6 +211,14 @@ impl Stats {
         &self.marks
     }
 
+    /// A call is told even if it finds the task awake, and so is the start of a new task.
+    #[inline]
+    fn waking(&mut self, world: &World, wakee: TaskId) {
+        if world.task(wakee).state == TaskState::Sleeping {
+            self.stamps[wakee.idx()].waking = world.now();
+        }
+    }
+
     #[inline]
     fn wakeup(&mut self, world: &World, wakee: TaskId, cpu: CpuId, reason: Reason) {
         let stamps = &mut self.stamps[wakee.idx()];
@@ -263,7 +271,7 @@ impl Observer for Stats {
     #[inline]
     fn on(&mut self, world: &World, tracepoint: Tracepoint) {
         match tracepoint {
-            Tracepoint::Waking { wakee, .. } => self.stamps[wakee.idx()].waking = world.now(),
+            Tracepoint::Waking { wakee, .. } => self.waking(world, wakee),
             Tracepoint::Wakeup { wakee, cpu, reason, scanned } => {
                 self.scanned += u64::from(scanned);
                 self.wakeup(world, wakee, cpu, reason);

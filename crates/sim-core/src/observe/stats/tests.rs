@@ -12,8 +12,10 @@ fn kit() -> (WorldKit, Stats) {
     let topology = Topology::builtin("t16", None).unwrap();
     let stats = Stats::new(&topology, 2, 1);
     let mut kit = WorldKit::new(topology, 250);
-    kit.add_task(0);
-    kit.add_task(0);
+    for _ in 0..2 {
+        let task = kit.add_task(0);
+        kit.task(task).state = TaskState::Sleeping;
+    }
     (kit, stats)
 }
 
@@ -88,8 +90,10 @@ fn a_wakee_that_still_waits_has_waited_since_its_preemption() {
 #[test]
 fn the_first_wakeup_of_a_new_task_is_counted_aside() {
     let (mut kit, mut stats) = kit();
+    kit.task(B).state = TaskState::New;
     tell(&mut kit, &mut stats, 5, Tracepoint::Fork { parent: None, child: A });
     tell(&mut kit, &mut stats, 6, Tracepoint::Fork { parent: Some(A), child: B });
+    tell(&mut kit, &mut stats, 6, Tracepoint::Waking { wakee: B, waker: CpuId(1) });
     tell(&mut kit, &mut stats, 9, wakeup(B, 2, Reason(1)));
     tell(&mut kit, &mut stats, 19, running(2, B));
     assert_eq!((stats.forks(), stats.wakeups(), stats.new_by_reason()[1]), (1, 0, 1));
@@ -135,4 +139,18 @@ fn a_mark_has_a_first_and_a_last_time() {
     }
     let (first, last) = (SimTime(40), SimTime(90));
     assert_eq!(stats.marks()[0], MarkStats { count: 3, first, last });
+}
+
+/// Called at 100 and again at 120, when it is on its way already: the first call counts.
+#[test]
+fn a_call_that_finds_the_task_awake_does_not_count() {
+    let (mut kit, mut stats) = kit();
+    tell(&mut kit, &mut stats, 100, Tracepoint::Waking { wakee: A, waker: CpuId(1) });
+    kit.task(A).state = TaskState::Waking;
+    tell(&mut kit, &mut stats, 120, Tracepoint::Waking { wakee: A, waker: CpuId(2) });
+    tell(&mut kit, &mut stats, 130, wakeup(A, 0, Reason(0)));
+    kit.task(A).state = TaskState::Running;
+    tell(&mut kit, &mut stats, 140, Tracepoint::Waking { wakee: A, waker: CpuId(2) });
+    tell(&mut kit, &mut stats, 200, running(0, A));
+    assert_eq!((stats.wakeups(), stats.wakeup_latency().max()), (1, Nanos(100)));
 }
