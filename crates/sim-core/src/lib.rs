@@ -9,15 +9,19 @@
 
 #![deny(clippy::float_arithmetic)]
 
+pub mod ipc;
 pub mod observe;
 pub mod pelt;
 
 mod agenda;
+mod config;
 mod error;
+mod hardware;
 mod ids;
 mod observer;
 mod policy;
 mod rng;
+mod simulator;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 mod time;
@@ -25,6 +29,7 @@ mod workload;
 mod world;
 
 pub use agenda::{Agenda, Event};
+pub use config::{Config, SETTINGS, SettingInfo};
 pub use error::{Blocked, SimError};
 pub use ids::{BarrierId, FutexId, LockId, MarkId, PipeId, ProcId, SocketId, TaskId};
 pub use observer::{Cause, Cost, Observer, Tracepoint};
@@ -32,6 +37,7 @@ pub use policy::{
     Dequeue, Enqueue, Placement, Policy, Preempt, Reason, TtwuQueue, WakeKind, Wakeup,
 };
 pub use rng::{Seed, Stream};
+pub use simulator::{Simulator, Status};
 pub use time::{Nanos, SimTime};
 pub use workload::{Op, Outcome, SchedPolicy, Setup, SocketSpec, Start, TaskSpec, Workload};
 pub use world::{BOOT_CLOCK, RqRow, TaskRow, TaskState, Tasks, World};

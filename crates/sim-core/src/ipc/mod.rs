@@ -1,0 +1,256 @@
+//! `Ipc`: all kernel objects of a run; `Verdict` (done, or blocked) and `Wakes` (whom to wake).
+//!
+//! Pure objects: an op on one of them is answered with what became of it and whom the waker has
+//! to wake, in order. Nothing here knows time, CPUs or the simulator, and nothing is called back.
+
+mod barrier;
+mod exit;
+mod futex;
+mod lock;
+mod pipe;
+mod socket;
+mod waitq;
+
+use barrier::Barrier;
+use exit::Lives;
+use futex::Futex;
+use lock::Lock;
+use pipe::Pipe;
+use socket::End;
+use waitq::{Sleepers, Sync, WaitFor};
+
+use crate::ids::{LockId, PipeId, SocketId, TaskId};
+use crate::workload::{Op, Outcome, Setup};
+
+/// Which kernel's rules apply, where they differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IpcVersion {
+    /// Up to 6.13 a read of a full pipe wakes a writer even if it frees no slot.
+    #[default]
+    V6_13,
+    /// From 6.14 on a read of a full pipe wakes a writer only if it frees a slot.
+    V6_14,
+}
+
+/// What became of an op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It took effect.
+    Done(Outcome),
+    /// The task is on the object's wait queue and must sleep. When it is woken it tries again, as
+    /// a retry, and may have to sleep again (a spurious wakeup).
+    Block,
+}
+
+/// A wakeup that an op asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wake {
+    /// Who is woken.
+    pub task: TaskId,
+    /// Whether the waker promises to sleep soon (`WF_SYNC`): pipes, sockets and the ends of
+    /// processes do, futexes do not.
+    pub sync: bool,
+}
+
+/// The wakeups that ops ask for, in the order in which the waker makes them.
+///
+/// The list is lent to each op, which appends to it; the caller empties it.
+#[derive(Clone, Debug, Default)]
+pub struct Wakes(Vec<Wake>);
+
+impl Wakes {
+    /// An empty list.
+    #[must_use]
+    pub fn new() -> Wakes {
+        Wakes::default()
+    }
+
+    /// The wakeups, first to last.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Wake] {
+        &self.0
+    }
+
+    /// Whether nobody is woken.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many are woken.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Empties the list and keeps its memory.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Takes the wakeups out, first to last, and keeps the memory.
+    pub fn drain(&mut self) -> std::vec::Drain<'_, Wake> {
+        self.0.drain(..)
+    }
+
+    #[inline]
+    fn push(&mut self, task: TaskId, sync: Sync) {
+        self.0.push(Wake { task, sync: sync == Sync::Yes });
+    }
+}
+
+/// All kernel objects of a run.
+#[derive(Clone, Debug)]
+pub struct Ipc {
+    version: IpcVersion,
+    sleepers: Sleepers,
+    pipes: Vec<Pipe>,
+    ends: Vec<End>,
+    locks: Vec<Lock>,
+    barriers: Vec<Barrier>,
+    futexes: Vec<Futex>,
+    lives: Lives,
+}
+
+impl Ipc {
+    /// The objects that `setup` declares: empty pipes, free locks, futex words of 0.
+    #[must_use]
+    pub fn new(setup: &Setup, version: IpcVersion) -> Ipc {
+        Ipc {
+            version,
+            sleepers: Sleepers::new(setup.tasks.len()),
+            pipes: vec![Pipe::default(); setup.pipes as usize],
+            ends: setup.sockets.iter().flat_map(|s| [End::new(s), End::new(s)]).collect(),
+            locks: vec![Lock::default(); setup.locks as usize],
+            barriers: setup.barriers.iter().copied().map(Barrier::new).collect(),
+            futexes: vec![Futex::default(); setup.futexes as usize],
+            lives: Lives::new(&setup.tasks),
+        }
+    }
+
+    /// Does `op` for `task`, or puts the task to sleep on the object; appends to `wakes` whom it
+    /// wakes.
+    ///
+    /// A task that was told to [`Block`](Verdict::Block) and was woken tries the same op again with
+    /// `retry`; a write goes on where it stopped. Ops that concern no object here are done at
+    /// once.
+    ///
+    /// # Panics
+    /// When the task or the object was not declared.
+    #[inline]
+    pub fn attempt(&mut self, task: TaskId, op: Op, retry: bool, wakes: &mut Wakes) -> Verdict {
+        let sleepers = &mut self.sleepers;
+        match op {
+            Op::Write { pipe: id, bytes } => {
+                let call = pipe::Call { id, task, retry, sleepers, wakes };
+                self.pipes[id.idx()].write(bytes, call)
+            }
+            Op::Read { pipe: id, bytes } => {
+                let call = pipe::Call { id, task, retry, sleepers, wakes };
+                self.pipes[id.idx()].read(bytes, self.version, call)
+            }
+            Op::PollPipe(id) => {
+                let call = pipe::Call { id, task, retry, sleepers, wakes };
+                self.pipes[id.idx()].poll(call)
+            }
+            Op::Send { .. } | Op::Recv { .. } | Op::PollSocket(_) => {
+                self.attempt_socket(task, op, retry, wakes)
+            }
+            _ => self.attempt_user(task, op, retry, wakes),
+        }
+    }
+
+    /// `child` was started by `parent`, who may wait for its end.
+    ///
+    /// # Panics
+    /// When one of them was not declared.
+    pub fn spawned(&mut self, parent: TaskId, child: TaskId) {
+        self.lives.spawned(parent, child);
+    }
+
+    /// `task` ends; appends to `wakes` who waited for that.
+    ///
+    /// # Panics
+    /// When it was not declared.
+    pub fn exit(&mut self, task: TaskId, wakes: &mut Wakes) {
+        self.lives.exit(task, &mut self.sleepers, wakes);
+    }
+
+    /// What `task` sleeps for, in words that complete "waits for ..."; `None` when it does not
+    /// sleep on an object, or was woken.
+    ///
+    /// # Panics
+    /// When it was not declared.
+    #[must_use]
+    pub fn blocked_on(&self, task: TaskId) -> Option<String> {
+        let blocked = self.sleepers.blocked_on(task)?;
+        let text = blocked.to_string();
+        let holder = match blocked.wait_for {
+            WaitFor::Lock => self.locks[LockId(blocked.object).idx()].holder(),
+            _ => None,
+        };
+        Some(holder.map_or(text.clone(), |holder| format!("{text}, which task {holder} holds")))
+    }
+
+    /// How many bytes are in `pipe`, written and not read.
+    ///
+    /// # Panics
+    /// When it was not declared.
+    #[must_use]
+    pub fn pipe_bytes(&self, pipe: PipeId) -> u32 {
+        self.pipes[pipe.idx()].bytes()
+    }
+
+    /// How many bytes wait at this end of a socket pair to be received.
+    ///
+    /// # Panics
+    /// When it was not declared.
+    #[must_use]
+    pub fn socket_bytes(&self, socket: SocketId) -> u64 {
+        self.ends[socket.idx()].bytes()
+    }
+
+    fn attempt_socket(&mut self, task: TaskId, op: Op, retry: bool, wakes: &mut Wakes) -> Verdict {
+        let (Op::Send { socket: id, .. } | Op::Recv { socket: id, .. } | Op::PollSocket(id)) = op
+        else {
+            unreachable!("only ops on sockets come here")
+        };
+        let call = socket::Call { id, task, retry, sleepers: &mut self.sleepers, wakes };
+        let (end, peer) = ends(&mut self.ends, id);
+        match op {
+            Op::Send { bytes, .. } => end.send(peer, bytes, call),
+            Op::Recv { bytes, .. } => end.recv(peer, bytes, call),
+            _ => end.poll(call),
+        }
+    }
+
+    /// The objects of user space, and the ends of tasks. Who sleeps at a barrier or on a futex is
+    /// woken for good.
+    fn attempt_user(&mut self, task: TaskId, op: Op, retry: bool, wakes: &mut Wakes) -> Verdict {
+        let sleepers = &mut self.sleepers;
+        match op {
+            Op::Lock(id) => self.locks[id.idx()].lock(id, task, sleepers),
+            Op::Unlock(id) => self.locks[id.idx()].unlock(sleepers, wakes),
+            Op::Barrier(_) | Op::FutexWait { .. } if retry => Verdict::Done(Outcome::Done),
+            Op::Barrier(id) => self.barriers[id.idx()].arrive(id, task, sleepers, wakes),
+            Op::FutexWait { futex: id, value } => {
+                self.futexes[id.idx()].wait(id, value, task, sleepers)
+            }
+            Op::FutexSet { futex, value } => self.futexes[futex.idx()].set(value),
+            Op::FutexWake { futex, count } => {
+                self.futexes[futex.idx()].wake(count, sleepers, wakes)
+            }
+            Op::Join(child) => self.lives.join(child, task, sleepers),
+            Op::WaitAny => self.lives.wait_any(task, sleepers),
+            _ => Verdict::Done(Outcome::Done),
+        }
+    }
+}
+
+/// This end of a socket pair and the other.
+fn ends(ends: &mut [End], id: SocketId) -> (&mut End, &mut End) {
+    let pair = id.idx() & !1;
+    let [first, second] = &mut ends[pair..pair + 2] else { unreachable!("a pair is two ends") };
+    if id.idx() == pair { (first, second) } else { (second, first) }
+}

@@ -1,0 +1,185 @@
+//! A pipe: sixteen page slots, readers and writers; it answers whom to wake.
+//!
+//! Source: `pipe_write()`, `pipe_read()` and `pipe_poll()` in `fs/pipe.c`, Linux 6.1 and 6.14.
+
+use super::waitq::{Poller, Queue, Sleepers, WaitFor};
+use super::{IpcVersion, Verdict, Wakes};
+use crate::ids::{PipeId, TaskId};
+use crate::workload::Outcome;
+
+/// Slots of a pipe (`PIPE_DEF_BUFFERS`).
+const SLOTS: u8 = 16;
+
+/// Bytes of a slot: one page of x86.
+const PAGE: u32 = 4096;
+
+/// The state of one pipe.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pipe {
+    /// `rd_wait`: pollers, newest first, then readers in the order in which they came.
+    readers: Queue,
+    /// `wr_wait`: writers in the order in which they came.
+    writers: Queue,
+    /// How far the page of each slot is written, in bytes; those in use are `used` slots from
+    /// `first` on, cyclically.
+    filled: [u16; SLOTS as usize],
+    /// How far the page of the first slot is read, in bytes.
+    offset: u16,
+    first: u8,
+    used: u8,
+    /// Whether anybody has ever polled (`poll_usage`): from then on each write wakes.
+    polled: bool,
+}
+
+/// The call of one task on one pipe.
+pub(super) struct Call<'a> {
+    pub(super) id: PipeId,
+    pub(super) task: TaskId,
+    pub(super) retry: bool,
+    pub(super) sleepers: &'a mut Sleepers,
+    pub(super) wakes: &'a mut Wakes,
+}
+
+impl Pipe {
+    /// Writes `bytes`, or as much as fits.
+    ///
+    /// The part beyond whole pages is appended to the last slot if it fits there completely, and
+    /// only when the call starts; all else takes new slots. The reader is woken if the pipe was
+    /// empty when the write started or went on after a sleep, or if the pipe was ever polled.
+    pub(super) fn write(&mut self, bytes: u32, call: Call<'_>) -> Verdict {
+        let Call { id, task, retry, sleepers, wakes } = call;
+        if bytes == 0 {
+            return Verdict::Done(Outcome::Done);
+        }
+        if retry && self.is_full() {
+            sleepers.push_back(&mut self.writers, task, WaitFor::PipeRoom, id.0);
+            return Verdict::Block;
+        }
+        let was_empty = self.used == 0;
+        let left = if retry { sleepers.left(task) } else { self.merge(bytes) };
+        let left = self.append(left);
+        if left > 0 {
+            sleepers.set_left(task, left);
+            if was_empty {
+                sleepers.wake_one_exclusive(&mut self.readers, wakes);
+            }
+            sleepers.push_back(&mut self.writers, task, WaitFor::PipeRoom, id.0);
+            return Verdict::Block;
+        }
+        if was_empty || self.polled {
+            sleepers.wake_one_exclusive(&mut self.readers, wakes);
+        }
+        if retry && !self.is_full() {
+            sleepers.wake_one_exclusive(&mut self.writers, wakes);
+        }
+        Verdict::Done(Outcome::Done)
+    }
+
+    /// Reads at most `bytes`, at least one.
+    ///
+    /// Up to 6.13 a writer is woken if the pipe was full when the read started, even if no slot
+    /// became free: it looks, and sleeps again behind all others.
+    pub(super) fn read(&mut self, bytes: u32, version: IpcVersion, call: Call<'_>) -> Verdict {
+        let Call { id, task, retry, sleepers, wakes } = call;
+        if bytes == 0 {
+            return Verdict::Done(Outcome::Bytes(0));
+        }
+        if self.used == 0 {
+            sleepers.push_back(&mut self.readers, task, WaitFor::PipeData, id.0);
+            return Verdict::Block;
+        }
+        let was_full = self.is_full();
+        let left = self.take(bytes);
+        let wake_writer = match version {
+            IpcVersion::V6_13 => was_full,
+            IpcVersion::V6_14 => was_full && !self.is_full(),
+        };
+        if wake_writer {
+            sleepers.wake_one_exclusive(&mut self.writers, wakes);
+        }
+        if retry && self.used > 0 {
+            sleepers.wake_one_exclusive(&mut self.readers, wakes);
+        }
+        Verdict::Done(Outcome::Bytes(bytes - left))
+    }
+
+    /// Waits for data and takes none.
+    pub(super) fn poll(&mut self, call: Call<'_>) -> Verdict {
+        let Call { id, task, retry, sleepers, .. } = call;
+        self.polled = true;
+        let poller = Poller { task, retry, wait_for: WaitFor::PipePoll, object: id.0 };
+        sleepers.poll(&mut self.readers, self.used > 0, poller)
+    }
+
+    /// How many bytes are written and not read.
+    pub(super) fn bytes(&self) -> u32 {
+        let filled = (0..self.used).map(|nth| u32::from(self.filled[self.slot(nth)])).sum::<u32>();
+        filled - u32::from(self.offset)
+    }
+
+    /// Whether all slots are in use (`pipe_full`): the last may still have room to merge.
+    fn is_full(&self) -> bool {
+        self.used == SLOTS
+    }
+
+    /// The slot `nth` places behind the first one in use.
+    fn slot(&self, nth: u8) -> usize {
+        usize::from((self.first + nth) % SLOTS)
+    }
+
+    /// Appends what `bytes` has beyond whole pages to the last slot in use, if it fits there;
+    /// returns how many bytes are left to write.
+    fn merge(&mut self, bytes: u32) -> u32 {
+        let part = bytes % PAGE;
+        if part == 0 || self.used == 0 {
+            return bytes;
+        }
+        let last = self.slot(self.used - 1);
+        let filled = u32::from(self.filled[last]) + part;
+        if filled > PAGE {
+            return bytes;
+        }
+        self.filled[last] = page_bytes(filled);
+        bytes - part
+    }
+
+    /// Fills new slots, one page each, while there are any; returns how many bytes are left.
+    fn append(&mut self, bytes: u32) -> u32 {
+        let mut left = bytes;
+        while left > 0 && !self.is_full() {
+            let chunk = left.min(PAGE);
+            let slot = self.slot(self.used);
+            self.filled[slot] = page_bytes(chunk);
+            self.used += 1;
+            left -= chunk;
+        }
+        left
+    }
+
+    /// Takes at most `bytes` and releases the slots that are read to their end; returns how many
+    /// bytes were not there.
+    fn take(&mut self, bytes: u32) -> u32 {
+        let mut left = bytes;
+        while left > 0 && self.used > 0 {
+            let filled = u32::from(self.filled[usize::from(self.first)]);
+            let offset = u32::from(self.offset);
+            let chunk = left.min(filled - offset);
+            left -= chunk;
+            if offset + chunk == filled {
+                self.offset = 0;
+                self.first = (self.first + 1) % SLOTS;
+                self.used -= 1;
+            } else {
+                self.offset = page_bytes(offset + chunk);
+            }
+        }
+        left
+    }
+}
+
+/// A position within a page.
+#[expect(clippy::cast_possible_truncation, reason = "at most PAGE")]
+fn page_bytes(bytes: u32) -> u16 {
+    debug_assert!(bytes <= PAGE, "a position lies within its page");
+    bytes as u16
+}
