@@ -108,7 +108,8 @@ impl Agenda {
         (node.spoke != NONE).then_some(SimTime(node.time))
     }
 
-    /// Takes the next event out, unless it lies after `horizon`.
+    /// Takes the next event out, unless it lies after `horizon`: then time has passed up to there, and
+    /// nothing earlier may be armed.
     #[inline]
     pub fn next_until(&mut self, horizon: SimTime) -> Option<(SimTime, Event)> {
         loop {

@@ -67,6 +67,8 @@ proptest! {
                     if let Some((at, _)) = first {
                         now = at;
                         model.remove(0);
+                    } else {
+                        now = horizon;
                     }
                 }
             }

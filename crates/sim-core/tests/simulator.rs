@@ -59,12 +59,22 @@ fn simulate(
     script: Script,
     policy: RoundRobin,
 ) -> (Result<Status, SimError>, Simulator<RoundRobin, Script, Log>) {
-    let mut sim = Simulator::new(topology(), policy, script, Log::default(), config()).unwrap();
+    simulate_on(topology(), script, policy)
+}
+
+fn simulate_on(
+    topology: Arc<Topology>,
+    script: Script,
+    policy: RoundRobin,
+) -> (Result<Status, SimError>, Simulator<RoundRobin, Script, Log>) {
+    let mut sim = Simulator::new(topology, policy, script, Log::default(), config()).unwrap();
     let status = sim.run_until(SimTime(10_000_000_000));
     (status, sim)
 }
 
 const WRITE: Op = Op::Write { pipe: PipeId(0), bytes: 100 };
+const WAIT: Op = Op::FutexWait { futex: FutexId(0), value: 0 };
+const WAKE: Op = Op::FutexWake { futex: FutexId(0), count: 2 };
 const READ: Op = Op::Read { pipe: PipeId(0), bytes: 100 };
 
 /// Spec 09, invariant 7: the waker's next action is later by exactly the listed items. The wakee's
@@ -95,16 +105,17 @@ fn a_wakeup_delays_the_waker_by_the_sum_of_its_items() {
 #[test]
 fn two_wakeups_handed_to_one_deep_sleeper_send_one_interrupt() {
     let mut script = Script::new(objects());
-    let wait = Op::FutexWait { futex: FutexId(0), value: 0 };
-    script.task(CpuId(4), &[wait]);
-    script.task(CpuId(4), &[wait]);
-    let wake = Op::FutexWake { futex: FutexId(0), count: 2 };
-    script.task(CpuId(0), &[Op::Run(Nanos(3_000_000_000)), wake]);
-    let (status, sim) = simulate(script, RoundRobin::default());
+    script.task(CpuId(8), &[WAIT]);
+    script.task(CpuId(8), &[WAIT]);
+    script.task(CpuId(0), &[Op::Run(Nanos(3_000_000_000)), WAKE]);
+    // Genoa: CPU 8 belongs to another LLC than CPU 0, and its deep state takes longer to leave than
+    // the second wakeup to come.
+    let genoa = Arc::new(Topology::builtin("genoa", None).unwrap());
+    let ipi = u64::from(genoa.costs().ipi_handler);
+    let (status, sim) = simulate_on(genoa, script, RoundRobin::default());
     assert_eq!(status, Ok(Status::Finished));
-    let costs_ipi = u64::from(topology().costs().ipi_handler);
-    assert_eq!(sim.observer().charged(4, Cost::Ipi), costs_ipi);
-    let handed = |t: &Tracepoint| matches!(t, Tracepoint::Wakeup { cpu: CpuId(4), .. });
+    assert_eq!(sim.observer().charged(8, Cost::Ipi), ipi);
+    let handed = |t: &Tracepoint| matches!(t, Tracepoint::Wakeup { cpu: CpuId(8), .. });
     // Two starts and two wakeups.
     assert_eq!(sim.observer().count(handed), 4);
 }
@@ -132,27 +143,22 @@ fn a_busy_cpu_ticks_at_hz() {
 }
 
 /// Spec 05 section 2, step 3: between setting its sleep state and the dequeue a sleeper is woken
-/// where it is, and no CPU is chosen.
+/// where it is, and no CPU is chosen. Wait and wake take equally long; the waker starts half a
+/// window later.
 #[test]
 fn a_wakeup_before_the_dequeue_places_nobody() {
-    let topology = topology();
-    let costs = topology.costs();
-    // The reader blocks after a syscall and the copy; the writer's write ends within the window
-    // before the dequeue.
-    let op =
-        u64::from(costs.syscall + costs.pipe_copy) + 100 * u64::from(costs.copy_per_kib) / 1024;
+    let window = u64::from(topology().costs().sleep_entry);
     let run = |ns: u64| Op::Run(Nanos(ns));
     let mut script = Script::new(objects());
-    let reader = script.task(CpuId(2), &[run(2_000_000), READ, READ]);
-    let writer = script.task(
-        CpuId(0),
-        &[run(2_000_000 + u64::from(costs.sleep_entry) / 2), WRITE, run(op), WRITE],
-    );
-    // The two start within a fraction of the window: both leave the same idle state at once.
+    let sleeper = script.task(CpuId(2), &[run(2_000_000), WAIT]);
+    script.task(CpuId(0), &[run(2_000_000 + window / 2), WAKE]);
     let (status, sim) = simulate(script, RoundRobin::default());
     assert_eq!(status, Ok(Status::Finished));
-    let still = |t: &Tracepoint| matches!(t, Tracepoint::Wakeup { wakee, reason: Reason::STILL_QUEUED, .. } if *wakee == reader);
-    assert_eq!(sim.observer().count(still), 1, "{writer}");
+    let still = |t: &Tracepoint| matches!(t, Tracepoint::Wakeup { wakee, reason: Reason::STILL_QUEUED, .. } if *wakee == sleeper);
+    assert_eq!(sim.observer().count(still), 1);
+    let left =
+        |t: &Tracepoint| matches!(t, Tracepoint::Switch { prev, .. } if *prev == Some(sleeper));
+    assert_eq!(sim.observer().count(left), 1, "it leaves its CPU only to exit");
 }
 
 /// Spec 05 section 2, step 5: while the wakee's CPU switches away from it and has nothing else to
@@ -183,7 +189,8 @@ fn without_hand_off_the_waker_waits_for_the_switch() {
     let mut script = Script::new(objects());
     script.task(CpuId(2), &[Op::Run(Nanos(2_000_000)), READ]);
     script.task(CpuId(0), &[Op::Run(Nanos(2_000_000 + into_switch)), WRITE]);
-    let mut policy = RoundRobin { ttwu_queue: Some(TtwuQueue::Off), ..RoundRobin::default() };
+    let mut policy = RoundRobin::default();
+    policy.ttwu_queue = Some(TtwuQueue::Off);
     policy.target = vec![Some(CpuId(7)); 2];
     let (status, sim) = simulate(script, policy);
     assert_eq!(status, Ok(Status::Finished));

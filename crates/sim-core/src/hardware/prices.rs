@@ -121,8 +121,7 @@ mod tests {
     fn jitter_stays_within_its_spread_and_has_the_price_as_its_mean() {
         let topology = Topology::builtin("t8", None).unwrap();
         let mut prices = Prices::new(&topology, Seed(1), 51);
-        let paid: Vec<u64> =
-            (0..10_000).map(|_| prices.jittered(CpuId(0), 10_240).0).collect();
+        let paid: Vec<u64> = (0..10_000).map(|_| prices.jittered(CpuId(0), 10_240).0).collect();
         assert!(paid.iter().all(|ns| (9_730..=10_750).contains(ns)));
         let mean = paid.iter().sum::<u64>() / 10_000;
         assert!((10_230..=10_250).contains(&mean), "{mean}");

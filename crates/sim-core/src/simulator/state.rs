@@ -131,8 +131,6 @@ pub(super) struct Cpu {
     pub wakes: VecDeque<Wake>,
     pub after: After,
     pub waking: Option<Waking>,
-    /// A child to start when the fork is done.
-    pub forking: Option<TaskId>,
     /// The task that the CPU is switching away from.
     pub prev: Option<TaskId>,
     /// Interrupts that came at a bad time.
@@ -315,7 +313,6 @@ impl Cpu {
             wakes: VecDeque::with_capacity(4),
             after: After::Syscall,
             waking: None,
-            forking: None,
             prev: None,
             ipi: false,
             ipi_sent: false,

@@ -214,9 +214,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     fn check_preempt_curr(&mut self, waker: CpuId, cpu: CpuId, wakee: TaskId, why: Enqueue) {
         let goes = match self.world.curr(cpu) {
             None => true,
-            Some(_) => {
-                self.policy.wakeup_preempt(&self.world, cpu, wakee, why) == Preempt::Yes
-            }
+            Some(_) => self.policy.wakeup_preempt(&self.world, cpu, wakee, why) == Preempt::Yes,
         };
         if goes {
             self.resched_curr(waker, cpu);

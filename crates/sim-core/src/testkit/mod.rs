@@ -61,7 +61,7 @@ impl WorldKit {
     /// When `clock` lies before the boot of the machine or before the present.
     pub fn set_clock(&mut self, clock: u64) {
         self.0.set_now(SimTime(clock.checked_sub(BOOT_CLOCK).expect("after boot")));
-        for cpu in *self.0.topology_arc().cpus() {
+        for cpu in self.0.topology_arc().cpus().iter() {
             self.0.update_rq_clock(cpu);
         }
     }
