@@ -4,6 +4,7 @@ mod builtin;
 mod costs;
 mod cpuset;
 mod distance;
+mod domains;
 mod error;
 mod fact;
 mod facts;
@@ -16,6 +17,9 @@ pub use builtin::{builtin_names, builtin_text, modes, split_mode};
 pub use costs::{IdleState, OsCosts};
 pub use cpuset::{CpuSet, Iter, IterWrap, MAX_CPUS, ParseCpuSetError};
 pub use distance::Distance;
+pub use domains::{
+    Domains, GroupId, Kernel, NumaImbalance, NumaTopologyType, SchedDomain, SchedGroup, SdFlags,
+};
 pub use error::{Place, TopologyError};
 pub use fact::Fact;
 pub use facts::{Bandwidth, Cache, CacheToCache, Facts, Frequency, IdleFacts, Latency, Smt};

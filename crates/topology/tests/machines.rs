@@ -8,9 +8,9 @@ use simsched_topology::{
 fn all() -> Vec<Topology> {
     let mut machines = Vec::new();
     for name in builtin_names() {
-        let text = builtin_text(name).unwrap();
-        for mode in modes(text, name).unwrap() {
-            machines.push(Topology::builtin(name, Some(&mode.name)).unwrap());
+        let text = builtin_text(name).expect("a shipped machine");
+        for mode in modes(text, name).expect("a shipped machine") {
+            machines.push(Topology::builtin(name, Some(&mode.name)).expect("a shipped machine"));
         }
     }
     machines

@@ -1,0 +1,107 @@
+//! `imb_numa_nr`: how many tasks a NUMA node may have too many, in all versions that were discussed.
+
+use super::flags::SdFlags;
+use super::fresh::Fresh;
+
+/// The rule for the imbalance that NUMA domains tolerate.
+///
+/// With X the first domain above the LLC, L the weight of the LLC, s any domain above X:
+///
+/// | rule | at X | at s |
+/// | --- | --- | --- |
+/// | `V5_16` | nothing is stored: allowed while fewer than weight(s)/4 tasks run | the same |
+/// | `V3` | max(1, (L/2) / (LLCs in X * nodes)) | the same number |
+/// | `V4` | I = max(2, (L*L / weight(X)) / 4) | I * (weight(s) / weight(X)) |
+/// | `V4_1` | as `V4` | I * max(1, weight(s) / weight(first ancestor without `PREFER_SIBLING`)) |
+/// | `V5_18` | n = weight(X)/L; n, or weight(X)/4 if n is 1 | I * max(1, weight(s) / weight(first NUMA domain)) |
+/// | `Merged` | the same with weight(X)/8, at least 1 | the same |
+///
+/// All divisions are of integers. Up to the LLC the value is 0.
+///
+/// Source: "sched/fair: Adjust the allowed NUMA imbalance when SD_NUMA spans multiple LLCs", v3 (2021-12-01),
+/// v4 (2021-12-10), the change proposed on 2021-12-13, 5.18; "sched/fair: Consider the idle state of the
+/// whole core", merged form since 5.19.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NumaImbalance {
+    /// Up to 5.17: a quarter of the domain, computed where it is used.
+    V5_16,
+    /// The third draft.
+    V3,
+    /// The fourth draft.
+    V4,
+    /// The fourth draft with the change that was proposed to it.
+    V4_1,
+    /// As merged in 5.18.
+    V5_18,
+    /// As it is since 5.19.
+    #[default]
+    Merged,
+}
+
+impl NumaImbalance {
+    /// All rules, from old to new.
+    pub const ALL: [Self; 6] =
+        [Self::V5_16, Self::V3, Self::V4, Self::V4_1, Self::V5_18, Self::Merged];
+
+    /// The name in options and reports, such as `v4.1`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V5_16 => "v5.16",
+            Self::V3 => "v3",
+            Self::V4 => "v4",
+            Self::V4_1 => "v4.1",
+            Self::V5_18 => "v5.18",
+            Self::Merged => "merged",
+        }
+    }
+
+    /// `V5_16`: imbalance is tolerated in a domain of this weight while fewer tasks than this run.
+    #[must_use]
+    pub const fn limit_5_16(weight: u32) -> u32 {
+        weight / 4
+    }
+
+    /// The value at X.
+    fn at_first(self, weight: u32, llc: u32, nr_nodes: u32) -> u32 {
+        let nr_llcs = weight / llc;
+        let few_or = |share: u32| if nr_llcs == 1 { weight / share } else { nr_llcs };
+        match self {
+            Self::V5_16 => 0,
+            Self::V3 => ((llc / 2) / (nr_llcs * nr_nodes)).max(1),
+            Self::V4 | Self::V4_1 => ((llc * llc / weight) / 4).max(2),
+            Self::V5_18 => few_or(4),
+            Self::Merged => few_or(8).max(1),
+        }
+    }
+
+    /// What the value at X is multiplied with at a domain above it.
+    fn factor(self, weight: u32, above: &[Fresh]) -> u32 {
+        let first = above[0].weight;
+        let base = |is_base: fn(&Fresh) -> bool| {
+            above[1..].iter().find(|sd| is_base(sd)).map_or(first, |sd| sd.weight)
+        };
+        match self {
+            Self::V5_16 | Self::V3 => 1,
+            Self::V4 => weight / first,
+            Self::V4_1 => (weight / base(|sd| !sd.flags.contains(SdFlags::PREFER_SIBLING))).max(1),
+            Self::V5_18 | Self::Merged => {
+                (weight / base(|sd| sd.flags.contains(SdFlags::NUMA))).max(1)
+            }
+        }
+    }
+}
+
+/// Stores the allowance in the fresh domains of one CPU, bottom-up, before any degenerates.
+pub(super) fn store(tree: &mut [Fresh], rule: NumaImbalance, nr_nodes: u32) {
+    let shares = |sd: &Fresh| sd.flags.contains(SdFlags::SHARE_LLC);
+    let Some(at) = (1..tree.len()).find(|&i| !shares(&tree[i]) && shares(&tree[i - 1])) else {
+        return;
+    };
+    let imb = rule.at_first(tree[at].weight, tree[at - 1].weight, nr_nodes);
+    for i in at..tree.len() {
+        let factor = if i == at { 1 } else { rule.factor(tree[i].weight, &tree[at..]) };
+        tree[i].imb_numa_nr = imb * factor;
+    }
+}
