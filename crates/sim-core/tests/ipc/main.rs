@@ -1,0 +1,11 @@
+//! Kernel objects alone: whom each op wakes, who sleeps, and in what order.
+//!
+//! The rules and the numbers are those of the kernel's `fs/pipe.c`, `net/unix/af_unix.c` and
+//! `kernel/futex/`, worked out by hand in each test.
+
+mod model;
+mod pipe;
+mod poll;
+mod rig;
+mod socket;
+mod user;
