@@ -35,8 +35,18 @@ const BITS: [u32; 6] = [12, 10, 10, 10, 10, 10];
 const SHIFT: [u32; 6] = [0, 12, 22, 32, 42, 52];
 /// The first spoke of each wheel in the table of all.
 const FIRST: [usize; 6] = [0, 4096, 5120, 6144, 7168, 8192];
-/// Spokes of all wheels together.
-const SPOKES: usize = 9216;
+/// Spokes of all wheels together, rounded up to a power of two: a masked index needs no check.
+const SPOKES: usize = 16384;
+/// The wheel of a plan, by the number of bits of (its time xor the present).
+const WHEEL: [u8; 65] = {
+    let mut wheel = [0; 65];
+    let mut bits = 13;
+    while bits <= 64 {
+        wheel[bits] = if bits > 52 { 5 } else { ((bits - 3) / 10) as u8 };
+        bits += 1;
+    }
+    wheel
+};
 /// No node, no spoke.
 const NONE: u32 = u32::MAX;
 
@@ -53,9 +63,9 @@ struct Node {
 #[derive(Clone, Debug)]
 pub struct Agenda {
     nodes: Vec<Node>,
-    heads: Vec<u32>,
+    heads: Box<[u32; SPOKES]>,
     /// One bit for each spoke that holds a plan.
-    used: Vec<u64>,
+    used: Box<[u64; SPOKES / 64]>,
     /// One bit for each word of `used` of the finest wheel that is not zero.
     used_words: u64,
     /// No plan is earlier; the wheels turn with it.
@@ -71,8 +81,8 @@ impl Agenda {
         let node = Node { time: 0, next: NONE, prev: NONE, spoke: NONE };
         Agenda {
             nodes: vec![node; 3 * nr_cpus as usize + nr_tasks],
-            heads: vec![NONE; SPOKES],
-            used: vec![0; SPOKES / 64],
+            heads: Box::new([NONE; SPOKES]),
+            used: Box::new([0; SPOKES / 64]),
             used_words: 0,
             at: 0,
             nr_cpus,
@@ -119,14 +129,26 @@ impl Agenda {
                     return None;
                 }
                 self.at = time;
-                let idx = self.heads[spoke];
-                self.unlink(idx);
-                return Some((SimTime(time), self.event(idx)));
+                return Some((SimTime(time), self.take_first(spoke)));
             }
             if !self.turn(horizon.0) {
                 return None;
             }
         }
+    }
+
+    /// Takes the first plan of a used spoke out.
+    #[inline]
+    fn take_first(&mut self, spoke: usize) -> Event {
+        let idx = self.heads[spoke % SPOKES];
+        let node = &mut self.nodes[idx as usize];
+        node.spoke = NONE;
+        let next = node.next;
+        if next != NONE {
+            self.nodes[next as usize].prev = NONE;
+        }
+        self.behead(spoke % SPOKES, next);
+        self.event(idx)
     }
 
     /// The first used spoke of the finest wheel that has not passed.
@@ -198,7 +220,7 @@ impl Agenda {
         if differ < 1 << 12 {
             self.link_in_order(idx, (time & 0xfff) as usize);
         } else {
-            let wheel = 1 + SHIFT[2..].iter().filter(|shift| differ >> **shift != 0).count();
+            let wheel = usize::from(WHEEL[(64 - differ.leading_zeros()) as usize]);
             let digit = (time >> SHIFT[wheel]) as usize & ((1 << BITS[wheel]) - 1);
             self.link_first(idx, FIRST[wheel] + digit);
         }
@@ -207,16 +229,21 @@ impl Agenda {
     /// A spoke of the finest wheel is one instant: its list is kept in the order of firing.
     #[inline]
     fn link_in_order(&mut self, idx: u32, spoke: usize) {
-        let mut after = NONE;
-        let mut next = self.heads[spoke];
+        let head = self.heads[spoke % SPOKES];
+        if head == NONE || idx < head {
+            self.link_first(idx, spoke);
+            self.used_words |= 1 << (spoke / 64 % 64);
+        } else {
+            self.link_behind(idx, head, spoke);
+        }
+    }
+
+    fn link_behind(&mut self, idx: u32, head: u32, spoke: usize) {
+        let mut after = head;
+        let mut next = self.nodes[head as usize].next;
         while next != NONE && next < idx {
             after = next;
             next = self.nodes[next as usize].next;
-        }
-        if after == NONE {
-            self.link_first(idx, spoke);
-            self.used_words |= 1 << (spoke / 64);
-            return;
         }
         let node = &mut self.nodes[idx as usize];
         (node.prev, node.next, node.spoke) = (after, next, spoke as u32);
@@ -228,32 +255,39 @@ impl Agenda {
 
     #[inline]
     fn link_first(&mut self, idx: u32, spoke: usize) {
-        let head = self.heads[spoke];
+        let spoke = spoke % SPOKES;
+        let head = std::mem::replace(&mut self.heads[spoke], idx);
         let node = &mut self.nodes[idx as usize];
         (node.prev, node.next, node.spoke) = (NONE, head, spoke as u32);
+        self.used[spoke / 64] |= 1 << (spoke % 64);
         if head != NONE {
             self.nodes[head as usize].prev = idx;
         }
-        self.heads[spoke] = idx;
-        self.used[spoke / 64] |= 1 << (spoke % 64);
     }
 
     #[inline]
     fn unlink(&mut self, idx: u32) {
-        let Node { next, prev, spoke, .. } = self.nodes[idx as usize];
-        self.nodes[idx as usize].spoke = NONE;
+        let node = &mut self.nodes[idx as usize];
+        let Node { next, prev, spoke, .. } = *node;
+        node.spoke = NONE;
         if next != NONE {
             self.nodes[next as usize].prev = prev;
         }
-        if prev != NONE {
+        if prev == NONE {
+            self.behead(spoke as usize % SPOKES, next);
+        } else {
             self.nodes[prev as usize].next = next;
-            return;
         }
-        let spoke = spoke as usize;
+    }
+
+    /// The list of `spoke` loses its first node.
+    #[inline]
+    fn behead(&mut self, spoke: usize, next: u32) {
         self.heads[spoke] = next;
         if next == NONE {
-            self.used[spoke / 64] &= !(1 << (spoke % 64));
-            if spoke < 4096 && self.used[spoke / 64] == 0 {
+            let word = &mut self.used[spoke / 64];
+            *word &= !(1 << (spoke % 64));
+            if *word == 0 && spoke < 4096 {
                 self.used_words &= !(1 << (spoke / 64));
             }
         }
@@ -272,7 +306,7 @@ impl Agenda {
     #[inline]
     fn event(&self, idx: u32) -> Event {
         let n = self.nr_cpus;
-        let cpu = |idx: u32| CpuId(u16::try_from(idx).expect("at most 1024 CPUs"));
+        let cpu = |idx: u32| CpuId(idx as u16);
         if idx < n {
             Event::StageEnd(cpu(idx))
         } else if idx < 2 * n {

@@ -1,5 +1,7 @@
 //! The simulator under the simplest policy: what happens, when, and who pays for it.
 
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
 use std::sync::Arc;
 
 use simsched_core::testkit::{RoundRobin, Script};

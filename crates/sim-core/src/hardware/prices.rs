@@ -20,7 +20,7 @@ impl Prices {
     pub(crate) fn new(topology: &Topology, seed: Seed, jitter_1024: u32) -> Prices {
         let streams = topology.cpus().iter().map(|cpu| seed.stream("jitter", cpu.idx() as u64));
         Prices {
-            costs: topology.costs().clone(),
+            costs: *topology.costs(),
             idle_states: topology.idle_states().to_vec(),
             jitter_1024,
             streams: streams.collect(),
@@ -108,7 +108,7 @@ impl Prices {
     /// Copying `bytes` between user space and the kernel, on top of a small copy.
     #[inline]
     pub(crate) fn copy(&self, bytes: u32) -> u32 {
-        let ns = u64::from(bytes) * u64::from(self.costs.copy_per_kib) >> 10;
+        let ns = (u64::from(bytes) * u64::from(self.costs.copy_per_kib)) >> 10;
         u32::try_from(ns).unwrap_or(u32::MAX)
     }
 }

@@ -3,7 +3,7 @@
 
 use simsched_topology::CpuId;
 
-use super::state::{After, Irq, Progress, Simulator, Stage};
+use super::state::{After, Deferred, Irq, Progress, Simulator, Stage};
 use crate::agenda::Event;
 use crate::error::SimError;
 use crate::ids::TaskId;
@@ -32,7 +32,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.counters.in_flight -= 1;
         let row = self.cpu(cpu);
         if std::mem::take(&mut row.ipi_sent) {
-            row.ipi = true;
+            row.deferred.add(Deferred::IPI);
             self.interrupt(cpu);
         } else if row.stage == Stage::Idle {
             self.leave_idle(cpu);
@@ -43,14 +43,15 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn tick_arrives(&mut self, cpu: CpuId) {
         let next = self.world.now() + self.world.tick();
         self.agenda.arm(Event::Tick(cpu), next);
-        self.cpu(cpu).tick = true;
+        self.cpu(cpu).deferred.add(Deferred::TICK);
         self.interrupt(cpu);
     }
 
     /// The timer of `task` expires on the CPU where it was started.
     pub(super) fn timer_arrives(&mut self, task: TaskId) {
         let cpu = self.tasks[task.idx()].timer_cpu;
-        self.cpu(cpu).timers.push_back(task);
+        self.desk(cpu).timers.push_back(task);
+        self.cpu(cpu).deferred.add(Deferred::TIMER);
         self.interrupt(cpu);
     }
 
@@ -59,7 +60,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         match self.cpus[cpu.idx()].stage {
             Stage::Idle => self.leave_idle(cpu),
             Stage::Op => {
-                self.charge(cpu);
                 let now = self.world.now();
                 let row = self.cpu(cpu);
                 row.debt = u32::try_from(row.debt_end.since(now).0).expect("a debt is short");
@@ -77,17 +77,22 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn take_deferred(&mut self, cpu: CpuId) {
         let list = self.prices.list();
         let (tick, ipi, timer) = (list.tick, list.ipi_handler, list.timer_handler);
+        let now = self.world.now();
         let row = &mut self.cpus[cpu.idx()];
         if !row.in_irq {
             row.in_irq = true;
-            row.irq_since = row.charged;
+            row.irq_since = now;
         }
-        let (irq, cost, ns) = if std::mem::take(&mut row.tick) {
+        let (irq, cost, ns) = if row.deferred.take(Deferred::TICK) {
             (Irq::Tick, Cost::Tick, tick)
-        } else if std::mem::take(&mut row.ipi) {
+        } else if row.deferred.take(Deferred::IPI) {
             (Irq::Ipi, Cost::Ipi, ipi)
         } else {
-            let task = row.timers.pop_front().expect("an interrupt waits");
+            let timers = &mut self.desks[cpu.idx()].timers;
+            let task = timers.pop_front().expect("an interrupt waits");
+            if timers.is_empty() {
+                row.deferred.take(Deferred::TIMER);
+            }
             (Irq::Timer(task), Cost::Timer, timer)
         };
         let ns = self.prices.jittered(cpu, ns);
@@ -102,9 +107,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Irq::Timer(task) => {
                 self.counters.timers -= 1;
                 self.timed_out(task);
-                let row = self.cpu(cpu);
-                row.after = After::Irq;
-                row.wakes.push_back(Wake { task, sync: false });
+                self.cpu(cpu).after = After::Irq;
+                self.desk(cpu).wakes.push_back(Wake { task, sync: false });
                 return self.run_wakes(cpu);
             }
         }
@@ -132,7 +136,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// The end of interrupt handling, unless another one waits.
     pub(super) fn irq_exit(&mut self, cpu: CpuId) -> Result<(), SimError> {
-        if self.cpus[cpu.idx()].has_deferred() {
+        if self.cpus[cpu.idx()].deferred.any() {
             self.take_deferred(cpu);
             return Ok(());
         }

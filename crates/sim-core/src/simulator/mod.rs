@@ -79,7 +79,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     #[inline]
     fn stage_end(&mut self, cpu: CpuId) -> Result<(), SimError> {
-        self.charge(cpu);
         match self.cpus[cpu.idx()].stage {
             Stage::Op => self.end_op(cpu),
             Stage::Wake => self.finish_wakeup(cpu),

@@ -133,9 +133,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.scratch.is_empty() {
             return self.back_in(cpu);
         }
-        let row = &mut self.cpus[cpu.idx()];
-        row.after = After::Syscall;
-        row.wakes.extend(self.scratch.drain());
+        self.cpu(cpu).after = After::Syscall;
+        self.desks[cpu.idx()].wakes.extend(self.scratch.drain());
         self.run_wakes(cpu)
     }
 

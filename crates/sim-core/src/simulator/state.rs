@@ -28,6 +28,7 @@ pub struct Simulator<P, W, O> {
     pub(super) prices: Prices,
     pub(super) config: Config,
     pub(super) cpus: Vec<Cpu>,
+    pub(super) desks: Vec<Desk>,
     pub(super) tasks: Vec<TaskRun>,
     pub(super) pipes_free: Vec<SimTime>,
     pub(super) counters: Counters,
@@ -114,42 +115,73 @@ pub(super) struct HandOff {
     pub scanned: u16,
 }
 
-/// What a CPU is doing, what it still has to do, and what waits for it.
+/// What a CPU is doing: what each event touches.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Cpu {
-    pub stage: Stage,
-    /// What the stage's time is charged to.
-    pub cost: Cost,
     /// Up to when the CPU's time has been charged.
     pub charged: SimTime,
     /// When the stage proper begins: before that the CPU works off what it owed.
     pub debt_end: SimTime,
     /// When the stage ends.
     pub until: SimTime,
+    /// Since when the CPU has been handling interrupts.
+    pub irq_since: SimTime,
     /// Work done on the side that delays the next stage, in ns.
     pub debt: u32,
-    /// Whom to wake still, and what then.
-    pub wakes: VecDeque<Wake>,
+    pub stage: Stage,
+    /// What the stage's time is charged to.
+    pub cost: Cost,
     pub after: After,
-    pub waking: Option<Waking>,
-    /// The task that the CPU is switching away from.
-    pub prev: Option<TaskId>,
     /// Interrupts that came at a bad time.
-    pub ipi: bool,
+    pub deferred: Deferred,
     /// The planned look at the flag is an interrupt, not only a line that a polling CPU sees.
     pub ipi_sent: bool,
-    pub tick: bool,
-    pub timers: VecDeque<TaskId>,
-    /// The hand-off list (`rq->wake_list`), in order of arrival.
-    pub inbox: VecDeque<HandOff>,
-    pub governor: IdleGovernor,
     /// In a state that watches the need-resched flag: no interrupt is needed.
     pub polling: bool,
     pub tick_stopped: bool,
     /// A tick has found the CPU idle since it last ran a task.
     pub idle_ticked: bool,
-    /// Since when the CPU has been handling interrupts.
     pub in_irq: bool,
-    pub irq_since: SimTime,
+}
+
+/// What waits for a CPU, and what it needs less often.
+pub(super) struct Desk {
+    /// Whom to wake still.
+    pub wakes: VecDeque<Wake>,
+    pub waking: Option<Waking>,
+    /// The task that the CPU is switching away from.
+    pub prev: Option<TaskId>,
+    /// Tasks whose timers have expired and are not handled yet.
+    pub timers: VecDeque<TaskId>,
+    /// The hand-off list (`rq->wake_list`), in order of arrival.
+    pub inbox: VecDeque<HandOff>,
+    pub governor: IdleGovernor,
+}
+
+/// Which interrupts wait until a CPU is open to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Deferred(u8);
+
+impl Deferred {
+    pub(super) const TICK: u8 = 1;
+    pub(super) const IPI: u8 = 2;
+    pub(super) const TIMER: u8 = 4;
+
+    #[inline]
+    pub(super) fn any(self) -> bool {
+        self.0 != 0
+    }
+
+    pub(super) fn add(&mut self, irq: u8) {
+        self.0 |= irq;
+    }
+
+    /// Takes `irq` out; tells whether it was there.
+    pub(super) fn take(&mut self, irq: u8) -> bool {
+        let was = self.0 & irq != 0;
+        self.0 &= !irq;
+        was
+    }
 }
 
 /// The progress of one task.
@@ -197,11 +229,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let world = World::new(Arc::clone(&topology), &setup.tasks, config.hz);
         policy.attach(&world);
         let nr_cpus = topology.nr_cpus();
+        let desk = Desk::new(&topology);
         let mut simulator = Simulator {
             agenda: Agenda::new(nr_cpus, setup.tasks.len()),
             ipc: Ipc::new(&setup, config.ipc),
             prices: Prices::new(&topology, config.seed, config.jitter_1024),
-            cpus: topology.cpus().iter().map(|_| Cpu::new(&topology)).collect(),
+            cpus: vec![Cpu::new(desk.governor.state(topology.idle_states()).polling); nr_cpus],
+            desks: topology.cpus().iter().map(|_| Desk::new(&topology)).collect(),
             tasks: vec![TaskRun::new(); setup.tasks.len()],
             pipes_free: vec![SimTime::ZERO; setup.pipes as usize],
             counters: Counters::default(),
@@ -241,6 +275,11 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         &self.observer
     }
 
+    /// The observer, to take from it what it has gathered so far.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
     /// Events taken from the agenda so far.
     pub fn events(&self) -> u64 {
         self.counters.events
@@ -262,21 +301,30 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     #[inline]
+    pub(super) fn desk(&mut self, cpu: CpuId) -> &mut Desk {
+        &mut self.desks[cpu.idx()]
+    }
+
+    #[inline]
     pub(super) fn run(&mut self, task: TaskId) -> &mut TaskRun {
         &mut self.tasks[task.idx()]
     }
 
-    /// Starts a stage that takes `ns` beside what the CPU still owes. The CPU's time must be charged
-    /// up to now.
+    /// Starts a stage that takes `ns` beside what the CPU still owes. Stages of one cost that follow
+    /// each other are charged in one sum.
     #[inline]
     pub(super) fn begin(&mut self, cpu: CpuId, stage: Stage, cost: Cost, ns: Nanos) {
         let now = self.world.now();
         let row = &mut self.cpus[cpu.idx()];
-        debug_assert!(row.charged == now, "CPU {cpu}: a stage begins in the present");
         row.stage = stage;
-        row.cost = cost;
-        row.debt_end = now + Nanos(u64::from(std::mem::take(&mut row.debt)));
-        row.until = row.debt_end + ns;
+        if row.cost != cost || row.debt != 0 || row.debt_end > row.charged {
+            self.charge(cpu);
+            let row = &mut self.cpus[cpu.idx()];
+            row.cost = cost;
+            row.debt_end = now + Nanos(u64::from(std::mem::take(&mut row.debt)));
+        }
+        let row = &mut self.cpus[cpu.idx()];
+        row.until = row.debt_end.max(now) + ns;
         let until = row.until;
         self.agenda.arm(Event::StageEnd(cpu), until);
     }
@@ -301,37 +349,36 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 }
 
 impl Cpu {
-    fn new(topology: &Topology) -> Cpu {
-        let governor = IdleGovernor::new(topology.idle_states());
+    fn new(polling: bool) -> Cpu {
         Cpu {
-            stage: Stage::Idle,
-            cost: Cost::Idle,
             charged: SimTime::ZERO,
             debt_end: SimTime::ZERO,
             until: SimTime::NEVER,
+            irq_since: SimTime::ZERO,
             debt: 0,
-            wakes: VecDeque::with_capacity(4),
+            stage: Stage::Idle,
+            cost: Cost::Idle,
             after: After::Syscall,
-            waking: None,
-            prev: None,
-            ipi: false,
+            deferred: Deferred::default(),
             ipi_sent: false,
-            tick: false,
-            timers: VecDeque::with_capacity(4),
-            inbox: VecDeque::with_capacity(4),
-            polling: governor.state(topology.idle_states()).polling,
-            governor,
+            polling,
             tick_stopped: true,
             idle_ticked: false,
             in_irq: false,
-            irq_since: SimTime::ZERO,
         }
     }
+}
 
-    /// Whether an interrupt waits to be handled.
-    #[inline]
-    pub(super) fn has_deferred(&self) -> bool {
-        self.ipi || self.tick || !self.timers.is_empty()
+impl Desk {
+    fn new(topology: &Topology) -> Desk {
+        Desk {
+            wakes: VecDeque::with_capacity(4),
+            waking: None,
+            prev: None,
+            timers: VecDeque::with_capacity(4),
+            inbox: VecDeque::with_capacity(8),
+            governor: IdleGovernor::new(topology.idle_states()),
+        }
     }
 }
 

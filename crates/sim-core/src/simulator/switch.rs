@@ -79,7 +79,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         let preempted = runnable && prev.is_some();
         self.emit(Tracepoint::Switch { cpu, prev, next, preempted });
-        self.cpu(cpu).prev = prev;
+        self.desk(cpu).prev = prev;
         if prev.is_none() {
             self.restart_tick(cpu);
         }
@@ -89,7 +89,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// `finish_task_switch()`: the previous task is free to run elsewhere.
     pub(super) fn finish_switch(&mut self, cpu: CpuId) -> Result<(), SimError> {
-        if let Some(prev) = self.cpu(cpu).prev.take() {
+        if let Some(prev) = self.desk(cpu).prev.take() {
             self.world.task_mut(prev).on_cpu = false;
         }
         if let Some(task) = self.world.curr(cpu) {
@@ -100,7 +100,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// The CPU is open to interrupts again, with its current task or its idle task.
     pub(super) fn back_in(&mut self, cpu: CpuId) -> Result<(), SimError> {
-        if self.cpus[cpu.idx()].has_deferred() {
+        if self.cpus[cpu.idx()].deferred.any() {
             self.take_deferred(cpu);
             return Ok(());
         }
@@ -127,14 +127,18 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return;
         }
         let states = self.prices.idle_states();
+        let governor = &mut self.desks[cpu.idx()].governor;
+        governor.enter(now, states);
+        let polling = governor.state(states).polling;
+        let long = governor.predicted() >= self.world.tick();
+        self.charge(cpu);
         let row = &mut self.cpus[cpu.idx()];
-        row.governor.enter(now, states);
-        row.polling = row.governor.state(states).polling;
+        row.polling = polling;
         row.stage = Stage::Idle;
         row.cost = Cost::Idle;
         row.until = SimTime::NEVER;
         self.counters.busy_cpus -= 1;
-        let stop = row.idle_ticked || row.governor.predicted() >= self.world.tick();
+        let stop = row.idle_ticked || long;
         if stop && !row.tick_stopped {
             row.tick_stopped = true;
             self.agenda.disarm(Event::Tick(cpu));
@@ -143,13 +147,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Something calls for an idle CPU: it comes out of its idle state first.
     pub(super) fn leave_idle(&mut self, cpu: CpuId) {
-        self.charge(cpu);
         self.counters.busy_cpus += 1;
         let now = self.world.now();
-        let row = &mut self.cpus[cpu.idx()];
-        let exit = row.governor.state(self.prices.idle_states()).measured_exit_ns;
-        row.governor.leave(now);
-        row.polling = false;
+        let governor = &mut self.desks[cpu.idx()].governor;
+        let exit = governor.state(self.prices.idle_states()).measured_exit_ns;
+        governor.leave(now);
+        self.cpu(cpu).polling = false;
         self.begin(cpu, Stage::IdleExit, Cost::IdleExit, Nanos(u64::from(exit)));
     }
 

@@ -19,7 +19,7 @@ use crate::world::TaskState;
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Executes the wake list of `cpu` from its head on; then what comes after it.
     pub(super) fn run_wakes(&mut self, cpu: CpuId) -> Result<(), SimError> {
-        while let Some(wake) = self.cpu(cpu).wakes.pop_front() {
+        while let Some(wake) = self.desk(cpu).wakes.pop_front() {
             if self.begin_wakeup(cpu, wake)? {
                 return Ok(());
             }
@@ -83,14 +83,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         let until = self.cpus[prev.idx()].until;
         let wait = until.since(self.world.now()) + Nanos(1);
-        self.cpu(cpu).waking = Some(waking);
+        self.desk(cpu).waking = Some(waking);
         self.begin(cpu, Stage::Spin, Cost::Wakeup, wait);
         Ok(())
     }
 
     /// The wakee's old CPU should be done by now.
     pub(super) fn spin_done(&mut self, cpu: CpuId) -> Result<(), SimError> {
-        let waking = self.cpu(cpu).waking.take().expect("a spinning waker has a wakee");
+        let waking = self.desk(cpu).waking.take().expect("a spinning waker has a wakee");
         self.place(cpu, waking.wake)
     }
 
@@ -117,13 +117,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let affine = if waking.placement.affine { list.wake_affine } else { 0 };
         let ns = list.wakeup + affine + self.prices.scan(waking.placement.scanned, distance);
         let ns = self.prices.jittered(cpu, ns);
-        self.cpu(cpu).waking = Some(waking);
+        self.desk(cpu).waking = Some(waking);
         self.begin(cpu, Stage::Wake, Cost::Wakeup, ns);
     }
 
     /// The second instant of a wakeup: the wakee gets its CPU and is queued.
     pub(super) fn finish_wakeup(&mut self, cpu: CpuId) -> Result<(), SimError> {
-        let waking = self.cpu(cpu).waking.take().expect("a waker has a wakee");
+        let waking = self.desk(cpu).waking.take().expect("a waker has a wakee");
         if waking.fork {
             self.wake_up_new_task(cpu, waking);
         } else {
@@ -172,8 +172,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     fn hand_over(&mut self, waker: CpuId, cpu: CpuId, hand_off: HandOff) {
         self.cpus[waker.idx()].debt += self.prices.list().handoff;
         self.world.rq_update(cpu, |rq| rq.pending = true);
-        let first = self.cpus[cpu.idx()].inbox.is_empty();
-        self.cpu(cpu).inbox.push_back(hand_off);
+        let first = self.desks[cpu.idx()].inbox.is_empty();
+        self.desk(cpu).inbox.push_back(hand_off);
         if first {
             self.kick(waker, cpu);
         }
@@ -181,11 +181,11 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// `sched_ttwu_pending()`: the CPU queues what was handed to it, in order of arrival.
     pub(super) fn sched_ttwu_pending(&mut self, cpu: CpuId) {
-        if self.cpus[cpu.idx()].inbox.is_empty() {
+        if self.desks[cpu.idx()].inbox.is_empty() {
             return;
         }
         self.world.update_rq_clock(cpu);
-        while let Some(hand_off) = self.cpu(cpu).inbox.pop_front() {
+        while let Some(hand_off) = self.desk(cpu).inbox.pop_front() {
             self.ttwu_do_activate(cpu, cpu, hand_off);
         }
         self.world.rq_update(cpu, |rq| rq.pending = false);
