@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use simsched_topology::Topology;
 
 /// What every test machine has beside its shape.
-pub const TAIL: &str = "
+pub(crate) const TAIL: &str = "
 [c2c_ns]
 smt = 10
 same_llc = 25
@@ -21,18 +21,18 @@ polling = true
 ";
 
 /// A regular machine with these lines under its mode.
-pub struct Machine {
-    pub head: String,
-    pub sockets: usize,
-    pub llcs_per_socket: usize,
-    pub cores_per_llc: usize,
-    pub threads: usize,
-    pub numbering: &'static str,
-    pub mode: String,
+pub(crate) struct Machine {
+    pub(crate) head: String,
+    pub(crate) sockets: usize,
+    pub(crate) llcs_per_socket: usize,
+    pub(crate) cores_per_llc: usize,
+    pub(crate) threads: usize,
+    pub(crate) numbering: &'static str,
+    pub(crate) mode: String,
 }
 
 impl Machine {
-    pub fn new(
+    pub(crate) fn new(
         sockets: usize,
         llcs_per_socket: usize,
         cores_per_llc: usize,
@@ -44,22 +44,22 @@ impl Machine {
         Self { head, sockets, llcs_per_socket, cores_per_llc, threads, numbering, mode }
     }
 
-    pub fn mode(mut self, lines: &str) -> Self {
+    pub(crate) fn mode(mut self, lines: &str) -> Self {
         lines.clone_into(&mut self.mode);
         self
     }
 
-    pub fn head(mut self, lines: &str) -> Self {
+    pub(crate) fn head(mut self, lines: &str) -> Self {
         lines.clone_into(&mut self.head);
         self
     }
 
-    pub fn numbering(mut self, name: &'static str) -> Self {
+    pub(crate) fn numbering(mut self, name: &'static str) -> Self {
         self.numbering = name;
         self
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text =
             String::from("name = \"test\"\ntitle = \"a test machine\"\ncosts = \"x86\"\n");
         writeln!(text, "{}\n[cores]", self.head).expect("a string grows");
@@ -72,7 +72,7 @@ impl Machine {
         text + TAIL
     }
 
-    pub fn topology(&self) -> Topology {
+    pub(crate) fn topology(&self) -> Topology {
         Topology::parse(&self.text(), "test.toml", None).unwrap_or_else(|error| panic!("{error}"))
     }
 }
