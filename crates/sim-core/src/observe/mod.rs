@@ -12,3 +12,6 @@ pub use histogram::Histogram;
 pub use invariants::{Invariants, Violation};
 pub use lockstep::{Divergence, Recorder, Step, lockstep};
 pub use stats::{MarkStats, Stats};
+
+#[cfg(test)]
+mod tests;
