@@ -1,6 +1,6 @@
 //! `nearest`: the names that somebody may have meant by a name that does not exist.
 
-/// The candidates closest to `name`, best first, at most three.
+/// The candidates closest to `name`: those at the least distance, in alphabetical order, at most three.
 ///
 /// Close is an edit distance (insert, delete, replace, swap neighbours) of at most a third of the
 /// longer name, or one being the beginning of the other. Case and `-` against `_` do not count.
@@ -11,7 +11,9 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         candidates.into_iter().filter_map(|c| Some((closeness(&wanted, &folded(c))?, c))).collect();
     found.sort();
     found.dedup();
-    found.into_iter().take(3).map(|(_, candidate)| candidate).collect()
+    let least = found.first().map(|(distance, _)| *distance);
+    let closest = found.into_iter().take_while(|(distance, _)| Some(*distance) == least);
+    closest.take(3).map(|(_, candidate)| candidate).collect()
 }
 
 /// The end of a message: "; did you mean `a` or `b`?", or nothing.
