@@ -1,0 +1,152 @@
+//! `CfsRq`: the fair queue of one group on one CPU.
+
+use simsched_core::pelt::SchedAvg;
+use simsched_topology::CpuId;
+
+use super::entity::EntityId;
+use super::group::GroupId;
+use super::timeline::Timeline;
+use super::weight::{LoadWeight, scale_load_down};
+
+/// What tasks left behind that woke up elsewhere, until somebody updates the queue
+/// (`cfs_rq->removed`; the counter stands in the queue's second line).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Their load.
+    pub load_avg: u64,
+    /// Their utilization.
+    pub util_avg: u64,
+    /// Their runnable average.
+    pub runnable_avg: u64,
+}
+
+/// A fair queue (`struct cfs_rq`). In order: what load tracking touches, what virtual time
+/// touches, the timeline, and what only groups and migrations touch.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct CfsRq {
+    /// Load, runnable and utilization of all that is or was here.
+    pub avg: SchedAvg,
+    /// The sum of the estimated utilization of the tasks below (root queues only).
+    pub util_est_enqueued: u32,
+    /// The running entity; it is not in the timeline. It may have been dequeued already.
+    pub curr: Option<EntityId>,
+
+    /// The floor of virtual time: it never goes back.
+    pub min_vruntime: u64,
+    /// The sum of the weights of the queued entities.
+    pub load: LoadWeight,
+    /// Queued entities.
+    pub nr_running: u32,
+    /// Queued tasks here and below.
+    pub h_nr_running: u32,
+    /// Queued entities of policy `SCHED_IDLE`.
+    pub idle_nr_running: u32,
+    /// Queued tasks of policy `SCHED_IDLE` here and below.
+    pub idle_h_nr_running: u32,
+    /// Who is to run next, if that is not too unfair.
+    pub next: Option<EntityId>,
+    /// Who was preempted by a wakeup and would find its cache warm.
+    pub last: Option<EntityId>,
+    /// Who has yielded.
+    pub skip: Option<EntityId>,
+    /// The entity that stands for this queue one level up; `None` at the root.
+    pub se: Option<EntityId>,
+    /// How many tasks are in `removed`.
+    pub removed_nr: u32,
+    /// `prop_runnable_sum` waits to be taken one level up.
+    pub propagate: bool,
+    /// The CPU of the queue.
+    pub cpu: CpuId,
+
+    /// The waiting entities.
+    pub timeline: Timeline,
+    /// Load that came (or went, negative), to be told one level up.
+    pub prop_runnable_sum: i64,
+    /// The part of the group's `load_avg` that is from here.
+    pub tg_load_avg_contrib: u64,
+    /// The load that the whole queue stands for at the root, as of `last_h_load_update`.
+    pub h_load: u64,
+    /// The jiffy of `h_load`.
+    pub last_h_load_update: u64,
+    /// The runnable tasks that the entity above tells of (`se->runnable_weight`).
+    pub se_runnable: u64,
+
+    /// What waits to be subtracted.
+    pub removed: Removed,
+    /// Whose queue it is.
+    pub group: GroupId,
+}
+
+/// Where virtual time starts. Source: `init_cfs_rq()`.
+const MIN_VRUNTIME: u64 = 0u64.wrapping_sub(1 << 20);
+
+impl CfsRq {
+    /// The empty queue of `group` on `cpu`, for which `se` stands one level up.
+    #[must_use]
+    pub fn new(cpu: CpuId, group: GroupId, se: Option<EntityId>, capacity: usize) -> CfsRq {
+        CfsRq {
+            avg: SchedAvg::default(),
+            util_est_enqueued: 0,
+            curr: None,
+            min_vruntime: MIN_VRUNTIME,
+            load: LoadWeight::default(),
+            nr_running: 0,
+            h_nr_running: 0,
+            idle_nr_running: 0,
+            idle_h_nr_running: 0,
+            next: None,
+            last: None,
+            skip: None,
+            se,
+            removed_nr: 0,
+            propagate: false,
+            cpu,
+            timeline: Timeline::with_capacity(capacity),
+            prop_runnable_sum: 0,
+            tg_load_avg_contrib: 0,
+            h_load: 0,
+            last_h_load_update: 0,
+            se_runnable: 0,
+            removed: Removed::default(),
+            group,
+        }
+    }
+
+    /// The weight of the queued entities, scaled down.
+    #[inline]
+    #[must_use]
+    pub fn weight(&self) -> u64 {
+        scale_load_down(self.load.weight)
+    }
+
+    /// Whether all queued entities are of policy `SCHED_IDLE`. Source: `sched_idle_cfs_rq()`.
+    #[inline]
+    #[must_use]
+    pub fn is_sched_idle(&self) -> bool {
+        self.nr_running > 0 && self.nr_running == self.idle_nr_running
+    }
+
+    /// The estimated utilization of the CPU: what runs now or what is known of those who wait.
+    /// Source: `cpu_util_cfs()`, before the capacity.
+    #[inline]
+    #[must_use]
+    pub fn util(&self) -> u64 {
+        self.avg.util_avg.max(u64::from(self.util_est_enqueued))
+    }
+
+    /// Raises the floor of virtual time to the earliest of those who run or wait. `curr` is the
+    /// virtual time of the running entity if it is still queued. Source: `update_min_vruntime()`.
+    #[inline]
+    pub fn update_min_vruntime(&mut self, curr: Option<u64>) {
+        let earliest = match (curr, self.timeline.first_vruntime()) {
+            (Some(curr), Some(left)) if super::timeline::before(left, curr) => left,
+            (Some(curr), _) => curr,
+            (None, Some(left)) => left,
+            (None, None) => return,
+        };
+        if super::timeline::before(self.min_vruntime, earliest) {
+            self.min_vruntime = earliest;
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! `Features`: what is switched on and off by name, and what patches add to the fair class.
+
+mod numa_imbalance;
+mod wakeup_bias_prev;
+
+pub use numa_imbalance::{ForkImbalance, Imbalance, adjust_numa_imbalance};
+pub(in crate::fair) use wakeup_bias_prev::WakeupBiasPrev;
+
+use simsched_topology::NumaImbalance;
+
+/// Which kernel's fair class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Version {
+    /// Linux 5.16: proportional idle scans, hand-off to other LLCs only, a quarter of a NUMA
+    /// domain filled before a fork leaves the node.
+    V5_16,
+    /// Linux 6.1.
+    #[default]
+    V6_1,
+}
+
+/// Switches of the fair class, named as in `kernel/sched/features.h`; and patches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Features {
+    /// `GENTLE_FAIR_SLEEPERS`
+    pub gentle_fair_sleepers: bool,
+    /// `START_DEBIT`
+    pub start_debit: bool,
+    /// `NEXT_BUDDY`
+    pub next_buddy: bool,
+    /// `LAST_BUDDY`
+    pub last_buddy: bool,
+    /// `WAKEUP_PREEMPTION`
+    pub wakeup_preemption: bool,
+    /// `ALT_PERIOD`
+    pub alt_period: bool,
+    /// `BASE_SLICE`
+    pub base_slice: bool,
+    /// `SIS_UTIL`
+    pub sis_util: bool,
+    /// `SIS_PROP`
+    pub sis_prop: bool,
+    /// `WA_IDLE`
+    pub wa_idle: bool,
+    /// `WA_WEIGHT`
+    pub wa_weight: bool,
+    /// `WA_BIAS`
+    pub wa_bias: bool,
+    /// `UTIL_EST`
+    pub util_est: bool,
+    /// `UTIL_EST_FASTUP`
+    pub util_est_fastup: bool,
+    /// `TTWU_QUEUE`
+    pub ttwu_queue: bool,
+    /// `wakeup_bias_prev`, a patch.
+    pub wakeup_bias_prev: bool,
+    /// How `imb_numa_nr` of the domains is computed.
+    pub numa_imbalance: NumaImbalance,
+    /// How much imbalance between NUMA nodes a fork tolerates; `None` is the rule that came with
+    /// `numa_imbalance`.
+    pub fork_imbalance: Option<ForkImbalance>,
+    /// Which kernel they belong to.
+    pub version: Version,
+    /// A task that wakes up elsewhere is aged by the time for which its old CPU has been idle
+    /// (6.0 and later).
+    pub migrate_se_pelt_lag: bool,
+}
+
+/// A switch as it is listed and set.
+#[derive(Clone, Copy, Debug)]
+pub struct FeatureFlag {
+    /// Its name.
+    pub key: &'static str,
+    /// What it does when it is on, in one line.
+    pub doc: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    field: fn(&mut Features) -> &mut bool,
+}
+
+impl FeatureFlag {
+    /// Whether it is on.
+    #[must_use]
+    pub fn get(&self, features: &Features) -> bool {
+        *(self.field)(&mut features.clone())
+    }
+
+    /// Switches it.
+    pub fn set(&self, features: &mut Features, on: bool) {
+        *(self.field)(features) = on;
+    }
+
+    /// Whether a kernel has it; the others are patches.
+    #[must_use]
+    pub fn is_kernel(&self) -> bool {
+        self.key.starts_with(|c: char| c.is_ascii_uppercase())
+    }
+}
+
+macro_rules! flags {
+    ($($key:literal $field:ident: $doc:literal, $source:literal;)*) => {
+        /// All switches, the kernel's first.
+        pub const FLAGS: &[FeatureFlag] = &[$(FeatureFlag {
+            key: $key,
+            doc: $doc,
+            source: $source,
+            field: |features| &mut features.$field,
+        },)*];
+    };
+}
+
+flags! {
+    "GENTLE_FAIR_SLEEPERS" gentle_fair_sleepers:
+        "a sleeper gets half a latency of credit instead of a whole one",
+        "kernel/sched/features.h, Linux 6.1";
+    "START_DEBIT" start_debit:
+        "a new task starts one slice behind",
+        "kernel/sched/features.h, Linux 6.1";
+    "NEXT_BUDDY" next_buddy:
+        "a wakee is preferred at the next pick even if it does not preempt",
+        "kernel/sched/features.h, Linux 6.1";
+    "LAST_BUDDY" last_buddy:
+        "a task preempted by a wakeup on a crowded queue is preferred afterwards",
+        "kernel/sched/features.h, Linux 6.1";
+    "WAKEUP_PREEMPTION" wakeup_preemption:
+        "a wakee may preempt the running task",
+        "kernel/sched/features.h, Linux 6.1";
+    "ALT_PERIOD" alt_period:
+        "the period counts the tasks of the whole CPU, not the entities of one queue",
+        "kernel/sched/features.h, Linux 6.1";
+    "BASE_SLICE" base_slice:
+        "no slice is shorter than the granularity",
+        "kernel/sched/features.h, Linux 6.1";
+    "SIS_UTIL" sis_util:
+        "an idle scan visits fewer CPUs the more the LLC is utilized, none when it is full",
+        "kernel/sched/features.h, Linux 6.0";
+    "SIS_PROP" sis_prop:
+        "an idle scan visits CPUs in proportion to the time for which the waker's CPU was idle",
+        "kernel/sched/features.h, Linux 5.16";
+    "WA_IDLE" wa_idle:
+        "wake_affine asks whether the waker's or the previous CPU is idle",
+        "kernel/sched/features.h, Linux 6.1";
+    "WA_WEIGHT" wa_weight:
+        "wake_affine compares the load of the waker's and the previous CPU",
+        "kernel/sched/features.h, Linux 6.1";
+    "WA_BIAS" wa_bias:
+        "that comparison favours the waker's CPU by half of imbalance_pct",
+        "kernel/sched/features.h, Linux 6.1";
+    "UTIL_EST" util_est:
+        "utilization is estimated from past activations",
+        "kernel/sched/features.h, Linux 6.1";
+    "UTIL_EST_FASTUP" util_est_fastup:
+        "that estimate follows a rise at once",
+        "kernel/sched/features.h, Linux 6.1";
+    "TTWU_QUEUE" ttwu_queue:
+        "a wakee is handed to the other CPU's list where the kernel's rule says so",
+        "kernel/sched/features.h, Linux 6.1";
+    "wakeup_bias_prev" wakeup_bias_prev:
+        "a wakee stays on its previous CPU while that is idle or has spare capacity",
+        "\"sched/fair: Introduce WAKEUP_BIAS_PREV\", M. Desnoyers, 2023-10-17";
+}
+
+impl Default for Features {
+    fn default() -> Features {
+        Features::of(Version::default())
+    }
+}
+
+impl Features {
+    /// What a kernel has by default.
+    #[must_use]
+    pub const fn of(version: Version) -> Features {
+        let is_6_1 = matches!(version, Version::V6_1);
+        Features {
+            gentle_fair_sleepers: true,
+            start_debit: true,
+            next_buddy: false,
+            last_buddy: true,
+            wakeup_preemption: true,
+            alt_period: true,
+            base_slice: true,
+            sis_util: is_6_1,
+            sis_prop: !is_6_1,
+            wa_idle: true,
+            wa_weight: true,
+            wa_bias: true,
+            util_est: true,
+            util_est_fastup: true,
+            ttwu_queue: true,
+            wakeup_bias_prev: false,
+            numa_imbalance: if is_6_1 { NumaImbalance::Merged } else { NumaImbalance::V5_16 },
+            fork_imbalance: None,
+            version,
+            migrate_se_pelt_lag: is_6_1,
+        }
+    }
+
+    /// The rule by which a fork leaves its NUMA node.
+    #[must_use]
+    pub fn fork_imbalance(&self) -> ForkImbalance {
+        self.fork_imbalance.unwrap_or_else(|| self.numa_imbalance.into())
+    }
+}

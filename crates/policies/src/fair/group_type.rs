@@ -1,0 +1,134 @@
+//! The type of a sched group: from "has spare CPUs" to "overloaded", by what runs in it.
+
+/// How busy a sched group is; a higher type is busier (`enum group_type` of 6.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GroupType {
+    /// It can run more tasks.
+    #[default]
+    HasSpare,
+    /// It is fully used, and its tasks do not compete.
+    FullyBusy,
+    /// A task does not fit its CPU.
+    MisfitTask,
+    /// A preferred CPU is idle elsewhere.
+    AsymPacking,
+    /// Affinity kept a lower domain from balancing.
+    Imbalanced,
+    /// Its tasks wait for each other.
+    Overloaded,
+}
+
+/// The sums over the CPUs of a group that its type depends on (part of `struct sg_lb_stats`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupStats {
+    /// Runnable tasks of all classes.
+    pub nr_running: u32,
+    /// Runnable fair tasks.
+    pub h_nr_running: u32,
+    /// CPUs on which nothing runs.
+    pub idle_cpus: u32,
+    /// CPUs of the group.
+    pub weight: u32,
+    /// Their capacity: 1024 is one big core.
+    pub capacity: u64,
+    /// Their load.
+    pub load: u64,
+    /// Their estimated utilization.
+    pub util: u64,
+    /// Their runnable average.
+    pub runnable: u64,
+    /// The load of a task that does not fit, or 0.
+    pub misfit_load: u64,
+    /// Whether a lower domain could not balance because of affinity.
+    pub imbalanced: bool,
+    /// Whether tasks should be packed elsewhere.
+    pub asym_packing: bool,
+}
+
+impl GroupStats {
+    /// Whether the group can run more. Source: `group_has_capacity()`.
+    #[must_use]
+    pub fn has_capacity(&self, imbalance_pct: u32) -> bool {
+        let pct = u64::from(imbalance_pct);
+        if self.nr_running < self.weight {
+            return true;
+        }
+        self.capacity * pct >= self.runnable * 100 && self.capacity * 100 > self.util * pct
+    }
+
+    /// Whether tasks of the group wait for each other. Source: `group_is_overloaded()`.
+    #[must_use]
+    pub fn is_overloaded(&self, imbalance_pct: u32) -> bool {
+        let pct = u64::from(imbalance_pct);
+        self.nr_running > self.weight
+            && (self.capacity * 100 < self.util * pct || self.capacity * pct < self.runnable * 100)
+    }
+
+    /// Source: `group_classify()` of 6.1.
+    #[must_use]
+    pub fn classify(&self, imbalance_pct: u32) -> GroupType {
+        if self.is_overloaded(imbalance_pct) {
+            GroupType::Overloaded
+        } else if self.imbalanced {
+            GroupType::Imbalanced
+        } else if self.asym_packing {
+            GroupType::AsymPacking
+        } else if self.misfit_load != 0 {
+            GroupType::MisfitTask
+        } else if !self.has_capacity(imbalance_pct) {
+            GroupType::FullyBusy
+        } else {
+            GroupType::HasSpare
+        }
+    }
+
+    /// Load per capacity. Source: `avg_load` in `update_sg_wakeup_stats()`.
+    #[must_use]
+    pub fn avg_load(&self) -> u64 {
+        self.load * 1024 / self.capacity
+    }
+}
+
+/// A group as a candidate for a new task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its type.
+    pub group_type: GroupType,
+    /// Its load per capacity, where the type makes that matter.
+    pub avg_load: u64,
+    /// CPUs on which nothing runs.
+    pub idle_cpus: u32,
+    /// Its estimated utilization.
+    pub util: u64,
+    /// The capacity of its biggest CPU.
+    pub max_capacity: u64,
+}
+
+impl Candidate {
+    /// Worse than any group. Source: the initial `idlest_sgs` of `find_idlest_group()`.
+    pub const WORST: Candidate = Candidate {
+        group_type: GroupType::Overloaded,
+        avg_load: u64::MAX,
+        idle_cpus: 0,
+        util: 0,
+        max_capacity: 0,
+    };
+
+    /// Whether this group is the better place than `best`; of equals the first stays.
+    /// Source: `update_pick_idlest()`.
+    #[must_use]
+    pub fn is_idler_than(&self, best: &Candidate) -> bool {
+        if self.group_type != best.group_type {
+            return self.group_type < best.group_type;
+        }
+        match self.group_type {
+            GroupType::Overloaded | GroupType::FullyBusy => self.avg_load < best.avg_load,
+            GroupType::Imbalanced | GroupType::AsymPacking => false,
+            GroupType::MisfitTask => self.max_capacity > best.max_capacity,
+            GroupType::HasSpare => {
+                self.idle_cpus > best.idle_cpus
+                    || (self.idle_cpus == best.idle_cpus && self.util < best.util)
+            }
+        }
+    }
+}

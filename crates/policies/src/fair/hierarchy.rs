@@ -1,0 +1,290 @@
+//! `Hierarchy`: all entities and fair queues, from the tasks to the root, and the accounting that
+//! every operation on a queue starts with.
+
+use simsched_core::{TaskId, World};
+use simsched_topology::CpuId;
+
+use super::cfs_rq::CfsRq;
+use super::entity::{Entity, EntityId, QueueId};
+use super::features::Features;
+use super::group::{GroupId, TaskGroup};
+use super::tunables::Tunables;
+use super::weight::calc_delta_fair;
+
+/// What an update of load tracking is for (`UPDATE_TG`, `DO_ATTACH`, `DO_DETACH`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Update {
+    /// Time has passed.
+    Age,
+    /// Time has passed; the group shall know.
+    Tg,
+    /// The same, and an entity without a queue joins this one.
+    Attach,
+    /// The same, and the entity leaves this queue.
+    Detach,
+}
+
+/// Entities and queues in plain tables. A task's entity has the task's row; the queue of group
+/// `g` on CPU `c` has row `g * nr_cpus + c`, and so have group entities behind the tasks, less
+/// one group, for the root has none.
+#[derive(Clone, Debug, Default)]
+pub struct Hierarchy {
+    /// The entities: tasks, then groups.
+    pub(super) entities: Vec<Entity>,
+    /// The queues: by group, then by CPU.
+    pub(super) queues: Vec<CfsRq>,
+    /// The groups; the first is the root.
+    pub(super) groups: Vec<TaskGroup>,
+    pub(super) nr_cpus: u32,
+    /// By CPU: 1024 is one big core.
+    pub(super) capacities: Vec<u32>,
+    pub(super) tunables: Tunables,
+    pub(super) features: Features,
+}
+
+/// Room in a root queue at the start; more tasks on one CPU make it grow.
+const TIMELINE_CAPACITY: usize = 32;
+
+impl Hierarchy {
+    /// The tasks of `world`, none of them queued, and the empty queues of `groups`.
+    pub(super) fn new(
+        world: &World,
+        groups: &[TaskGroup],
+        tunables: Tunables,
+        features: Features,
+    ) -> Hierarchy {
+        let tasks = (0..world.tasks().len()).map(|task| {
+            let row = world.task(TaskId::new(task));
+            Entity::new_task(row.nice, row.policy, QueueId::FIRST)
+        });
+        let cpus = world.topology().cpus();
+        let mut all = Hierarchy {
+            entities: tasks.collect(),
+            queues: Vec::new(),
+            groups: Vec::new(),
+            nr_cpus: u32::try_from(world.topology().nr_cpus()).expect("at most 1024"),
+            capacities: cpus.iter().map(|cpu| world.topology().capacity(cpu)).collect(),
+            tunables,
+            features,
+        };
+        all.push_group(TaskGroup::new(None));
+        for group in groups {
+            all.push_group(*group);
+        }
+        all
+    }
+
+    /// Appends a group with its queues and entities. Source: `alloc_fair_sched_group()`.
+    fn push_group(&mut self, group: TaskGroup) {
+        let id = GroupId(self.nr_groups());
+        for cpu in (0..self.nr_cpus as usize).map(CpuId::new) {
+            let se = group.parent.map(|parent| {
+                let above = self.queue_of(parent, cpu);
+                let depth = self.queue(above).se.map_or(0, |se| self.entity(se).depth + 1);
+                let below = QueueId(u32::try_from(self.queues.len()).expect("few queues"));
+                self.entities.push(Entity::new_group(above, below, depth));
+                EntityId::new(self.entities.len() - 1)
+            });
+            self.queues.push(CfsRq::new(cpu, id, se, TIMELINE_CAPACITY));
+        }
+        self.groups.push(group);
+    }
+
+    /// How many groups there are, the root included.
+    fn nr_groups(&self) -> u32 {
+        u32::try_from(self.groups.len()).expect("few groups")
+    }
+
+    /// The queue of `group` on `cpu`.
+    #[inline]
+    pub(super) fn queue_of(&self, group: GroupId, cpu: CpuId) -> QueueId {
+        QueueId(group.0 * self.nr_cpus + u32::from(cpu.0))
+    }
+
+    /// The root queue of `cpu`.
+    #[inline]
+    pub(super) fn root_of(cpu: CpuId) -> QueueId {
+        QueueId(u32::from(cpu.0))
+    }
+
+    /// The root queue of `cpu`.
+    #[inline]
+    pub(super) fn root(&self, cpu: CpuId) -> &CfsRq {
+        &self.queues[cpu.idx()]
+    }
+
+    #[inline]
+    pub(super) fn queue(&self, queue: QueueId) -> &CfsRq {
+        &self.queues[queue.idx()]
+    }
+
+    #[inline]
+    pub(super) fn queue_mut(&mut self, queue: QueueId) -> &mut CfsRq {
+        &mut self.queues[queue.idx()]
+    }
+
+    #[inline]
+    pub(super) fn entity(&self, se: EntityId) -> &Entity {
+        &self.entities[se.idx()]
+    }
+
+    #[inline]
+    pub(super) fn entity_mut(&mut self, se: EntityId) -> &mut Entity {
+        &mut self.entities[se.idx()]
+    }
+
+    /// The queue on which `se` competes. Source: `cfs_rq_of()`.
+    #[inline]
+    pub(super) fn cfs_rq_of(&self, se: EntityId) -> QueueId {
+        self.entity(se).cfs_rq
+    }
+
+    /// The entity one level up. Source: `parent_entity()`.
+    #[inline]
+    pub(super) fn parent(&self, se: EntityId) -> Option<EntityId> {
+        self.queue(self.cfs_rq_of(se)).se
+    }
+
+    /// The group of a task.
+    #[inline]
+    pub(super) fn group_of(&self, se: EntityId) -> GroupId {
+        self.queue(self.cfs_rq_of(se)).group
+    }
+
+    /// Puts a task under its group's queue on `cpu`. Source: `set_task_rq()`.
+    #[inline]
+    pub(super) fn set_task_rq(&mut self, se: EntityId, cpu: CpuId) {
+        let queue = if self.groups.len() == 1 {
+            Hierarchy::root_of(cpu)
+        } else {
+            self.queue_of(self.group_of(se), cpu)
+        };
+        let depth = self.queue(queue).se.map_or(0, |above| self.entity(above).depth + 1);
+        let se = self.entity_mut(se);
+        (se.cfs_rq, se.depth) = (queue, depth);
+    }
+
+    /// Charges the running entity of `queue` for the time since its last accounting, and moves
+    /// the floor of virtual time. Source: `update_curr()`.
+    #[inline]
+    pub(super) fn update_curr(&mut self, queue: QueueId, now: u64) {
+        let cfs_rq = &mut self.queues[queue.idx()];
+        let Some(curr) = cfs_rq.curr else { return };
+        let se = &mut self.entities[curr.idx()];
+        let delta_exec = now.wrapping_sub(se.exec_start);
+        if delta_exec.cast_signed() <= 0 {
+            return;
+        }
+        se.exec_start = now;
+        se.sum_exec_runtime = se.sum_exec_runtime.wrapping_add(delta_exec);
+        se.vruntime = se.vruntime.wrapping_add(calc_delta_fair(delta_exec, se.load));
+        cfs_rq.update_min_vruntime(se.on_rq.then_some(se.vruntime));
+    }
+
+    /// Source: `update_min_vruntime()`.
+    #[inline]
+    pub(super) fn update_min_vruntime(&mut self, queue: QueueId) {
+        let cfs_rq = &mut self.queues[queue.idx()];
+        let curr = cfs_rq.curr.map(|curr| &self.entities[curr.idx()]);
+        cfs_rq.update_min_vruntime(curr.filter(|se| se.on_rq).map(|se| se.vruntime));
+    }
+
+    /// Brings the averages of `se` and of its queue to `now`. Source: `update_load_avg()`.
+    #[inline]
+    pub(super) fn update_load_avg(
+        &mut self,
+        queue: QueueId,
+        se: EntityId,
+        now: u64,
+        update: Update,
+    ) {
+        let entity = &mut self.entities[se.idx()];
+        let running = self.queues[queue.idx()].curr == Some(se);
+        let child = entity.group_cfs_rq();
+        if entity.avg.last_update_time != 0 {
+            let runnable = child.map_or(0, |child| self.queues[child.idx()].se_runnable);
+            entity.update_load_avg(now, runnable, running);
+        }
+        let cfs_rq = &mut self.queues[queue.idx()];
+        let mut decayed = cfs_rq.update_load_avg(now);
+        if let Some(child) = child {
+            let [cfs_rq, child] = pair(&mut self.queues, queue, child);
+            decayed |= cfs_rq.propagate_entity_load_avg(entity, child);
+        }
+        let cfs_rq = &mut self.queues[queue.idx()];
+        let tell = match update {
+            Update::Attach if entity.avg.last_update_time == 0 => {
+                cfs_rq.attach_entity_load_avg(entity);
+                true
+            }
+            Update::Detach => {
+                cfs_rq.detach_entity_load_avg(entity);
+                true
+            }
+            Update::Attach | Update::Tg => decayed,
+            Update::Age => false,
+        };
+        if tell {
+            self.update_tg_load_avg(queue);
+        }
+    }
+
+    /// Source: `update_tg_load_avg()`.
+    #[inline]
+    pub(super) fn update_tg_load_avg(&mut self, queue: QueueId) {
+        let cfs_rq = &mut self.queues[queue.idx()];
+        if cfs_rq.group != GroupId::ROOT {
+            self.groups[cfs_rq.group.idx()].update_tg_load_avg(cfs_rq);
+        }
+    }
+
+    /// Notes how many tasks are runnable below a group's entity. Source: `se_update_runnable()`.
+    #[inline]
+    pub(super) fn se_update_runnable(&mut self, se: EntityId) {
+        if let Some(child) = self.entity(se).group_cfs_rq() {
+            let child = self.queue_mut(child);
+            child.se_runnable = u64::from(child.h_nr_running);
+        }
+    }
+
+    /// Weighs a group's entity anew by its part of the group's shares.
+    /// Source: `update_cfs_group()` of 6.1, which does so also if the weight stays the same.
+    #[inline]
+    pub(super) fn update_cfs_group(&mut self, se: EntityId, now: u64) {
+        if let Some(child) = self.entity(se).group_cfs_rq() {
+            let child = self.queue(child);
+            let shares = self.groups[child.group.idx()].calc_group_shares(child);
+            self.reweight_entity(se, shares, now);
+        }
+    }
+
+    /// Ages all queues of `cpu`, from the leaves to the root. Groups come after their parents, so
+    /// the last is a leaf. Source: `__update_blocked_fair()`.
+    pub(super) fn update_blocked(&mut self, cpu: CpuId, now: u64) {
+        for group in (0..self.nr_groups()).rev() {
+            let queue = self.queue_of(GroupId(group), cpu);
+            let cfs_rq = self.queue_mut(queue);
+            let se = cfs_rq.se;
+            if cfs_rq.update_load_avg(now) {
+                self.update_tg_load_avg(queue);
+            }
+            if let Some(se) = se {
+                self.update_load_avg(self.cfs_rq_of(se), se, now, Update::Tg);
+            }
+        }
+    }
+
+    /// Source: `reweight_entity()`.
+    pub(super) fn reweight_entity(&mut self, se: EntityId, weight: u64, now: u64) {
+        let queue = self.cfs_rq_of(se);
+        if self.entity(se).on_rq && self.queue(queue).curr == Some(se) {
+            self.update_curr(queue, now);
+        }
+        self.queues[queue.idx()].reweight_entity(&mut self.entities[se.idx()], weight);
+    }
+}
+
+/// Two queues at once.
+fn pair(queues: &mut [CfsRq], a: QueueId, b: QueueId) -> [&mut CfsRq; 2] {
+    queues.get_disjoint_mut([a.idx(), b.idx()]).expect("a queue is not its own parent")
+}

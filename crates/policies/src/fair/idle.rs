@@ -1,0 +1,179 @@
+//! What is remembered about idleness: how long a CPU is idle on average, whether an LLC has an
+//! idle core, and how many CPUs an idle scan may visit.
+
+use simsched_core::World;
+use simsched_topology::{CpuId, LlcId};
+
+use super::Fair;
+use super::tunables::Tunables;
+
+/// The expected idle time of one CPU (fields of `struct rq`). Times are in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleStats {
+    /// When the CPU last ran out of tasks, on its clock; 0 once a wakeup has ended that.
+    pub idle_stamp: u64,
+    /// A moving average of the time until a wakeup.
+    pub avg_idle: u64,
+    /// The jiffy in which `wake_avg_idle` was last aged.
+    pub wake_stamp: u64,
+    /// The part of `avg_idle` that `SIS_PROP` has not spent yet.
+    pub wake_avg_idle: u64,
+    /// What an idle scan by this CPU costs on average (`sd_llc->avg_scan_cost`).
+    pub avg_scan_cost: u64,
+}
+
+impl IdleStats {
+    /// A CPU that has just run out of tasks at `clock`.
+    ///
+    /// Source: `sched_init()`; the stamp is not zero, since every CPU of a booted machine has been
+    /// idle before.
+    #[must_use]
+    pub fn new(clock: u64, tunables: &Tunables) -> IdleStats {
+        let avg_idle = 2 * tunables.migration_cost_ns;
+        IdleStats {
+            idle_stamp: clock,
+            avg_idle,
+            wake_stamp: 0,
+            wake_avg_idle: avg_idle,
+            avg_scan_cost: 0,
+        }
+    }
+
+    /// A wakeup has put a task on the CPU: the idle time is over. The average is at most `max`.
+    /// Source: `ttwu_do_activate()`.
+    pub fn task_woken(&mut self, clock: u64, jiffies: u64, max: u64) {
+        if self.idle_stamp == 0 {
+            return;
+        }
+        update_avg(&mut self.avg_idle, clock.wrapping_sub(self.idle_stamp));
+        self.avg_idle = self.avg_idle.min(max);
+        self.wake_stamp = jiffies;
+        self.wake_avg_idle = self.avg_idle / 2;
+        self.idle_stamp = 0;
+    }
+
+    /// How many CPUs an idle scan over `span` CPUs may visit, less one.
+    ///
+    /// ```text
+    /// nr = span * wake_avg_idle / (avg_scan_cost + 1), at least 4
+    /// ```
+    ///
+    /// Source: `select_idle_cpu()` of 5.16 with `SIS_PROP`.
+    pub fn sis_prop_limit(&mut self, jiffies: u64, span: u64) -> u64 {
+        // A busy CPU has not been idle for a while: each jiffy halves what is expected.
+        while self.wake_stamp < jiffies && self.wake_avg_idle != 0 {
+            self.wake_stamp += 1;
+            self.wake_avg_idle >>= 1;
+        }
+        let avg_cost = self.avg_scan_cost + 1;
+        let span_avg = span.saturating_mul(self.wake_avg_idle);
+        let nr = if span_avg > 4 * avg_cost { span_avg / avg_cost } else { 4 };
+        nr - 1
+    }
+
+    /// A scan that took `time_ns` is paid from the expected idle time.
+    pub fn sis_prop_account(&mut self, time_ns: u64) {
+        self.wake_avg_idle -= self.wake_avg_idle.min(time_ns);
+        update_avg(&mut self.avg_scan_cost, time_ns);
+    }
+}
+
+/// Moves an average by an eighth of the difference. Source: `update_avg()`.
+fn update_avg(avg: &mut u64, sample: u64) {
+    let diff = sample.wrapping_sub(*avg).cast_signed();
+    *avg = avg.wrapping_add_signed(diff / 8);
+}
+
+/// What the CPUs of an LLC share (`struct sched_domain_shared`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LlcShared {
+    /// A core may be idle: set by a CPU that goes idle beside idle siblings, cleared by a scan
+    /// that found none.
+    pub has_idle_cores: bool,
+    /// How many CPUs an idle scan may visit (`SIS_UTIL`).
+    pub nr_idle_scan: u32,
+    /// The jiffy in which `nr_idle_scan` was last computed.
+    last_update: u64,
+}
+
+impl LlcShared {
+    /// An LLC as of a jiffy, with these hints.
+    #[must_use]
+    pub const fn new(has_idle_cores: bool, nr_idle_scan: u32, jiffies: u64) -> LlcShared {
+        LlcShared { has_idle_cores, nr_idle_scan, last_update: jiffies }
+    }
+}
+
+/// How many CPUs of an LLC of `llc_weight` an idle scan may visit, by their summed utilization.
+///
+/// ```text
+/// x = sum_util / llc_weight      y = 1024 - x^2 * (imbalance_pct / 100)^2 / 1024
+/// nr_idle_scan = llc_weight * y / 1024
+/// ```
+///
+/// Source: `update_idle_cpu_scan()`, Linux 6.1.
+#[must_use]
+pub fn nr_idle_scan(llc_weight: u32, imbalance_pct: u32, sum_util: u64) -> u32 {
+    let weight = u64::from(llc_weight);
+    let pct = u64::from(imbalance_pct);
+    let x = sum_util / weight;
+    let used = (x * x * pct * pct / (10_000 * 1024)).min(1024);
+    let scan = (1024 - used) * weight / 1024;
+    u32::try_from(scan).expect("at most the weight")
+}
+
+impl Fair {
+    /// The idle task has become current: if the whole core is idle now, its LLC is told.
+    /// Source: `__update_idle_core()`.
+    pub(super) fn update_idle_core(&mut self, world: &World, cpu: CpuId) {
+        let topology = world.topology();
+        let siblings = topology.smt_mask(cpu);
+        let llc = &mut self.llcs[topology.llc_of(cpu).idx()];
+        if llc.has_idle_cores || !self.has_smt {
+            return;
+        }
+        let is_idle = |sibling| sibling == cpu || world.is_idle(sibling);
+        if siblings.iter().all(is_idle) {
+            llc.has_idle_cores = true;
+        }
+    }
+
+    /// Computes the scan hint of the LLC of `cpu`, at most once in the balance interval of its
+    /// domain: as many milliseconds as it has CPUs. The periodic pass of a load balancer takes
+    /// this over; until then idle CPUs are aged here too, as the pass for idle CPUs would.
+    pub(super) fn publish_nr_idle_scan(&mut self, world: &World, cpu: CpuId) {
+        let llc = world.topology().llc_of(cpu);
+        let span = world.topology().llc_span(llc);
+        let weight = span.len();
+        let interval = (weight as u64 * world.hz()).div_ceil(1000).max(1);
+        if weight < 2 || world.jiffies() < self.llcs[llc.idx()].last_update + interval {
+            return;
+        }
+        self.llcs[llc.idx()].last_update = world.jiffies();
+        for other in span.iter().filter(|&other| world.is_idle(other)) {
+            self.update_blocked_averages(world, other);
+        }
+        let sum_util = span.iter().map(|cpu| self.cpu_util(cpu)).sum();
+        let hint = self.hint(llc, weight, sum_util);
+        self.llcs[llc.idx()].nr_idle_scan = hint;
+    }
+
+    /// The scan hint of `llc` by its summed utilization.
+    pub(super) fn hint(&self, llc: LlcId, weight: usize, sum_util: u64) -> u32 {
+        let weight = u32::try_from(weight).expect("at most 1024");
+        nr_idle_scan(weight, self.llc_imbalance_pct[llc.idx()], sum_util)
+    }
+
+    /// The estimated utilization of `cpu`, at most its capacity. Source: `cpu_util_cfs()`.
+    pub(super) fn cpu_util(&self, cpu: CpuId) -> u64 {
+        self.all.root(cpu).util().min(u64::from(self.all.capacity(cpu)))
+    }
+
+    /// Ages the queues of an idle CPU, whose clocks stand still, to the present.
+    /// Source: `update_blocked_averages()`, `__update_blocked_fair()`.
+    fn update_blocked_averages(&mut self, world: &World, cpu: CpuId) {
+        let rq = world.rq(cpu);
+        let now = rq.clock_task + world.sched_clock().saturating_sub(rq.clock);
+        self.all.update_blocked(cpu, now);
+    }
+}

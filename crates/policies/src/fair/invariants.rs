@@ -1,0 +1,81 @@
+//! What must hold of the queues of a CPU between events.
+
+use simsched_core::World;
+use simsched_topology::CpuId;
+
+use super::entity::{EntityId, QueueId};
+use super::group::GroupId;
+use super::hierarchy::Hierarchy;
+use super::timeline::before;
+
+impl Hierarchy {
+    /// Checks all queues of `cpu`.
+    ///
+    /// # Errors
+    /// The first broken invariant, in words.
+    pub(super) fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {
+        for group in 0..self.groups.len() {
+            let group = GroupId(u32::try_from(group).map_err(|err| err.to_string())?);
+            self.check_queue(self.queue_of(group, cpu))
+                .map_err(|broken| format!("cpu {cpu}, group {}: {broken}", group.0))?;
+        }
+        let (root, rq) = (self.root(cpu), world.rq(cpu));
+        ensure(root.h_nr_running == rq.nr_running, || {
+            format!("cpu {cpu}: {} fair tasks of {} tasks", root.h_nr_running, rq.nr_running)
+        })?;
+        let tasks = || self.tasks_of(cpu);
+        let nr_tasks = tasks().count();
+        ensure(nr_tasks == root.h_nr_running as usize, || {
+            format!("cpu {cpu}: {nr_tasks} tasks are queued, {} counted", root.h_nr_running)
+        })?;
+        let util_est: u32 = tasks().map(|se| self.entity(se).util_est.value()).sum();
+        ensure(!self.features.util_est || util_est == root.util_est_enqueued, || {
+            let known = root.util_est_enqueued;
+            format!("cpu {cpu}: util_est of the queue is {known}, its tasks' {util_est}")
+        })
+    }
+
+    /// The entities that are queued on one queue.
+    fn queued(&self, queue: QueueId) -> impl Iterator<Item = EntityId> {
+        let cfs_rq = self.queue(queue);
+        let curr = cfs_rq.curr.filter(|&curr| self.entity(curr).on_rq);
+        curr.into_iter().chain(cfs_rq.timeline.iter())
+    }
+
+    /// All queued tasks of a CPU.
+    fn tasks_of(&self, cpu: CpuId) -> impl Iterator<Item = EntityId> {
+        let queues = (0..self.groups.len()).map(move |group| {
+            QueueId(u32::try_from(group * self.nr_cpus as usize + cpu.idx()).unwrap_or(0))
+        });
+        queues.flat_map(|queue| self.queued(queue)).filter(|&se| self.entity(se).my_q.is_none())
+    }
+
+    fn check_queue(&self, queue: QueueId) -> Result<(), String> {
+        let cfs_rq = self.queue(queue);
+        let (mut weight, mut nr) = (0u64, 0);
+        for se in self.queued(queue) {
+            let entity = self.entity(se);
+            weight = weight.wrapping_add(entity.load.weight);
+            nr += 1;
+            ensure(entity.on_rq && entity.cfs_rq == queue, || {
+                format!("entity {} is on two queues or none", se.idx())
+            })?;
+        }
+        ensure(nr == cfs_rq.nr_running, || format!("{nr} entities, {} counted", cfs_rq.nr_running))?;
+        ensure(weight == cfs_rq.load.weight, || {
+            format!("the entities weigh {weight}, the queue {}", cfs_rq.load.weight)
+        })?;
+        let is_sorted = cfs_rq.timeline.iter().is_sorted_by(|&a, &b| {
+            !before(self.entity(b).vruntime, self.entity(a).vruntime)
+        });
+        ensure(is_sorted, || "the timeline is out of order".to_owned())?;
+        let latest_credit = cfs_rq.min_vruntime.wrapping_sub(self.tunables.latency_ns);
+        ensure(cfs_rq.timeline.first_vruntime().is_none_or(|v| !before(v, latest_credit)), || {
+            "the leftmost entity has more credit than a sleeper gets".to_owned()
+        })
+    }
+}
+
+fn ensure(holds: bool, broken: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(broken()) }
+}

@@ -1,0 +1,288 @@
+//! `Fair`: the fair class of Linux 6.1, put together.
+//!
+//! From the ground up: weights and virtual time (`weight`, `timeline`), entities and queues
+//! (`entity`, `cfs_rq`, `group`), load tracking (`load_avg`, `util_est`, `h_load`), all of them
+//! in one [`Hierarchy`], on which tasks are queued (`queueing`) in an order (`discipline`); beside
+//! it what is remembered of wakers and of idleness (`wakee`, `idle`), and on top the choice of a
+//! CPU (`select`).
+
+mod cfs_rq;
+mod discipline;
+mod entity;
+mod group;
+mod group_type;
+mod h_load;
+mod hierarchy;
+mod idle;
+mod invariants;
+mod lifecycle;
+mod load_avg;
+mod queueing;
+mod select;
+mod timeline;
+mod util_est;
+mod wakee;
+
+pub mod features;
+pub mod tunables;
+pub mod weight;
+
+use simsched_core::{
+    Dequeue, Enqueue, Placement, Policy, Preempt, TaskId, TtwuQueue, Wakeup, World,
+};
+use simsched_topology::{CpuId, CpuSet, Domains, Kernel};
+
+pub use self::cfs_rq::{CfsRq, Removed};
+pub use self::discipline::wakeup_preempt_entity;
+pub use self::entity::{Entity, EntityId, QueueId, UtilEst, task_load};
+pub use self::features::{Features, Version};
+pub use self::group::{GroupId, TaskGroup};
+pub use self::group_type::{Candidate, GroupStats, GroupType};
+pub use self::hierarchy::Hierarchy;
+pub use self::idle::{IdleStats, LlcShared, nr_idle_scan};
+pub use self::select::{AffineLoads, reason, wake_affine_weight};
+pub use self::timeline::Timeline;
+pub use self::tunables::{Overrides, Tunables};
+pub use self::wakee::{Wakee, wake_wide};
+
+use self::entity::EntityId as Se;
+
+/// The fair class. Its numbers can be read by tests and observers.
+#[derive(Debug)]
+pub struct Fair {
+    features: Features,
+    overrides: Overrides,
+    groups: Vec<TaskGroup>,
+    all: Hierarchy,
+    /// By task, then the idle tasks by CPU.
+    wakees: Vec<Wakee>,
+    /// By CPU.
+    stats: Vec<IdleStats>,
+    /// By LLC.
+    llcs: Vec<LlcShared>,
+    llc_imbalance_pct: Vec<u32>,
+    /// CPUs on which only `SCHED_IDLE` tasks are runnable.
+    sched_idle: CpuSet,
+    domains: Option<Domains>,
+    /// Cores have more than one thread (`sched_smt_present`).
+    has_smt: bool,
+}
+
+impl Fair {
+    /// The fair class with these features, and these tunables set by hand.
+    #[must_use]
+    pub fn new(features: Features, overrides: Overrides) -> Fair {
+        Fair {
+            features,
+            overrides,
+            groups: Vec::new(),
+            all: Hierarchy::default(),
+            wakees: Vec::new(),
+            stats: Vec::new(),
+            llcs: Vec::new(),
+            llc_imbalance_pct: Vec::new(),
+            sched_idle: CpuSet::new(),
+            domains: None,
+            has_smt: false,
+        }
+    }
+
+    /// Its features.
+    #[must_use]
+    pub fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// Its tunables on the machine to which it was attached.
+    #[must_use]
+    pub fn tunables(&self) -> &Tunables {
+        &self.all.tunables
+    }
+
+    /// The sched domains for which it decides.
+    ///
+    /// # Panics
+    /// Before it is attached to a machine.
+    #[inline]
+    #[must_use]
+    pub fn domains(&self) -> &Domains {
+        self.domains.as_ref().expect("attached before the first event")
+    }
+
+    /// The entity of `task`.
+    ///
+    /// # Panics
+    /// When there is no such task.
+    #[must_use]
+    pub fn entity(&self, task: TaskId) -> &Entity {
+        self.all.entity(Se::of(task))
+    }
+
+    /// The root queue of `cpu`.
+    ///
+    /// # Panics
+    /// When there is no such CPU.
+    #[must_use]
+    pub fn cfs_rq(&self, cpu: CpuId) -> &CfsRq {
+        self.all.root(cpu)
+    }
+
+    /// What is remembered of the idleness of `cpu`.
+    ///
+    /// # Panics
+    /// When there is no such CPU.
+    #[must_use]
+    pub fn idle_stats(&self, cpu: CpuId) -> &IdleStats {
+        &self.stats[cpu.idx()]
+    }
+
+    /// What is remembered of the wakeups by `task`.
+    ///
+    /// # Panics
+    /// When there is no such task.
+    #[must_use]
+    pub fn wakee(&self, task: TaskId) -> &Wakee {
+        &self.wakees[task.idx()]
+    }
+
+    /// What the CPUs of the LLC of `cpu` share.
+    #[must_use]
+    pub fn llc_shared(&self, world: &World, cpu: CpuId) -> &LlcShared {
+        &self.llcs[world.topology().llc_of(cpu).idx()]
+    }
+
+    /// The row of the idle task of `cpu` in `wakees`.
+    fn idle_task_row(&self, cpu: CpuId) -> usize {
+        self.wakees.len() - self.stats.len() + cpu.idx()
+    }
+
+    /// Keeps in mind whether only `SCHED_IDLE` tasks are runnable on `cpu`.
+    #[inline]
+    fn note_sched_idle(&mut self, cpu: CpuId) {
+        let root = self.all.root(cpu);
+        if root.idle_h_nr_running > 0 && root.idle_h_nr_running == root.h_nr_running {
+            self.sched_idle.insert(cpu);
+        } else if !self.sched_idle.is_empty() {
+            self.sched_idle.remove(cpu);
+        }
+    }
+}
+
+impl Policy for Fair {
+    fn attach(&mut self, world: &World) {
+        let topology = world.topology();
+        let tunables = Tunables::new(topology.nr_cpus(), &self.overrides);
+        self.all = Hierarchy::new(world, &self.groups, tunables, self.features);
+        self.domains =
+            Some(Domains::build(topology, Kernel::V6_1, self.features.numa_imbalance));
+        self.has_smt = topology.cpus().iter().any(|cpu| topology.smt_mask(cpu).len() > 1);
+        self.attach_rows(world);
+        self.online_groups(world);
+    }
+
+    #[inline]
+    fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
+        self.select(world, wakeup)
+    }
+
+    fn migrate_task_rq(&mut self, world: &World, task: TaskId, to: CpuId) {
+        self.migrate(world, task, to);
+    }
+
+    fn task_fork(&mut self, world: &World, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
+        self.fork(world, cpu, parent, child);
+    }
+
+    #[inline]
+    fn enqueue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Enqueue) {
+        let se = Se::of(task);
+        self.all.set_task_rq(se, cpu);
+        if why == Enqueue::New {
+            self.post_init_entity_util_avg(se, cpu);
+        }
+        self.all.enqueue_task(se, why.into(), world.rq(cpu).clock_task);
+        self.note_sched_idle(cpu);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Dequeue) {
+        self.all.dequeue_task(Se::of(task), why.into(), world.rq(cpu).clock_task);
+        self.note_sched_idle(cpu);
+    }
+
+    #[inline]
+    fn pick_next(&mut self, world: &World, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
+        // A second call after the CPU had found nothing: the previous task has been put already.
+        let prev = prev.map(Se::of).filter(|&prev| {
+            self.all.queue(self.all.cfs_rq_of(prev)).curr == Some(prev)
+        });
+        let next = self.all.pick_next_task(cpu, prev, world.rq(cpu).clock_task);
+        next.map(EntityId::task)
+    }
+
+    #[inline]
+    fn wakeup_preempt(
+        &mut self,
+        world: &World,
+        cpu: CpuId,
+        wakee: TaskId,
+        why: Enqueue,
+    ) -> Preempt {
+        let Some(curr) = world.curr(cpu) else { return Preempt::Yes };
+        let pair = [Se::of(curr), Se::of(wakee)];
+        self.all.check_preempt_wakeup(world, cpu, pair, why == Enqueue::New)
+    }
+
+    #[inline]
+    fn task_woken(&mut self, world: &World, cpu: CpuId) {
+        let max = 2 * self.all.tunables.migration_cost_ns;
+        self.stats[cpu.idx()].task_woken(world.rq(cpu).clock, world.jiffies(), max);
+    }
+
+    #[inline]
+    fn task_tick(&mut self, world: &World, cpu: CpuId, curr: TaskId) -> Preempt {
+        self.all.task_tick(Se::of(curr), world.rq(cpu).clock_task)
+    }
+
+    fn yield_task(&mut self, world: &World, cpu: CpuId, curr: TaskId) {
+        if world.rq(cpu).nr_running != 1 {
+            self.all.yield_task(Se::of(curr), world.rq(cpu).clock_task);
+        }
+    }
+
+    fn reweight_task(&mut self, world: &World, task: TaskId) -> Preempt {
+        self.set_user_nice(world, task)
+    }
+
+    #[inline]
+    fn newly_idle(&mut self, world: &World, cpu: CpuId) {
+        self.stats[cpu.idx()].idle_stamp = world.rq(cpu).clock;
+    }
+
+    #[inline]
+    fn idle_entered(&mut self, world: &World, cpu: CpuId) {
+        self.update_idle_core(world, cpu);
+    }
+
+    fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) {
+        if self.features.sis_util {
+            self.publish_nr_idle_scan(world, cpu);
+        }
+    }
+
+    fn ttwu_queue(&self) -> TtwuQueue {
+        match self.features {
+            Features { ttwu_queue: false, .. } => TtwuQueue::Off,
+            Features { version: Version::V5_16, .. } => TtwuQueue::CrossLlc,
+            Features { version: Version::V6_1, .. } => TtwuQueue::CrossLlcOrIdle,
+        }
+    }
+
+    fn reasons(&self) -> &'static [&'static str] {
+        reason::NAMES
+    }
+
+    fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {
+        self.all.check(world, cpu)
+    }
+}

@@ -1,0 +1,236 @@
+//! A task joins and leaves the queues of its CPU, level by level from the task to the root.
+
+use simsched_core::{Dequeue, Enqueue, SchedPolicy};
+use simsched_topology::CpuId;
+
+use super::entity::{EntityId, QueueId};
+use super::hierarchy::{Hierarchy, Update};
+
+/// How an entity is put on a queue (`ENQUEUE_WAKEUP`, `ENQUEUE_MIGRATED`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EnqueueFlags {
+    wakeup: bool,
+    migrated: bool,
+}
+
+impl EnqueueFlags {
+    /// Back to where it was taken from for a moment (`ENQUEUE_RESTORE`).
+    pub(super) const RESTORE: EnqueueFlags = EnqueueFlags { wakeup: false, migrated: false };
+    /// All levels above the first that was joined.
+    const ABOVE: EnqueueFlags = EnqueueFlags { wakeup: true, migrated: false };
+}
+
+impl From<Enqueue> for EnqueueFlags {
+    fn from(why: Enqueue) -> EnqueueFlags {
+        match why {
+            Enqueue::Wakeup { migrated } => EnqueueFlags { wakeup: true, migrated },
+            Enqueue::New => EnqueueFlags::RESTORE,
+            Enqueue::Moved => EnqueueFlags { wakeup: false, migrated: true },
+        }
+    }
+}
+
+/// How an entity is taken from a queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DequeueFlags {
+    /// It, or all below it, goes to sleep (`DEQUEUE_SLEEP`).
+    sleep: bool,
+    /// It comes back at once (`DEQUEUE_SAVE`).
+    save: bool,
+    /// The task is being moved (`TASK_ON_RQ_MIGRATING`).
+    migrating: bool,
+}
+
+impl DequeueFlags {
+    /// For a moment, while a task is changed.
+    pub(super) const SAVE: DequeueFlags =
+        DequeueFlags { sleep: false, save: true, migrating: false };
+}
+
+impl From<Dequeue> for DequeueFlags {
+    fn from(why: Dequeue) -> DequeueFlags {
+        let sleep = why == Dequeue::Sleep;
+        DequeueFlags { sleep, save: false, migrating: !sleep }
+    }
+}
+
+impl Hierarchy {
+    /// Source: `enqueue_task_fair()`.
+    pub(super) fn enqueue_task(&mut self, se: EntityId, flags: EnqueueFlags, now: u64) {
+        let idle = u32::from(self.entity(se).policy == SchedPolicy::Idle);
+        self.util_est_enqueue(se);
+        let (mut flags, mut above, mut joining) = (flags, Some(se), true);
+        while let Some(se) = above {
+            let queue = self.cfs_rq_of(se);
+            joining &= !self.entity(se).on_rq;
+            if joining {
+                self.enqueue_entity(queue, se, flags, now);
+                flags = EnqueueFlags::ABOVE;
+            } else {
+                self.refresh_level(queue, se, now);
+            }
+            let cfs_rq = self.queue_mut(queue);
+            cfs_rq.h_nr_running += 1;
+            cfs_rq.idle_h_nr_running += idle;
+            above = cfs_rq.se;
+        }
+    }
+
+    /// Source: `dequeue_task_fair()`.
+    pub(super) fn dequeue_task(&mut self, se: EntityId, flags: DequeueFlags, now: u64) {
+        let task = se;
+        let idle = u32::from(self.entity(task).policy == SchedPolicy::Idle);
+        self.util_est_dequeue(task);
+        let (mut level, mut above, mut leaving) = (flags, Some(task), true);
+        while let Some(se) = above {
+            let queue = self.cfs_rq_of(se);
+            if leaving {
+                self.dequeue_entity(queue, se, level, now);
+            } else {
+                self.refresh_level(queue, se, now);
+            }
+            let cfs_rq = self.queue_mut(queue);
+            cfs_rq.h_nr_running -= 1;
+            cfs_rq.idle_h_nr_running -= idle;
+            above = cfs_rq.se;
+            if leaving {
+                leaving = cfs_rq.load.weight == 0;
+                match above {
+                    // The sleeper's neighbours shall run for the rest of its slice.
+                    Some(parent) if !leaving && flags.sleep => {
+                        self.set_next_buddy(parent);
+                    }
+                    _ => level.sleep = true,
+                }
+            }
+        }
+        if flags.sleep {
+            self.util_est_update(task);
+        }
+    }
+
+    /// A level that stays queued while a task below it comes or goes.
+    fn refresh_level(&mut self, queue: QueueId, se: EntityId, now: u64) {
+        self.update_load_avg(queue, se, now, Update::Tg);
+        self.se_update_runnable(se);
+        self.update_cfs_group(se, now);
+    }
+
+    /// Source: `enqueue_entity()`.
+    #[inline]
+    fn enqueue_entity(&mut self, queue: QueueId, se: EntityId, flags: EnqueueFlags, now: u64) {
+        let renorm = !flags.wakeup || flags.migrated;
+        let is_curr = self.queue(queue).curr == Some(se);
+        if renorm && is_curr {
+            self.renorm(queue, se);
+        }
+        self.update_curr(queue, now);
+        if renorm && !is_curr {
+            self.renorm(queue, se);
+        }
+        self.update_load_avg(queue, se, now, Update::Attach);
+        self.se_update_runnable(se);
+        self.update_cfs_group(se, now);
+        self.account_entity_enqueue(queue, se);
+        if flags.wakeup {
+            self.place_wakeup(queue, se, now);
+        }
+        let (entity, cfs_rq) = (&mut self.entities[se.idx()], &mut self.queues[queue.idx()]);
+        if flags.migrated {
+            entity.exec_start = 0;
+        }
+        if !is_curr {
+            cfs_rq.timeline.insert(entity.vruntime, se);
+        }
+        entity.on_rq = true;
+    }
+
+    /// Makes a relative virtual time absolute.
+    #[inline]
+    fn renorm(&mut self, queue: QueueId, se: EntityId) {
+        let min_vruntime = self.queue(queue).min_vruntime;
+        let se = self.entity_mut(se);
+        se.vruntime = se.vruntime.wrapping_add(min_vruntime);
+    }
+
+    /// Source: `dequeue_entity()`.
+    #[inline]
+    fn dequeue_entity(&mut self, queue: QueueId, se: EntityId, flags: DequeueFlags, now: u64) {
+        let is_task = self.entity(se).my_q.is_none();
+        let detach = is_task && flags.migrating;
+        self.update_curr(queue, now);
+        let update = if detach { Update::Detach } else { Update::Tg };
+        self.update_load_avg(queue, se, now, update);
+        self.se_update_runnable(se);
+        self.clear_buddies(queue, se);
+
+        let (entity, cfs_rq) = (&mut self.entities[se.idx()], &mut self.queues[queue.idx()]);
+        if cfs_rq.curr != Some(se) {
+            cfs_rq.timeline.remove(entity.vruntime, se);
+        }
+        entity.on_rq = false;
+        cfs_rq.load.sub(entity.load.weight);
+        cfs_rq.nr_running -= 1;
+        cfs_rq.idle_nr_running -= u32::from(entity.is_idle());
+        if !flags.sleep {
+            entity.vruntime = entity.vruntime.wrapping_sub(cfs_rq.min_vruntime);
+        }
+        self.update_cfs_group(se, now);
+        if !flags.save {
+            self.update_min_vruntime(queue);
+        }
+    }
+
+    /// Source: `account_entity_enqueue()`.
+    #[inline]
+    fn account_entity_enqueue(&mut self, queue: QueueId, se: EntityId) {
+        let (entity, cfs_rq) = (&self.entities[se.idx()], &mut self.queues[queue.idx()]);
+        cfs_rq.load.add(entity.load.weight);
+        cfs_rq.nr_running += 1;
+        cfs_rq.idle_nr_running += u32::from(entity.is_idle());
+    }
+
+    /// Source: `util_est_enqueue()`.
+    #[inline]
+    fn util_est_enqueue(&mut self, se: EntityId) {
+        if self.features.util_est {
+            let value = self.entity(se).util_est.value();
+            self.root_mut_of(se).util_est_enqueued += value;
+        }
+    }
+
+    /// Source: `util_est_dequeue()`.
+    #[inline]
+    fn util_est_dequeue(&mut self, se: EntityId) {
+        if self.features.util_est {
+            let value = self.entity(se).util_est.value();
+            let root = self.root_mut_of(se);
+            root.util_est_enqueued = root.util_est_enqueued.saturating_sub(value);
+        }
+    }
+
+    /// Source: `util_est_update()`.
+    #[inline]
+    fn util_est_update(&mut self, se: EntityId) {
+        if self.features.util_est {
+            let cpu = self.queue(self.cfs_rq_of(se)).cpu;
+            let (capacity, fastup) = (self.capacity(cpu), self.features.util_est_fastup);
+            let entity = self.entity_mut(se);
+            let util = u32::try_from(entity.avg.util_avg).unwrap_or(u32::MAX);
+            entity.util_est.update(util, capacity, fastup);
+        }
+    }
+
+    /// The root queue of the CPU of `se`.
+    #[inline]
+    fn root_mut_of(&mut self, se: EntityId) -> &mut super::CfsRq {
+        let cpu = self.queue(self.cfs_rq_of(se)).cpu;
+        self.queue_mut(Hierarchy::root_of(cpu))
+    }
+
+    /// The capacity of `cpu`: 1024 is one big core. Source: `capacity_orig_of()`.
+    #[inline]
+    pub(super) fn capacity(&self, cpu: CpuId) -> u32 {
+        self.capacities[cpu.idx()]
+    }
+}

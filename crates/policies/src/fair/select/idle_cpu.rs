@@ -1,0 +1,130 @@
+//! `select_idle_cpu`: a scan of the LLC, by masks where the kernel walks.
+
+use simsched_core::{Reason, World};
+use simsched_topology::{CpuId, CpuSet};
+
+use super::idle_sibling::Sibling;
+use super::reason;
+use crate::fair::Fair;
+
+/// What a scan found, and how many CPUs the kernel would have looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) cpu: Option<(CpuId, Reason)>,
+    pub(super) scanned: u16,
+}
+
+impl Found {
+    const NOTHING: Found = Found { cpu: None, scanned: 0 };
+
+    fn new(cpu: Option<CpuId>, reason: Reason, scanned: usize) -> Found {
+        let scanned = u16::try_from(scanned).expect("a core's threads are looked at once");
+        Found { cpu: cpu.map(|cpu| (cpu, reason)), scanned }
+    }
+}
+
+impl Fair {
+    /// A free CPU in the LLC of the target: on an idle core while there may be one, else any, as
+    /// long as the scan is worth it. Source: `select_idle_cpu()`, Linux 6.1.
+    pub(super) fn select_idle_cpu(
+        &mut self,
+        world: &World,
+        ask: Sibling,
+        has_idle_cores: bool,
+    ) -> Found {
+        let topology = world.topology();
+        let llc = topology.llc_of(ask.target);
+        let span = topology.llc_span(llc);
+        if span.len() < 2 {
+            return Found::NOTHING;
+        }
+        let mut limit = usize::MAX;
+        if self.all.features.sis_prop && !has_idle_cores {
+            let stats = &mut self.stats[ask.waker.idx()];
+            let nr = stats.sis_prop_limit(world.jiffies(), span.len() as u64);
+            limit = usize::try_from(nr).unwrap_or(usize::MAX);
+        }
+        if self.all.features.sis_util {
+            limit = self.llcs[llc.idx()].nr_idle_scan as usize;
+            if limit == 0 {
+                return Found::NOTHING;
+            }
+        }
+        let masked = world.allowed(ask.task).map(|allowed| span.and(allowed));
+        let mask = masked.as_ref().unwrap_or(span);
+        let start = CpuId(ask.target.0 + 1);
+        if has_idle_cores {
+            let found = self.scan_cores(world, mask, start);
+            if found.cpu.is_none_or(|(_, why)| why != reason::IDLE_CORE) {
+                self.llcs[llc.idx()].has_idle_cores = false;
+            }
+            return found;
+        }
+        let found = self.scan_cpus(world, mask, start, limit);
+        if self.all.features.sis_prop && (found.cpu.is_some() || mask.len() <= limit) {
+            let time_ns = u64::from(found.scanned) * self.all.tunables.sis_prop_cpu_ns;
+            self.stats[ask.waker.idx()].sis_prop_account(time_ns);
+        }
+        found
+    }
+
+    /// The first free CPU among the first `limit` of `mask` in wrap order from `start`.
+    fn scan_cpus(&self, world: &World, mask: &CpuSet, start: CpuId, limit: usize) -> Found {
+        let idle = mask.and_next_wrap(world.idle(), start);
+        let sched_idle = mask.and_next_wrap(&self.sched_idle, start);
+        let rank = |cpu| mask.rank_wrap(start, cpu);
+        let first = match (idle, sched_idle) {
+            (Some(a), Some(b)) => Some(if rank(a) <= rank(b) { a } else { b }),
+            (a, b) => a.or(b),
+        };
+        match first.map(|cpu| (cpu, rank(cpu))) {
+            Some((cpu, rank)) if rank <= limit => Found::new(Some(cpu), reason::IDLE_CPU, rank),
+            _ => Found::new(None, reason::IDLE_CPU, limit.min(mask.len())),
+        }
+    }
+
+    /// The first CPU of `mask` on an idle core, in wrap order from `start`; or the first free CPU
+    /// that a walk over the cores sees. Source: `select_idle_core()`.
+    fn scan_cores(&self, world: &World, mask: &CpuSet, start: CpuId) -> Found {
+        let idle_core = mask.and_next_wrap(world.idle_cores(), start);
+        let (mut scanned, mut remembered) = (0, None);
+        for cpu in mask.iter_wrap(start) {
+            let smt = world.topology().smt_mask(cpu);
+            if Some(cpu) == idle_core {
+                return Found::new(idle_core, reason::IDLE_CORE, scanned + smt.len());
+            }
+            // A core is looked at when the walk first meets it.
+            if smt.and_next_wrap(mask, start) == Some(cpu) {
+                scanned += self.look_at_core(world, smt, mask, &mut remembered);
+            }
+        }
+        Found::new(remembered, reason::IDLE_CPU, scanned)
+    }
+
+    /// Looks at the threads of a core that is not idle, until there is nothing more to learn;
+    /// returns how many that were. The first free one of all cores is remembered.
+    fn look_at_core(
+        &self,
+        world: &World,
+        smt: &CpuSet,
+        mask: &CpuSet,
+        remembered: &mut Option<CpuId>,
+    ) -> usize {
+        let mut looks = 0;
+        for cpu in smt.iter() {
+            looks += 1;
+            let is_idle = world.is_idle(cpu);
+            if !is_idle && remembered.is_some() {
+                break;
+            }
+            let is_free = is_idle || self.sched_idle.contains(cpu);
+            if remembered.is_none() && is_free && mask.contains(cpu) {
+                *remembered = Some(cpu);
+                if !is_idle {
+                    break;
+                }
+            }
+        }
+        looks
+    }
+}

@@ -1,0 +1,131 @@
+//! `select_idle_sibling`: target, prev, recent, an idle sibling, an idle core, an idle CPU.
+
+use simsched_core::{Placement, TaskId, World};
+use simsched_topology::CpuId;
+
+use super::reason;
+use crate::fair::Fair;
+use crate::fair::features::WakeupBiasPrev;
+
+/// The question of the fast path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sibling {
+    pub(super) task: TaskId,
+    pub(super) waker: CpuId,
+    pub(super) prev: CpuId,
+    pub(super) target: CpuId,
+}
+
+impl Fair {
+    /// An idle CPU near `target`, or `target`.
+    ///
+    /// Steps that cannot matter here are left out: CPUs of different capacity, and kernel threads
+    /// of one CPU. Source: `select_idle_sibling()`, Linux 6.1.
+    pub(super) fn select_idle_sibling(&mut self, world: &World, ask: Sibling) -> Placement {
+        let Sibling { task, prev, target, .. } = ask;
+        let is_near = self.shares_cache(world, prev, target);
+        let bias = self.wakeup_bias_prev();
+        if let Some(bias) = bias
+            && let Some(why) =
+                bias.before_target(is_near, self.is_free(world, prev), self.room(prev))
+        {
+            return placement(prev, why, 0);
+        }
+        if self.is_free(world, target) {
+            return placement(target, reason::TARGET, 0);
+        }
+        if bias.is_none() && prev != target && is_near && self.is_free(world, prev) {
+            return placement(prev, reason::PREV, 0);
+        }
+        if let Some(recent) = self.recent_used_cpu(world, ask) {
+            return placement(recent, reason::RECENT, 0);
+        }
+        let has_idle_cores = self.has_idle_cores(world, target);
+        let mut scanned = 0;
+        if self.has_smt && !has_idle_cores && is_near {
+            let (found, looks) = self.select_idle_smt(world, task, prev);
+            scanned = looks;
+            if let Some(cpu) = found {
+                return placement(cpu, reason::SIBLING, scanned);
+            }
+        }
+        let found = self.select_idle_cpu(world, ask, has_idle_cores);
+        scanned += found.scanned;
+        if let Some((cpu, why)) = found.cpu {
+            return placement(cpu, why, scanned);
+        }
+        if let Some(bias) = bias
+            && let Some(cpu) = bias.instead_of_target(prev, target, is_near)
+        {
+            return placement(cpu, reason::BIAS_PREV_FALLBACK, scanned);
+        }
+        placement(target, reason::NONE_IDLE, scanned)
+    }
+
+    /// `available_idle_cpu()` or `sched_idle_cpu()`: a wakee would run at once.
+    #[inline]
+    pub(super) fn is_free(&self, world: &World, cpu: CpuId) -> bool {
+        world.is_idle(cpu) || self.sched_idle.contains(cpu)
+    }
+
+    /// Source: `cpus_share_cache()`.
+    #[inline]
+    fn shares_cache(&self, world: &World, a: CpuId, b: CpuId) -> bool {
+        a == b || world.topology().llc_of(a) == world.topology().llc_of(b)
+    }
+
+    #[inline]
+    fn wakeup_bias_prev(&self) -> Option<WakeupBiasPrev> {
+        let features = &self.all.features;
+        let threshold_1024 = self.all.tunables.wakeup_bias_prev_threshold_1024;
+        let bias = WakeupBiasPrev { threshold_1024, util_est: features.util_est };
+        features.wakeup_bias_prev.then_some(bias)
+    }
+
+    /// The root queue of `cpu` and its capacity.
+    #[inline]
+    fn room(&self, cpu: CpuId) -> (&crate::fair::CfsRq, u32) {
+        (self.all.root(cpu), self.all.capacity(cpu))
+    }
+
+    /// The CPU on which the task ran before `prev`, if it is a third one near the target and
+    /// free. In any case `prev` is noted for the next time.
+    fn recent_used_cpu(&mut self, world: &World, ask: Sibling) -> Option<CpuId> {
+        let Sibling { task, prev, target, .. } = ask;
+        let wakee = &mut self.wakees[task.idx()];
+        let recent = std::mem::replace(&mut wakee.recent_used_cpu, prev);
+        (recent != prev
+            && recent != target
+            && self.shares_cache(world, recent, target)
+            && self.is_free(world, recent)
+            && world.is_allowed(task, recent))
+        .then_some(recent)
+    }
+
+    /// Source: `test_idle_cores()`.
+    #[inline]
+    fn has_idle_cores(&self, world: &World, cpu: CpuId) -> bool {
+        self.has_smt && self.llcs[world.topology().llc_of(cpu).idx()].has_idle_cores
+    }
+
+    /// The first free sibling of `prev`, and how many were looked at. Source: `select_idle_smt()`.
+    fn select_idle_smt(&self, world: &World, task: TaskId, prev: CpuId) -> (Option<CpuId>, u16) {
+        let topology = world.topology();
+        let span = topology.llc_span(topology.llc_of(prev));
+        let mut scanned = 0;
+        for cpu in topology.smt_mask(prev).iter() {
+            if cpu == prev || !world.is_allowed(task, cpu) || !span.contains(cpu) {
+                continue;
+            }
+            scanned += 1;
+            if self.is_free(world, cpu) {
+                return (Some(cpu), scanned);
+            }
+        }
+        (None, scanned)
+    }
+}
+
+fn placement(cpu: CpuId, reason: simsched_core::Reason, scanned: u16) -> Placement {
+    Placement { cpu, reason, scanned, affine: false }
+}

@@ -1,0 +1,147 @@
+//! `select_task_rq`: the CPU for a task that wakes up, is forked or executes a new program.
+
+mod idle_cpu;
+mod idle_sibling;
+mod slow_path;
+mod wake_affine;
+
+use simsched_core::{Placement, WakeKind, Wakeup, World};
+use simsched_topology::SdFlags;
+
+use self::idle_sibling::Sibling;
+use self::slow_path::Idlest;
+use self::wake_affine::Affine;
+pub use self::wake_affine::{AffineLoads, wake_affine_weight};
+use super::Fair;
+use super::wakee::wake_wide;
+
+/// Why a CPU was chosen.
+pub mod reason {
+    use simsched_core::Reason;
+
+    macro_rules! reasons {
+        ($($(#[$doc:meta])* $name:ident = $idx:literal, $text:literal;)*) => {
+            $($(#[$doc])* pub const $name: Reason = Reason($idx);)*
+
+            /// The names, by index.
+            pub const NAMES: &[&str] = &[$($text),*];
+        };
+    }
+
+    reasons! {
+        /// The target of the affine stage, or the previous CPU without one, was free.
+        TARGET = 0, "target";
+        /// The previous CPU was free.
+        PREV = 1, "prev";
+        /// The CPU before the previous one was free.
+        RECENT = 2, "recent";
+        /// An SMT sibling of the previous CPU was free.
+        SIBLING = 3, "sibling";
+        /// The scan found an idle core.
+        IDLE_CORE = 4, "idle_core";
+        /// The scan found a free CPU.
+        IDLE_CPU = 5, "idle_cpu";
+        /// Nothing free was found: the target, busy as it is.
+        NONE_IDLE = 6, "none_idle";
+        /// The slow path searched for the idlest group and CPU.
+        SLOW_PATH = 7, "slow_path";
+        /// No domain has a say: the previous CPU.
+        STAY = 8, "stay";
+        /// `wakeup_bias_prev`: the previous CPU was free.
+        BIAS_PREV_IDLE = 9, "bias_prev_idle";
+        /// `wakeup_bias_prev`: the previous CPU was busy and had room.
+        BIAS_PREV_SPARE = 10, "bias_prev_spare";
+        /// `wakeup_bias_prev`: nothing free was found, and the previous CPU is near the target.
+        BIAS_PREV_FALLBACK = 11, "bias_prev_fallback";
+    }
+}
+
+/// What the walk over the domains of the waker's CPU found.
+enum Walk {
+    /// A domain that holds both CPUs and pulls wakees, with its `imbalance_pct`.
+    Affine(u32),
+    /// The highest domain that balances such tasks, by its index.
+    Balance(usize),
+    /// Neither.
+    Nothing,
+}
+
+impl Fair {
+    /// Source: `select_task_rq_fair()`, Linux 6.1.
+    pub(super) fn select(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
+        let &Wakeup { wakee: task, prev, waker, kind } = wakeup;
+        let is_wake = matches!(kind, WakeKind::Wake | WakeKind::WakeSync);
+        let want_affine = is_wake && self.want_affine(world, wakeup);
+        let mut affine = false;
+        let (cpu, scanned, reason) = match self.walk(wakeup, want_affine) {
+            Walk::Balance(sd) => {
+                let ask = Idlest { task, waker, prev, flag: flag_of(kind) };
+                let (cpu, scanned) = self.find_idlest_cpu(world, ask, sd);
+                let scanned = u16::try_from(scanned).unwrap_or(u16::MAX);
+                (cpu, scanned, reason::SLOW_PATH)
+            }
+            _ if !is_wake => (prev, 0, reason::STAY),
+            walk => {
+                let mut target = prev;
+                if let Walk::Affine(imbalance_pct) = walk
+                    && waker != prev
+                {
+                    affine = true;
+                    let sync = kind == WakeKind::WakeSync && !is_exiting(world, wakeup);
+                    let ask = Affine { task, this: waker, prev, sync, imbalance_pct };
+                    target = self.wake_affine(world, ask);
+                }
+                let ask = Sibling { task, waker, prev, target };
+                let found = self.select_idle_sibling(world, ask);
+                (found.cpu, found.scanned, found.reason)
+            }
+        };
+        Placement { cpu, reason, scanned, affine }
+    }
+
+    /// Records who wakes whom, and says whether the waker's CPU is a candidate.
+    fn want_affine(&mut self, world: &World, wakeup: &Wakeup) -> bool {
+        let &Wakeup { wakee, waker, .. } = wakeup;
+        let row = match world.curr(waker) {
+            Some(task) => task.idx(),
+            None => self.idle_task_row(waker),
+        };
+        self.wakees[row].record_wakee(world.jiffies(), world.hz(), wakee);
+        let [waker_flips, wakee_flips] = [row, wakee.idx()].map(|row| self.wakees[row].flips);
+        !wake_wide(waker_flips, wakee_flips, self.domains().llc_size(waker))
+            && world.is_allowed(wakee, waker)
+    }
+
+    fn walk(&self, wakeup: &Wakeup, want_affine: bool) -> Walk {
+        let flag = flag_of(wakeup.kind);
+        let mut found = Walk::Nothing;
+        for (at, sd) in self.domains().of(wakeup.waker).iter().enumerate() {
+            if want_affine
+                && sd.flags.contains(SdFlags::WAKE_AFFINE)
+                && sd.span.contains(wakeup.prev)
+            {
+                return Walk::Affine(sd.imbalance_pct);
+            }
+            if sd.flags.contains(flag) {
+                found = Walk::Balance(at);
+            } else if !want_affine {
+                break;
+            }
+        }
+        found
+    }
+}
+
+/// A waker that is on its way out will not make room. Source: `PF_EXITING` in
+/// `select_task_rq_fair()`.
+fn is_exiting(world: &World, wakeup: &Wakeup) -> bool {
+    world.curr(wakeup.waker).is_some_and(|curr| world.task(curr).exiting)
+}
+
+fn flag_of(kind: WakeKind) -> SdFlags {
+    match kind {
+        WakeKind::Wake | WakeKind::WakeSync => SdFlags::BALANCE_WAKE,
+        WakeKind::Fork => SdFlags::BALANCE_FORK,
+        WakeKind::Exec => SdFlags::BALANCE_EXEC,
+    }
+}

@@ -1,0 +1,171 @@
+//! `Tunables`: the fair class's numbers, with the kernel's defaults.
+
+use std::ops::RangeInclusive;
+
+/// The numbers of the fair class. Times are in ns of real time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tunables {
+    /// The period in which all runnable tasks run once, while they are few.
+    pub latency_ns: u64,
+    /// The shortest slice.
+    pub min_granularity_ns: u64,
+    /// The shortest slice of a `SCHED_IDLE` task beside others.
+    pub idle_min_granularity_ns: u64,
+    /// How far behind the running task a wakee must be to preempt it.
+    pub wakeup_granularity_ns: u64,
+    /// What a migration is thought to cost: it bounds the expected idle time.
+    pub migration_cost_ns: u64,
+    /// What `SIS_PROP` takes one CPU's idle check to cost.
+    pub sis_prop_cpu_ns: u64,
+    /// What part of the previous CPU `wakeup_bias_prev` wants spare, of 1024.
+    pub wakeup_bias_prev_threshold_1024: u64,
+}
+
+/// A tunable as it is listed and set.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// Its name, as in `/sys/kernel/debug/sched` where the kernel has it.
+    pub key: &'static str,
+    /// What it does, in one line.
+    pub doc: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// The values that it takes.
+    pub range: RangeInclusive<u64>,
+    /// Its value on one CPU.
+    pub default: u64,
+    /// Whether the default grows with the number of CPUs.
+    pub scaled: bool,
+    /// Where it comes from.
+    pub source: &'static str,
+    field: fn(&mut Tunables) -> &mut u64,
+}
+
+/// All tunables of the fair class.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        key: "latency_ns",
+        doc: "period in which all runnable tasks run once, while there are few",
+        unit: "ns",
+        range: 100_000..=1_000_000_000,
+        default: 6_000_000,
+        scaled: true,
+        source: "sysctl_sched_latency, Linux 6.1",
+        field: |tunables| &mut tunables.latency_ns,
+    },
+    Setting {
+        key: "min_granularity_ns",
+        doc: "shortest slice, and the time for which the tick leaves a task alone",
+        unit: "ns",
+        range: 100_000..=1_000_000_000,
+        default: 750_000,
+        scaled: true,
+        source: "sysctl_sched_min_granularity, Linux 6.1",
+        field: |tunables| &mut tunables.min_granularity_ns,
+    },
+    Setting {
+        key: "idle_min_granularity_ns",
+        doc: "shortest slice of a SCHED_IDLE task beside others",
+        unit: "ns",
+        range: 100_000..=1_000_000_000,
+        default: 750_000,
+        scaled: false,
+        source: "sysctl_sched_idle_min_granularity, Linux 6.1",
+        field: |tunables| &mut tunables.idle_min_granularity_ns,
+    },
+    Setting {
+        key: "wakeup_granularity_ns",
+        doc: "how far ahead of a wakee the running task must be to be preempted",
+        unit: "ns",
+        range: 0..=1_000_000_000,
+        default: 1_000_000,
+        scaled: true,
+        source: "sysctl_sched_wakeup_granularity, Linux 6.1",
+        field: |tunables| &mut tunables.wakeup_granularity_ns,
+    },
+    Setting {
+        key: "migration_cost_ns",
+        doc: "assumed cost of a migration; the expected idle time is at most twice that",
+        unit: "ns",
+        range: 0..=1_000_000_000,
+        default: 500_000,
+        scaled: false,
+        source: "sysctl_sched_migration_cost, Linux 6.1",
+        field: |tunables| &mut tunables.migration_cost_ns,
+    },
+    Setting {
+        key: "sis_prop_cpu_ns",
+        doc: "time that SIS_PROP takes the idle check of one CPU to need (the kernel measures it)",
+        unit: "ns",
+        range: 1..=10_000,
+        default: 35,
+        scaled: false,
+        source: "cost of a read in the same LLC, spec 09 section 5",
+        field: |tunables| &mut tunables.sis_prop_cpu_ns,
+    },
+    Setting {
+        key: "wakeup_bias_prev_threshold",
+        doc: "part of the previous CPU that must be spare for wakeup_bias_prev to stay there",
+        unit: "1/1024",
+        range: 0..=1024,
+        default: 256,
+        scaled: false,
+        source: "\"sched/fair: Introduce WAKEUP_BIAS_PREV\", M. Desnoyers, 2023-10-17",
+        field: |tunables| &mut tunables.wakeup_bias_prev_threshold_1024,
+    },
+];
+
+/// What was set by hand, by the index in [`SETTINGS`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overrides([Option<u64>; SETTINGS.len()]);
+
+impl Overrides {
+    /// Sets the tunable of this index, which holds its final value: it is not scaled.
+    ///
+    /// # Panics
+    /// When there is no such tunable.
+    pub fn set(&mut self, idx: usize, value: u64) {
+        self.0[idx] = Some(value);
+    }
+
+    /// What was set, with its name.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let keyed = SETTINGS.iter().zip(self.0);
+        keyed.filter_map(|(setting, value)| value.map(|value| (setting.key, value)))
+    }
+}
+
+impl Default for Tunables {
+    /// The defaults of eight CPUs and more.
+    fn default() -> Tunables {
+        Tunables::new(8, &Overrides::default())
+    }
+}
+
+impl Tunables {
+    /// The values on a machine of `nr_cpus`: what was set, and the defaults of the rest.
+    #[must_use]
+    pub fn new(nr_cpus: usize, overrides: &Overrides) -> Tunables {
+        let mut tunables = Tunables {
+            latency_ns: 0,
+            min_granularity_ns: 0,
+            idle_min_granularity_ns: 0,
+            wakeup_granularity_ns: 0,
+            migration_cost_ns: 0,
+            sis_prop_cpu_ns: 0,
+            wakeup_bias_prev_threshold_1024: 0,
+        };
+        for (setting, value) in SETTINGS.iter().zip(overrides.0) {
+            let factor = if setting.scaled { scaling_factor(nr_cpus) } else { 1 };
+            *(setting.field)(&mut tunables) = value.unwrap_or(setting.default * factor);
+        }
+        tunables
+    }
+}
+
+/// By how much time spans grow with the machine: `1 + floor(log2(min(nr_cpus, 8)))`.
+/// Source: `get_update_sysctl_factor()`, logarithmic scaling.
+#[must_use]
+pub fn scaling_factor(nr_cpus: usize) -> u64 {
+    1 + u64::from(nr_cpus.clamp(1, 8).ilog2())
+}

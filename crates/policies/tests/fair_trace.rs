@@ -1,0 +1,226 @@
+//! Whole traces of the kernel's fair class on one CPU, replayed through [`Policy`]: every virtual
+//! time after every step, and every number of every entity and queue at each full dump.
+
+mod common;
+
+use serde_json::Value;
+use simsched_core::testkit::WorldKit;
+use simsched_core::{Dequeue, Enqueue, Policy, Preempt, SchedPolicy, TaskId};
+use simsched_policies::fair::{
+    CfsRq, Entity, Fair, Features, GroupId, Overrides, TaskGroup, UtilEst,
+};
+use simsched_topology::CpuId;
+
+use common::{for_each_json, ints, lines, one_cpu};
+
+const CPU: CpuId = CpuId(0);
+
+struct Replay {
+    kit: WorldKit,
+    fair: Fair,
+    resched: bool,
+}
+
+impl Replay {
+    /// The tasks that a trace will fork, and the groups of its header.
+    fn new(file: &str) -> Replay {
+        let mut kit = WorldKit::new(one_cpu(), 250);
+        let mut steps = lines(file).map(|line| serde_json::from_str::<Value>(&line).unwrap());
+        let header = steps.next().unwrap();
+        let mut homes = Vec::new();
+        for step in steps.filter(|step| step["op"] == "fork") {
+            let task = kit.add_task(i8::try_from(step["nice"].as_i64().unwrap()).unwrap());
+            if step["policy"] == 5 {
+                kit.task(task).policy = SchedPolicy::Idle;
+            }
+            homes.push(GroupId(u32::try_from(step["group"].as_u64().unwrap()).unwrap()));
+        }
+        let mut fair = Fair::new(Features::default(), Overrides::default());
+        if header["groups"] != "0 root" {
+            let below = |parent| TaskGroup::new(Some(GroupId(parent)));
+            fair.set_groups(vec![below(0), below(1), below(0)]);
+        }
+        fair.attach(kit.world());
+        for (task, group) in (0..).map(TaskId).zip(homes) {
+            fair.set_task_group(task, group);
+        }
+        Replay { kit, fair, resched: false }
+    }
+
+    fn step(&mut self, step: &Value) {
+        self.kit.set_clock(step["t"].as_u64().unwrap());
+        let task = step["i"].as_u64().map(|task| TaskId(u32::try_from(task).unwrap()));
+        let curr = self.kit.world().curr(CPU);
+        match step["op"].as_str().unwrap() {
+            "fork" => {
+                let child = task.unwrap();
+                self.fair.task_fork(self.kit.world(), CPU, None, child);
+                self.enqueue(child, Enqueue::New);
+            }
+            "wake" => self.enqueue(task.unwrap(), Enqueue::Wakeup { migrated: false }),
+            "tick" => {
+                if let Some(curr) = curr {
+                    let preempt = self.fair.task_tick(self.kit.world(), CPU, curr);
+                    self.note(preempt);
+                }
+            }
+            "sleep" => {
+                assert_eq!(task, curr);
+                let curr = curr.unwrap();
+                self.fair.dequeue(self.kit.world(), CPU, curr, Dequeue::Sleep);
+                self.kit.task(curr).on_rq = false;
+                self.count(-1);
+                self.schedule();
+            }
+            "resched" => {
+                let idle = curr.is_none() && self.kit.world().rq(CPU).nr_running > 0;
+                assert!(self.resched || idle, "nobody asked for {step}");
+                self.schedule();
+            }
+            "nice" => {
+                let task = task.unwrap();
+                let nice = i8::try_from(step["nice"].as_i64().unwrap()).unwrap();
+                self.kit.task(task).nice = nice;
+                let preempt = self.fair.reweight_task(self.kit.world(), task);
+                self.note(preempt);
+            }
+            "shares" => {
+                let group = GroupId(u32::try_from(step["g"].as_u64().unwrap()).unwrap());
+                let shares = step["value"].as_u64().unwrap();
+                self.fair.set_group_shares(self.kit.world(), group, shares << 10);
+            }
+            op => panic!("{op}"),
+        }
+    }
+
+    fn enqueue(&mut self, task: TaskId, why: Enqueue) {
+        self.fair.enqueue(self.kit.world(), CPU, task, why);
+        self.kit.task(task).on_rq = true;
+        self.count(1);
+        let preempt = self.fair.wakeup_preempt(self.kit.world(), CPU, task, why);
+        self.note(preempt);
+        if why != Enqueue::New {
+            self.fair.task_woken(self.kit.world(), CPU);
+        }
+    }
+
+    fn count(&mut self, by: i32) {
+        let nr_running = self.kit.world().rq(CPU).nr_running;
+        self.kit.set_nr_running(CPU, nr_running.checked_add_signed(by).unwrap());
+    }
+
+    fn note(&mut self, preempt: Preempt) {
+        self.resched |= preempt == Preempt::Yes;
+    }
+
+    fn schedule(&mut self) {
+        self.resched = false;
+        let prev = self.kit.world().curr(CPU);
+        let next = self.fair.pick_next(self.kit.world(), CPU, prev);
+        self.kit.run_on(CPU, next);
+        if next.is_none() {
+            self.fair.idle_entered(self.kit.world(), CPU);
+        }
+    }
+
+    fn compare(&self, step: &Value) {
+        let curr = self.kit.world().curr(CPU).map_or(-1, |curr| i64::from(curr.0));
+        assert_eq!(step["curr"], curr, "{step}");
+        for (task, vruntime) in (0..).map(TaskId).zip(ints(&step["v"])) {
+            assert_eq!(self.fair.entity(task).vruntime, vruntime, "task {task}: {step}");
+        }
+        self.fair.check(self.kit.world(), CPU).unwrap();
+        let Some(tasks) = step.get("task") else { return };
+        for (task, dump) in (0..).map(TaskId).zip(tasks.as_array().unwrap()) {
+            let se = self.fair.entity(task);
+            let util_est = u64::from(se.util_est.value());
+            assert_eq!(entity_dump(se, util_est), ints(dump), "task {task}: {step}");
+        }
+        for (group, dump) in (0..).map(GroupId).zip(step["rq"].as_array().unwrap()) {
+            let rq = queue_dump(self.fair.group_cfs_rq(group, CPU));
+            assert_eq!(rq, ints(dump), "group {group:?}: {step}");
+        }
+        for (group, dump) in (1..).map(GroupId).zip(step["gse"].as_array().unwrap()) {
+            let se = self.fair.group_entity(group, CPU).unwrap();
+            assert_eq!(se.util_est, UtilEst::default());
+            let load_avg = self.fair.group(group).load_avg.cast_unsigned();
+            assert_eq!(entity_dump(se, load_avg), ints(dump), "group {group:?}: {step}");
+        }
+    }
+}
+
+/// In the order of the files.
+fn entity_dump(se: &Entity, last: u64) -> Vec<u64> {
+    let avg = &se.avg;
+    vec![
+        u64::from(se.on_rq),
+        se.load.weight,
+        se.vruntime,
+        se.sum_exec_runtime,
+        avg.last_update_time,
+        avg.load_sum,
+        avg.runnable_sum,
+        u64::from(avg.util_sum),
+        u64::from(avg.period_contrib),
+        avg.load_avg,
+        avg.runnable_avg,
+        avg.util_avg,
+        last,
+    ]
+}
+
+/// In the order of the files.
+fn queue_dump(rq: &CfsRq) -> Vec<u64> {
+    let avg = &rq.avg;
+    vec![
+        rq.load.weight,
+        u64::from(rq.nr_running),
+        u64::from(rq.h_nr_running),
+        rq.min_vruntime,
+        avg.last_update_time,
+        avg.load_sum,
+        avg.runnable_sum,
+        u64::from(avg.util_sum),
+        u64::from(avg.period_contrib),
+        avg.load_avg,
+        avg.runnable_avg,
+        avg.util_avg,
+        rq.tg_load_avg_contrib,
+        u64::from(rq.util_est_enqueued),
+    ]
+}
+
+#[track_caller]
+fn check(file: &str, steps: usize) {
+    let mut replay = Replay::new(file);
+    let mut resched_due = false;
+    let seen = for_each_json(file, |_, step| {
+        let is_resched = step["op"] == "resched";
+        assert!(!resched_due || is_resched, "a reschedule is missing before {step}");
+        replay.step(step);
+        replay.compare(step);
+        let idle = replay.kit.world().curr(CPU).is_none();
+        resched_due = replay.resched || (idle && replay.kit.world().rq(CPU).nr_running > 0);
+    });
+    assert_eq!(seen, steps);
+}
+
+macro_rules! traces {
+    ($($name:ident $file:literal $steps:literal)*) => {$(
+        #[test]
+        fn $name() {
+            check($file, $steps);
+        }
+    )*};
+}
+
+traces! {
+    root_only_0 "6.1/fair_trace_0.jsonl" 300
+    root_only_with_nice_1 "6.1/fair_trace_1.jsonl" 302
+    nested_groups_2 "6.1/fair_trace_2.jsonl" 301
+    nested_groups_with_shares_3 "6.1/fair_trace_3.jsonl" 300
+    root_only_4 "6.1/fair_trace_4.jsonl" 302
+    nested_groups_5 "6.1/fair_trace_5.jsonl" 300
+    root_only_with_idle_policy_6 "6.1/fair_trace_6.jsonl" 300
+    nested_groups_with_nice_and_shares_7 "6.1/fair_trace_7.jsonl" 303
+}
