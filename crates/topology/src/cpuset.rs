@@ -4,8 +4,10 @@ use std::{fmt, hash, ops::Range};
 
 use crate::ids::CpuId;
 
+mod iter;
 mod text;
 
+pub use iter::{Iter, IterWrap};
 pub use text::ParseCpuSetError;
 
 /// The number of CPUs that a set can hold, and so the largest machine.
@@ -169,15 +171,14 @@ impl CpuSet {
     #[inline]
     #[must_use]
     pub fn iter(&self) -> Iter<'_> {
-        let w = usize::from(self.lo);
-        Iter { set: self, w, word: self.words.get(w).copied().unwrap_or(0) }
+        Iter::new(self)
     }
 
     /// The members in increasing order from `start` on, going on at 0 after the highest.
     #[inline]
     #[must_use]
     pub fn iter_wrap(&self, start: CpuId) -> IterWrap<'_> {
-        IterWrap { set: self, at: start.idx(), left: self.len() }
+        IterWrap::new(self, start)
     }
 
     /// Whether the two sets have a member in common.
@@ -366,81 +367,3 @@ impl fmt::Debug for CpuSet {
         write!(f, "CpuSet({self})")
     }
 }
-
-impl FromIterator<CpuId> for CpuSet {
-    fn from_iter<I: IntoIterator<Item = CpuId>>(cpus: I) -> Self {
-        let mut set = Self::new();
-        set.extend(cpus);
-        set
-    }
-}
-
-impl Extend<CpuId> for CpuSet {
-    fn extend<I: IntoIterator<Item = CpuId>>(&mut self, cpus: I) {
-        for cpu in cpus {
-            self.insert(cpu);
-        }
-    }
-}
-
-impl<'a> IntoIterator for &'a CpuSet {
-    type Item = CpuId;
-    type IntoIter = Iter<'a>;
-
-    fn into_iter(self) -> Iter<'a> {
-        self.iter()
-    }
-}
-
-/// The members of a [`CpuSet`] in increasing order.
-#[derive(Clone, Debug)]
-pub struct Iter<'a> {
-    set: &'a CpuSet,
-    w: usize,
-    /// What is left of word `w`.
-    word: u64,
-}
-
-impl Iterator for Iter<'_> {
-    type Item = CpuId;
-
-    #[inline]
-    fn next(&mut self) -> Option<CpuId> {
-        while self.word == 0 {
-            self.w += 1;
-            if self.w >= self.set.window().end {
-                return None;
-            }
-            self.word = self.set.words[self.w];
-        }
-        let cpu = lowest(self.w, self.word);
-        self.word &= self.word - 1;
-        Some(cpu)
-    }
-}
-
-/// The members of a [`CpuSet`] in increasing order from a start, wrapping once.
-#[derive(Clone, Debug)]
-pub struct IterWrap<'a> {
-    set: &'a CpuSet,
-    at: usize,
-    left: usize,
-}
-
-impl Iterator for IterWrap<'_> {
-    type Item = CpuId;
-
-    #[inline]
-    fn next(&mut self) -> Option<CpuId> {
-        self.left = self.left.checked_sub(1)?;
-        let cpu = self.set.next_wrap(CpuId::new(self.at))?;
-        self.at = cpu.idx() + 1;
-        Some(cpu)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
-    }
-}
-
-impl ExactSizeIterator for IterWrap<'_> {}

@@ -11,6 +11,8 @@ mod facts;
 mod ids;
 mod machine;
 mod nearest;
+mod render;
+mod report;
 mod spec;
 
 pub use builtin::{builtin_names, builtin_text, modes, split_mode};
@@ -26,4 +28,6 @@ pub use facts::{Bandwidth, Cache, CacheToCache, Facts, Frequency, IdleFacts, Lat
 pub use ids::{CoreId, CpuId, LlcId, NodeId, PackageId};
 pub use machine::{Arch, Topology};
 pub use nearest::{did_you_mean, nearest};
+pub use render::{render_list, render_show};
+pub use report::{DomainReport, GroupReport, MachineReport, MachineSummary, NodeReport};
 pub use spec::ModeInfo;
