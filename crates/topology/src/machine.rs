@@ -304,4 +304,18 @@ impl Topology {
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
+
+    /// The same machine with other prices.
+    #[must_use]
+    pub fn with_costs(mut self, costs: OsCosts) -> Self {
+        self.costs = costs;
+        self
+    }
+
+    /// The same machine with other idle states, as when firmware or an operator turns some off.
+    #[must_use]
+    pub fn with_idle_states(mut self, idle_states: Vec<IdleState>) -> Self {
+        self.idle_states = idle_states;
+        self
+    }
 }

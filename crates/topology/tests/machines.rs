@@ -311,6 +311,9 @@ fn every_price_can_be_read_and_changed_by_name() {
     assert_eq!(costs.futex, 7);
     assert_eq!(costs.get_mut("futx"), None);
     assert!(OsCosts::free().iter().all(|(_, price)| price == 0));
+    assert_eq!(machine("spr").with_costs(costs).costs().futex, 7);
+    let shallow = machine("spr").idle_states()[..2].to_vec();
+    assert_eq!(machine("spr").with_idle_states(shallow).idle_states().len(), 2);
 }
 
 #[test]

@@ -19,8 +19,8 @@ use super::fresh::Fresh;
 /// All divisions are of integers. Up to the LLC the value is 0.
 ///
 /// Source: "sched/fair: Adjust the allowed NUMA imbalance when SD_NUMA spans multiple LLCs", v3 (2021-12-01),
-/// v4 (2021-12-10), the change proposed on 2021-12-13, 5.18; "sched/fair: Consider the idle state of the
-/// whole core", merged form since 5.19.
+/// v4 (2021-12-10), the change proposed to it on 2021-12-13, and as merged in 5.18; since 5.19 "sched/numa:
+/// Adjust imb_numa_nr to a better approximation of memory channels".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NumaImbalance {

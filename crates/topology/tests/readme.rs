@@ -1,0 +1,42 @@
+//! The examples of `topologies/README.md` are machines.
+
+mod common;
+
+use simsched_topology::{CpuId, NodeId, Topology};
+
+/// The TOML blocks of the README.
+fn blocks() -> Vec<&'static str> {
+    let readme = include_str!("../topologies/README.md");
+    readme.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect()
+}
+
+#[test]
+fn the_regular_example_is_genoa() {
+    let example = Topology::parse(blocks()[0], "README.md", Some("nps4")).expect("a machine");
+    let genoa = Topology::resolve("genoa@nps4").expect("a shipped machine");
+    for cpu in genoa.cpus() {
+        assert_eq!(example.smt_mask(cpu), genoa.smt_mask(cpu));
+        assert_eq!(example.llc_of(cpu), genoa.llc_of(cpu));
+        assert_eq!(example.node_of(cpu), genoa.node_of(cpu));
+    }
+    assert_eq!(example.node_distance(NodeId(0), NodeId(7)), 32);
+    assert_eq!(example.costs(), genoa.costs());
+}
+
+#[test]
+fn the_irregular_example_has_little_cores() {
+    let head = "name = \"hybrid\"\ntitle = \"an example\"\ncosts = \"x86\"\n";
+    let text = format!("{head}{}{}", blocks()[1], common::TAIL);
+    let example = Topology::parse(&text, "README.md", None).expect("a machine");
+    assert_eq!((example.nr_cpus(), example.nr_cores(), example.nr_llcs()), (6, 4, 2));
+    assert_eq!([0, 4, 2].map(|cpu| example.capacity(CpuId(cpu))), [1024, 1024, 400]);
+}
+
+#[test]
+fn double_brackets_do_the_same_as_lists() {
+    let text = "name = \"m\"\ntitle = \"t\"\ncosts = \"x86\"\ndistance = [[10]]\n\
+        [[core]]\ncpus = \"0-1\"\n[[core]]\ncpus = \"2-3\"\n[[llc]]\ncpus = \"0-3\"\n[[node]]\ncpus = \"0-3\"\n";
+    let machine =
+        Topology::parse(&format!("{text}{}", common::TAIL), "m.toml", None).expect("right");
+    assert_eq!((machine.nr_cores(), machine.mode()), (2, "default"));
+}
