@@ -18,6 +18,17 @@ pub enum GroupType {
     Overloaded,
 }
 
+/// How busy a NUMA node is (`enum numa_type`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NumaType {
+    /// It can run more tasks.
+    HasSpare,
+    /// It is fully used, and its tasks do not compete.
+    FullyBusy,
+    /// Its tasks wait for each other.
+    Overloaded,
+}
+
 /// The sums over the CPUs of a group that its type depends on (part of `struct sg_lb_stats`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupStats {
@@ -80,6 +91,23 @@ impl GroupStats {
         } else {
             GroupType::HasSpare
         }
+    }
+
+    /// The class of the group as a NUMA node, where equality is spare; it does not know of
+    /// special cases. Source: `numa_classify()`.
+    #[must_use]
+    pub fn numa_classify(&self, imbalance_pct: u32) -> NumaType {
+        let pct = u64::from(imbalance_pct);
+        let (capacity, util, runnable) = (self.capacity, self.util, self.runnable);
+        let is_over = capacity * 100 < util * pct || capacity * pct < runnable * 100;
+        if self.nr_running > self.weight && is_over {
+            return NumaType::Overloaded;
+        }
+        let is_under = capacity * 100 > util * pct && capacity * pct > runnable * 100;
+        if self.nr_running < self.weight || is_under {
+            return NumaType::HasSpare;
+        }
+        NumaType::FullyBusy
     }
 
     /// Load per capacity. Source: `avg_load` in `update_sg_wakeup_stats()`.

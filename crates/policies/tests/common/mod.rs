@@ -35,6 +35,12 @@ impl Row<'_> {
         text.parse().unwrap_or_else(|_| panic!("{column} is {text}"))
     }
 
+    /// The column holds `value`.
+    #[track_caller]
+    pub fn expect<T: FromStr + PartialEq + std::fmt::Debug>(&self, column: &str, value: T) {
+        assert_eq!(value, self.get::<T>(column), "{column} of {self:?}");
+    }
+
     pub fn flag(&self, column: &str) -> bool {
         self.get::<u8>(column) != 0
     }

@@ -1,0 +1,106 @@
+//! For tests (feature `testkit`): the state of a [`Fair`] that may be changed at will, and steps of
+//! its decisions that can be asked one by one.
+
+use simsched_core::{Preempt, TaskId};
+use simsched_topology::{CpuId, LlcId};
+
+use super::cfs_rq::CfsRq;
+use super::entity::{Entity, EntityId, QueueId};
+use super::hierarchy::Hierarchy;
+use super::idle::{IdleStats, LlcShared};
+use super::wakee::Wakee;
+use super::{Fair, Tunables};
+
+impl Fair {
+    /// The entity of `task`, to change.
+    pub fn entity_mut(&mut self, task: TaskId) -> &mut Entity {
+        self.all.entity_mut(EntityId::of(task))
+    }
+
+    /// The root queue of `cpu`, to change.
+    pub fn cfs_rq_mut(&mut self, cpu: CpuId) -> &mut CfsRq {
+        self.all.queue_mut(Hierarchy::root_of(cpu))
+    }
+
+    /// The queue `queue`, to change.
+    pub fn queue_mut(&mut self, queue: QueueId) -> &mut CfsRq {
+        self.all.queue_mut(queue)
+    }
+
+    /// The entity `se`, to change.
+    pub fn se_mut(&mut self, se: EntityId) -> &mut Entity {
+        self.all.entity_mut(se)
+    }
+
+    /// The tunables, to change.
+    pub fn tunables_mut(&mut self) -> &mut Tunables {
+        &mut self.all.tunables
+    }
+
+    /// What is remembered of the idleness of `cpu`, to change.
+    pub fn idle_stats_mut(&mut self, cpu: CpuId) -> &mut IdleStats {
+        &mut self.stats[cpu.idx()]
+    }
+
+    /// What the CPUs of an LLC share, to change.
+    pub fn llc_shared_mut(&mut self, llc: LlcId) -> &mut LlcShared {
+        &mut self.llcs[llc.idx()]
+    }
+
+    /// What is remembered of the wakeups by `task`, to change.
+    pub fn wakee_mut(&mut self, task: TaskId) -> &mut Wakee {
+        &mut self.wakees[task.idx()]
+    }
+
+    /// What is remembered of the wakeups by the idle task of `cpu`, to change.
+    pub fn idle_wakee_mut(&mut self, cpu: CpuId) -> &mut Wakee {
+        let row = self.idle_task_row(cpu);
+        &mut self.wakees[row]
+    }
+
+    /// Takes it that only `SCHED_IDLE` tasks are runnable on `cpu`, or not.
+    pub fn set_sched_idle(&mut self, cpu: CpuId, only_idle: bool) {
+        if only_idle {
+            self.sched_idle.insert(cpu);
+        } else {
+            self.sched_idle.remove(cpu);
+        }
+    }
+
+    /// `sched_slice()` and `sched_vslice()` of `se` on its queue.
+    #[must_use]
+    pub fn slices(&self, se: EntityId) -> [u64; 2] {
+        let queue = self.all.cfs_rq_of(se);
+        [self.all.sched_slice(queue, se), self.all.sched_vslice(queue, se)]
+    }
+
+    /// `place_entity()` of a new task.
+    pub fn place_initial(&mut self, task: TaskId, now: u64) {
+        let se = EntityId::of(task);
+        self.all.place_initial(self.all.cfs_rq_of(se), se, now);
+    }
+
+    /// `place_entity()` of a wakee.
+    pub fn place_wakeup(&mut self, task: TaskId, now: u64) {
+        let se = EntityId::of(task);
+        self.all.place_wakeup(self.all.cfs_rq_of(se), se, now);
+    }
+
+    /// `check_preempt_tick()` of the running task.
+    pub fn check_preempt_tick(&mut self, curr: TaskId) -> Preempt {
+        let se = EntityId::of(curr);
+        self.all.check_preempt_tick(self.all.cfs_rq_of(se), se)
+    }
+
+    /// `pick_next_entity()` of the root queue of `cpu`.
+    #[must_use]
+    pub fn pick_next_entity(&self, cpu: CpuId, curr: Option<TaskId>) -> Option<TaskId> {
+        let picked = self.all.pick_next_entity(Hierarchy::root_of(cpu), curr.map(EntityId::of));
+        picked.map(EntityId::task)
+    }
+
+    /// `task_h_load()`.
+    pub fn task_h_load(&mut self, task: TaskId, jiffies: u64) -> u64 {
+        self.all.task_h_load(task, jiffies)
+    }
+}
