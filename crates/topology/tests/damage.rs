@@ -1,0 +1,51 @@
+//! A damaged machine file is read or refused, and never brings the program down.
+
+use proptest::prelude::*;
+use simsched_topology::{
+    CpuId, Domains, Kernel, MachineReport, NumaImbalance, Topology, builtin_names, builtin_text,
+    render_show,
+};
+
+/// A shipped file with one line dropped, doubled, or one of its numbers changed.
+fn damaged() -> impl Strategy<Value = String> {
+    let names = builtin_names();
+    (0..names.len(), any::<prop::sample::Index>(), 0..3u8, 0..2000u32).prop_map(
+        move |(file, at, how, number)| {
+            let text = builtin_text(names[file]).expect("built in");
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let at = at.index(lines.len());
+            match how {
+                0 => drop(lines.remove(at)),
+                1 => lines.insert(at, lines[at].clone()),
+                _ => {
+                    let start = lines[at].find("= ").map_or(0, |i| i + 2);
+                    let digits =
+                        lines[at][start..].chars().take_while(char::is_ascii_digit).count();
+                    lines[at].replace_range(start..start + digits, &number.to_string());
+                }
+            }
+            lines.join("\n")
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn a_damaged_file_is_read_or_refused(text in damaged()) {
+        match Topology::parse(&text, "damaged.toml", None) {
+            Ok(topology) => {
+                let domains = Domains::build(&topology, Kernel::V6_12, NumaImbalance::V4_1);
+                let last = CpuId::new(topology.nr_cpus() - 1);
+                let shown = render_show(&MachineReport::of(&topology, &domains, last));
+                prop_assert!(shown.lines().all(|line| line.len() <= 100));
+            }
+            Err(error) => {
+                let message = error.to_string();
+                prop_assert!(message.contains("damaged.toml") || message.contains("costs/"), "{message}");
+                prop_assert!(!message.contains('\n'), "one line: {message}");
+            }
+        }
+    }
+}
