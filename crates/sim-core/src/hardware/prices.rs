@@ -42,12 +42,28 @@ impl Prices {
     /// `ns` as `cpu` happens to pay it now: uniform in `ns * (1 +- jitter)`.
     #[inline]
     pub(crate) fn jittered(&mut self, cpu: CpuId, ns: u32) -> Nanos {
-        let ns = u64::from(ns);
         if self.jitter_1024 == 0 {
-            return Nanos(ns);
+            return Nanos(u64::from(ns));
         }
-        let spread = ns * u64::from(self.jitter_1024);
         let dice = self.streams[cpu.idx()].next_u64() >> 32;
+        self.spread(ns, dice)
+    }
+
+    /// Two prices that are paid together, with one throw of the dice.
+    #[inline]
+    pub(crate) fn jittered_pair(&mut self, cpu: CpuId, first: u32, second: u32) -> (Nanos, Nanos) {
+        if self.jitter_1024 == 0 {
+            return (Nanos(u64::from(first)), Nanos(u64::from(second)));
+        }
+        let dice = self.streams[cpu.idx()].next_u64();
+        (self.spread(first, dice >> 32), self.spread(second, dice & 0xffff_ffff))
+    }
+
+    /// The price for a throw of `dice`, 0..2^32.
+    #[inline]
+    fn spread(&self, ns: u32, dice: u64) -> Nanos {
+        let ns = u64::from(ns);
+        let spread = ns * u64::from(self.jitter_1024);
         let above = (2 * spread * dice) >> 42;
         Nanos(ns - (spread >> 10) + above)
     }

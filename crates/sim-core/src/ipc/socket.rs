@@ -11,9 +11,9 @@ use super::{Verdict, Wakes};
 use crate::ids::{SocketId, TaskId};
 use crate::workload::{Outcome, SocketSpec};
 
-/// The largest buffer that one send makes: 16 KiB less the shared info of a buffer (320 bytes),
-/// and 32 KiB of pages (`SKB_MAX_ALLOC + UNIX_SKB_FRAGS_SZ`, x86-64, 6.1).
-const MAX_BUFFER: u32 = 16_064 + 32_768;
+/// The largest buffer that one send makes, in bytes: a page less the shared info of a buffer (320
+/// bytes), and 32 KiB of pages (`SKB_MAX_HEAD(0) + UNIX_SKB_FRAGS_SZ`, x86-64, 6.1).
+const MAX_BUFFER: u32 = 3_776 + 32_768;
 
 /// Equal buffers in a row: streams of equal messages are one run.
 #[derive(Clone, Copy, Debug)]

@@ -46,12 +46,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// As [`Simulator::run_until`].
     pub fn run_events(&mut self, horizon: SimTime, max_events: u64) -> Result<Status, SimError> {
         for _ in 0..max_events {
-            if self.counters.alive == 0 {
-                self.close();
-                return Ok(Status::Finished);
-            }
-            if self.is_stuck() {
-                return Err(self.deadlock());
+            if self.counters.busy_cpus == 0 || self.counters.alive == 0 {
+                if self.counters.alive == 0 {
+                    self.close();
+                    return Ok(Status::Finished);
+                }
+                if self.is_stuck() {
+                    return Err(self.deadlock());
+                }
             }
             let Some((now, event)) = self.agenda.next_until(horizon) else {
                 self.world.set_now(horizon);
@@ -140,13 +142,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         self.counters.at_once += 1;
         let limit = 1_000_000 + 100 * self.tasks.len() as u64;
-        if self.counters.at_once < limit {
-            return Ok(());
-        }
-        let task = (0..self.cpus.len()).find_map(|idx| self.world.curr(CpuId::new(idx)));
-        let task = task.unwrap_or(TaskId(0));
-        let name = self.world.tasks().name(task).to_owned();
-        Err(SimError::Livelock { at: now, task: task.0, name })
+        if self.counters.at_once < limit { Ok(()) } else { Err(self.livelock(now)) }
+    }
+
+    fn livelock(&self, at: SimTime) -> SimError {
+        let current = (0..self.cpus.len()).find_map(|idx| self.world.curr(CpuId::new(idx)));
+        let task = current.unwrap_or(TaskId(0));
+        SimError::Livelock { at, task: task.0, name: self.world.tasks().name(task).to_owned() }
     }
 
     fn check_policy(&self) -> Result<(), SimError> {

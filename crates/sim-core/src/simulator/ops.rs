@@ -104,12 +104,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// A pipe's mutex is held while bytes are copied; who finds it taken spins, in order of
     /// arrival.
     fn pipe_op(&mut self, cpu: CpuId, pipe: PipeId, syscall: u32, copy: u32) -> Nanos {
-        let row = &self.cpus[cpu.idx()];
-        let start = self.world.now() + Nanos(u64::from(row.debt));
-        let arrives = start + self.prices.jittered(cpu, syscall);
-        let copies = self.prices.jittered(cpu, copy);
+        let start = self.world.now() + Nanos(u64::from(self.cpus[cpu.idx()].debt));
+        let (syscall, copy) = self.prices.jittered_pair(cpu, syscall, copy);
         let free = &mut self.pipes_free[pipe.idx()];
-        let end = arrives.max(*free) + copies;
+        let end = (start + syscall).max(*free) + copy;
         *free = end;
         end.since(start)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use simsched_topology::{CpuId, Topology};
 
-use crate::agenda::{Agenda, Event};
+use crate::agenda::Agenda;
 use crate::config::Config;
 use crate::error::SimError;
 use crate::hardware::{IdleGovernor, Prices};
@@ -326,7 +326,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let row = &mut self.cpus[cpu.idx()];
         row.until = row.debt_end.max(now) + ns;
         let until = row.until;
-        self.agenda.arm(Event::StageEnd(cpu), until);
+        self.agenda.arm_stage(cpu, until);
     }
 
     /// Charges the CPU's time from the last charge to now: first to what it did on the side, then

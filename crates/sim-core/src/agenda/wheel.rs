@@ -1,33 +1,10 @@
-//! `Agenda`: one slot for each source of events, in a wheel of wheels of the earliest.
+//! `Wheel`: the plans of sources that fire rarely, in a wheel of wheels.
 //!
-//! Sources are known before the run, and each has one slot: arming it again *replaces* its plan,
-//! so nothing is ever cancelled and no stale event can come out. At one instant, sources fire in
-//! the order of the variants of [`Event`], then by id: the order depends on who, never on who was
-//! armed first.
-//!
-//! The plans stand in a hierarchical timing wheel (Varghese and Lauck, "Hashed and hierarchical
-//! timing wheels", 1987) whose finest wheel has one spoke for each nanosecond; so a plan is taken
-//! and replaced in constant time, and no two instants ever share a spoke of the finest wheel.
+//! The hierarchical timing wheel of Varghese and Lauck ("Hashed and hierarchical timing wheels",
+//! 1987). The finest wheel has one spoke for each nanosecond, so a plan is made and replaced in
+//! constant time, and no two instants ever share a spoke of the finest wheel.
 
 #![expect(clippy::cast_possible_truncation, reason = "spokes and nodes are counted in u32")]
-
-use simsched_topology::CpuId;
-
-use crate::ids::TaskId;
-use crate::time::SimTime;
-
-/// What can happen. The order of the variants is the order at one instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Event {
-    /// What the CPU is doing ends: an op, a switch, a handler.
-    StageEnd(CpuId),
-    /// An interprocessor interrupt arrives, or a polling idle CPU sees its flag.
-    Resched(CpuId),
-    /// The CPU's tick.
-    Tick(CpuId),
-    /// A sleeping task's timer expires.
-    Timer(TaskId),
-}
 
 /// Bits of a plan's time that choose a spoke, by wheel, finest first.
 const BITS: [u32; 6] = [12, 10, 10, 10, 10, 10];
@@ -59,9 +36,9 @@ struct Node {
     spoke: u32,
 }
 
-/// The plans of all sources.
+/// The plans of sources that are numbered from 0; at one instant the lower number comes first.
 #[derive(Clone, Debug)]
-pub struct Agenda {
+pub(super) struct Wheel {
     nodes: Vec<Node>,
     heads: Box<[u32; SPOKES]>,
     /// One bit for each spoke that holds a plan.
@@ -70,76 +47,66 @@ pub struct Agenda {
     used_words: u64,
     /// No plan is earlier; the wheels turn with it.
     at: u64,
-    nr_cpus: u32,
 }
 
-impl Agenda {
-    /// An empty agenda for this many CPUs and tasks.
-    #[must_use]
-    pub fn new(nr_cpus: usize, nr_tasks: usize) -> Agenda {
-        let nr_cpus = u32::try_from(nr_cpus).expect("at most 1024 CPUs");
+impl Wheel {
+    /// An empty wheel for this many sources.
+    pub(super) fn new(sources: usize) -> Wheel {
         let node = Node { time: 0, next: NONE, prev: NONE, spoke: NONE };
-        Agenda {
-            nodes: vec![node; 3 * nr_cpus as usize + nr_tasks],
+        Wheel {
+            nodes: vec![node; sources],
             heads: Box::new([NONE; SPOKES]),
             used: Box::new([0; SPOKES / 64]),
             used_words: 0,
             at: 0,
-            nr_cpus,
         }
     }
 
-    /// Plans `event` for `time`, in place of what was planned for its source.
+    /// Plans source `idx` for `time`, in place of what was planned for it.
     #[inline]
-    pub fn arm(&mut self, event: Event, time: SimTime) {
-        debug_assert!(time.0 >= self.at && time.0 < 1 << 62, "{event:?} at {time}");
-        let idx = self.index(event);
-        if self.nodes[idx as usize].spoke != NONE {
-            self.unlink(idx);
-        }
-        self.nodes[idx as usize].time = time.0;
-        self.link(idx, time.0);
+    pub(super) fn arm(&mut self, idx: u32, time: u64) {
+        debug_assert!(time >= self.at && time < 1 << 62, "source {idx} at {time}");
+        self.disarm(idx);
+        self.nodes[idx as usize].time = time;
+        self.link(idx, time);
     }
 
-    /// Drops what is planned for the source of `event`, if anything is.
+    /// Drops what is planned for source `idx`, if anything is.
     #[inline]
-    pub fn disarm(&mut self, event: Event) {
-        let idx = self.index(event);
+    pub(super) fn disarm(&mut self, idx: u32) {
         if self.nodes[idx as usize].spoke != NONE {
             self.unlink(idx);
         }
     }
 
-    /// When the source of `event` will fire.
+    /// When source `idx` will fire.
     #[inline]
-    #[must_use]
-    pub fn planned(&self, event: Event) -> Option<SimTime> {
-        let node = &self.nodes[self.index(event) as usize];
-        (node.spoke != NONE).then_some(SimTime(node.time))
+    pub(super) fn planned(&self, idx: u32) -> Option<u64> {
+        let node = &self.nodes[idx as usize];
+        (node.spoke != NONE).then_some(node.time)
     }
 
-    /// Takes the next event out, unless it lies after `horizon`: then time has passed up to there, and
-    /// nothing earlier may be armed.
-    #[inline]
-    pub fn next_until(&mut self, horizon: SimTime) -> Option<(SimTime, Event)> {
+    /// When the earliest source fires, if not after `horizon` (the wheels turn there); else an
+    /// instant after `horizon` before which none fires.
+    pub(super) fn earliest(&mut self, horizon: u64) -> Result<u64, u64> {
         loop {
             if let Some(spoke) = self.first_in_finest() {
                 let time = (self.at & !0xfff) | spoke as u64;
-                if time > horizon.0 {
-                    return None;
-                }
-                self.at = time;
-                return Some((SimTime(time), self.take_first(spoke)));
+                return if time <= horizon { Ok(time) } else { Err(time) };
             }
-            if !self.turn(horizon.0) {
-                return None;
-            }
+            self.turn(horizon)?;
         }
+    }
+
+    /// Takes the source out that fires at `time`, which [`Wheel::earliest`] has just told.
+    pub(super) fn take(&mut self, time: u64) -> u32 {
+        self.at = time;
+        self.take_first((time & 0xfff) as usize)
     }
 
     /// Takes the first plan of a used spoke out.
     #[inline]
-    fn take_first(&mut self, spoke: usize) -> Event {
+    fn take_first(&mut self, spoke: usize) -> u32 {
         let idx = self.heads[spoke % SPOKES];
         let node = &mut self.nodes[idx as usize];
         node.spoke = NONE;
@@ -148,7 +115,7 @@ impl Agenda {
             self.nodes[next as usize].prev = NONE;
         }
         self.behead(spoke % SPOKES, next);
-        self.event(idx)
+        idx
     }
 
     /// The first used spoke of the finest wheel that has not passed.
@@ -169,21 +136,21 @@ impl Agenda {
     }
 
     /// Turns to the next used spoke of a coarser wheel and spreads its plans over the finer ones;
-    /// false where there is none up to `horizon`.
-    fn turn(&mut self, horizon: u64) -> bool {
+    /// if that spoke begins after `horizon`, tells when instead.
+    fn turn(&mut self, horizon: u64) -> Result<(), u64> {
         for wheel in 1..BITS.len() {
             let digit = (self.at >> SHIFT[wheel]) as usize & ((1 << BITS[wheel]) - 1);
             let Some(spoke) = self.next_used(wheel, digit + 1) else { continue };
             let width = SHIFT[wheel] + BITS[wheel];
             let start = (self.at >> width << width) | ((spoke as u64) << SHIFT[wheel]);
             if start > horizon {
-                return false;
+                return Err(start);
             }
             self.at = start;
             self.spread(FIRST[wheel] + spoke);
-            return true;
+            return Ok(());
         }
-        false
+        Err(u64::MAX)
     }
 
     /// The first used spoke of `wheel` from number `from` on.
@@ -291,62 +258,5 @@ impl Agenda {
                 self.used_words &= !(1 << (spoke / 64));
             }
         }
-    }
-
-    #[inline]
-    fn index(&self, event: Event) -> u32 {
-        match event {
-            Event::StageEnd(cpu) => u32::from(cpu.0),
-            Event::Resched(cpu) => self.nr_cpus + u32::from(cpu.0),
-            Event::Tick(cpu) => 2 * self.nr_cpus + u32::from(cpu.0),
-            Event::Timer(task) => 3 * self.nr_cpus + task.0,
-        }
-    }
-
-    #[inline]
-    fn event(&self, idx: u32) -> Event {
-        let n = self.nr_cpus;
-        let cpu = |idx: u32| CpuId(idx as u16);
-        if idx < n {
-            Event::StageEnd(cpu(idx))
-        } else if idx < 2 * n {
-            Event::Resched(cpu(idx - n))
-        } else if idx < 3 * n {
-            Event::Tick(cpu(idx - 2 * n))
-        } else {
-            Event::Timer(TaskId(idx - 3 * n))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn at_one_instant_sources_fire_by_kind_then_by_id() {
-        let mut agenda = Agenda::new(2, 2);
-        let order = [
-            Event::StageEnd(CpuId(0)),
-            Event::StageEnd(CpuId(1)),
-            Event::Resched(CpuId(1)),
-            Event::Tick(CpuId(0)),
-            Event::Timer(TaskId(1)),
-        ];
-        for event in order.iter().rev() {
-            agenda.arm(*event, SimTime(7));
-        }
-        let fired: Vec<_> = std::iter::from_fn(|| agenda.next_until(SimTime(9))).collect();
-        assert_eq!(fired, order.map(|event| (SimTime(7), event)));
-    }
-
-    #[test]
-    fn an_event_after_the_horizon_stays() {
-        let mut agenda = Agenda::new(1, 0);
-        agenda.arm(Event::Tick(CpuId(0)), SimTime(5_000_000_000));
-        assert_eq!(agenda.next_until(SimTime(4_999_999_999)), None);
-        agenda.arm(Event::StageEnd(CpuId(0)), SimTime(4_999_999_999));
-        assert!(agenda.next_until(SimTime(4_999_999_999)).is_some());
-        assert!(agenda.next_until(SimTime(5_000_000_000)).is_some());
     }
 }

@@ -1,0 +1,185 @@
+//! `Agenda`: one slot for each source of events, and which is the earliest.
+//!
+//! Sources are known before the run, and each has one slot: arming it again *replaces* its plan,
+//! so nothing is ever cancelled and no stale event can come out. At one instant, sources fire in
+//! the order of the variants of [`Event`], then by id: the order depends on who, never on who was
+//! armed first.
+//!
+//! The ends of stages, which are nearly all events, compete in a tournament of the CPUs; what
+//! fires rarely hangs in a timing wheel.
+
+mod tournament;
+mod wheel;
+
+use simsched_topology::CpuId;
+
+use crate::ids::TaskId;
+use crate::time::SimTime;
+use tournament::Tournament;
+use wheel::Wheel;
+
+/// What can happen. The order of the variants is the order at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Event {
+    /// What the CPU is doing ends: an op, a switch, a handler.
+    StageEnd(CpuId),
+    /// An interprocessor interrupt arrives, or a polling idle CPU sees its flag.
+    Resched(CpuId),
+    /// The CPU's tick.
+    Tick(CpuId),
+    /// A sleeping task's timer expires.
+    Timer(TaskId),
+}
+
+/// The plans of all sources.
+#[derive(Clone, Debug)]
+pub struct Agenda {
+    stages: Tournament,
+    /// The CPU whose stage has fired last and has no new plan yet.
+    fired: Option<CpuId>,
+    wheel: Wheel,
+    /// No source of the wheel fires earlier.
+    wheel_from: u64,
+    nr_cpus: u32,
+}
+
+impl Agenda {
+    /// An empty agenda for this many CPUs and tasks.
+    ///
+    /// # Panics
+    /// With more than 1,024 CPUs.
+    #[must_use]
+    pub fn new(nr_cpus: usize, nr_tasks: usize) -> Agenda {
+        assert!(nr_cpus <= 1024, "at most 1,024 CPUs");
+        Agenda {
+            stages: Tournament::new(nr_cpus),
+            fired: None,
+            wheel: Wheel::new(2 * nr_cpus + nr_tasks),
+            wheel_from: u64::MAX,
+            nr_cpus: u32::try_from(nr_cpus).expect("at most 1,024 CPUs"),
+        }
+    }
+
+    /// Plans `event` for `time`, in place of what was planned for its source.
+    #[inline]
+    pub fn arm(&mut self, event: Event, time: SimTime) {
+        if let Event::StageEnd(cpu) = event {
+            self.arm_stage(cpu, time);
+        } else {
+            self.wheel_from = self.wheel_from.min(time.0);
+            self.wheel.arm(self.index(event), time.0);
+        }
+    }
+
+    /// Plans the end of the stage of `cpu`.
+    #[inline]
+    pub fn arm_stage(&mut self, cpu: CpuId, time: SimTime) {
+        if self.fired == Some(cpu) {
+            self.fired = None;
+        }
+        self.stages.arm(cpu, time.0);
+    }
+
+    /// Drops what is planned for the source of `event`, if anything is.
+    #[inline]
+    pub fn disarm(&mut self, event: Event) {
+        match event {
+            Event::StageEnd(cpu) => self.stages.disarm(cpu),
+            _ => self.wheel.disarm(self.index(event)),
+        }
+    }
+
+    /// When the source of `event` will fire.
+    #[must_use]
+    pub fn planned(&self, event: Event) -> Option<SimTime> {
+        let time = match event {
+            Event::StageEnd(cpu) if self.fired == Some(cpu) => None,
+            Event::StageEnd(cpu) => self.stages.planned(cpu),
+            _ => self.wheel.planned(self.index(event)),
+        };
+        time.map(SimTime)
+    }
+
+    /// Takes the next event out, unless it lies after `horizon`: then time has passed up to there,
+    /// and nothing earlier may be armed.
+    #[inline]
+    pub fn next_until(&mut self, horizon: SimTime) -> Option<(SimTime, Event)> {
+        if let Some(cpu) = self.fired.take() {
+            self.stages.disarm(cpu);
+        }
+        let stage = self.stages.earliest();
+        if stage > self.wheel_from {
+            match self.wheel.earliest(horizon.0.min(stage - 1)) {
+                Ok(time) => return Some(self.take_from_wheel(time)),
+                Err(from) => self.wheel_from = from,
+            }
+        }
+        if stage > horizon.0 {
+            return None;
+        }
+        let cpu = self.stages.first();
+        self.fired = Some(cpu);
+        Some((SimTime(stage), Event::StageEnd(cpu)))
+    }
+
+    fn take_from_wheel(&mut self, time: u64) -> (SimTime, Event) {
+        let idx = self.wheel.take(time);
+        self.wheel_from = time;
+        (SimTime(time), self.event(idx))
+    }
+
+    /// The number of a source in the wheel.
+    #[inline]
+    fn index(&self, event: Event) -> u32 {
+        match event {
+            Event::StageEnd(_) => unreachable!("stages are not in the wheel"),
+            Event::Resched(cpu) => u32::from(cpu.0),
+            Event::Tick(cpu) => self.nr_cpus + u32::from(cpu.0),
+            Event::Timer(task) => 2 * self.nr_cpus + task.0,
+        }
+    }
+
+    #[inline]
+    fn event(&self, idx: u32) -> Event {
+        let n = self.nr_cpus;
+        if idx < n {
+            Event::Resched(CpuId::new(idx as usize))
+        } else if idx < 2 * n {
+            Event::Tick(CpuId::new((idx - n) as usize))
+        } else {
+            Event::Timer(TaskId(idx - 2 * n))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_one_instant_sources_fire_by_kind_then_by_id() {
+        let mut agenda = Agenda::new(2, 2);
+        let order = [
+            Event::StageEnd(CpuId(0)),
+            Event::StageEnd(CpuId(1)),
+            Event::Resched(CpuId(1)),
+            Event::Tick(CpuId(0)),
+            Event::Timer(TaskId(1)),
+        ];
+        for event in order.iter().rev() {
+            agenda.arm(*event, SimTime(7));
+        }
+        let fired: Vec<_> = std::iter::from_fn(|| agenda.next_until(SimTime(9))).collect();
+        assert_eq!(fired, order.map(|event| (SimTime(7), event)));
+    }
+
+    #[test]
+    fn an_event_after_the_horizon_stays() {
+        let mut agenda = Agenda::new(1, 0);
+        agenda.arm(Event::Tick(CpuId(0)), SimTime(5_000_000_000));
+        assert_eq!(agenda.next_until(SimTime(4_999_999_999)), None);
+        agenda.arm(Event::StageEnd(CpuId(0)), SimTime(4_999_999_999));
+        assert!(agenda.next_until(SimTime(4_999_999_999)).is_some());
+        assert!(agenda.next_until(SimTime(5_000_000_000)).is_some());
+    }
+}
