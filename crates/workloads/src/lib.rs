@@ -1,1 +1,22 @@
-//! workloads
+//! Workloads for simsched: what the tasks of real benchmarks do, as programs of system calls.
+//!
+//! A workload is data: [`Builder`] puts programs of instructions together and checks them,
+//! [`Programs`] runs them. [`catalog`] knows the workloads by name: it turns a command line, as
+//! one would type it on a real machine, into a [`Benchmark`](catalog::Benchmark) that has the
+//! workload and prints what the real program prints.
+
+pub mod catalog;
+pub mod hackbench;
+
+mod args;
+mod benchmark;
+mod builder;
+mod dist;
+mod error;
+mod program;
+
+pub use builder::{Body, Builder, ProgramId};
+pub use dist::Dist;
+pub use error::WorkloadError;
+pub use hackbench::Hackbench;
+pub use program::{ARGS, Inst, LOOPS, Operand, Programs, Reg};

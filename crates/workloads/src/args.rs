@@ -1,0 +1,138 @@
+//! A command line as the real programs read it (`getopt_long`), from a table of options.
+
+use simsched_topology::nearest;
+
+use crate::error::WorkloadError;
+
+/// An option of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionInfo {
+    /// After one dash.
+    pub short: char,
+    /// After two dashes.
+    pub long: &'static str,
+    /// The name of its value; `None` if it takes none.
+    pub value: Option<&'static str>,
+    /// The value when it is not given, or whether it is on.
+    pub default: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// An option as it was given, with its value if it takes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Given<'a> {
+    pub(crate) option: &'static OptionInfo,
+    pub(crate) value: &'a str,
+}
+
+/// Reads `args` by the options of `program`: `-g 10`, `-g10`, `-Tp`, `--groups 10`, `--groups=10`,
+/// and any beginning of a long name that means one option only. Its complaints are worded as those
+/// of `getopt_long` in glibc.
+///
+/// Stricter than the real programs in one point: a word that belongs to no option is refused and
+/// not passed over.
+pub(crate) fn parse<'a>(
+    program: &'static str,
+    options: &'static [OptionInfo],
+    args: &'a [String],
+) -> Result<Vec<Given<'a>>, WorkloadError> {
+    let mut reader = Reader { program, options, rest: args.iter(), given: Vec::new() };
+    while let Some(word) = reader.rest.next() {
+        if let Some(long) = word.strip_prefix("--") {
+            reader.long(long)?;
+        } else if let Some(shorts) = word.strip_prefix('-')
+            && !shorts.is_empty()
+        {
+            reader.shorts(shorts)?;
+        } else {
+            return Err(reader.usage(format!("unexpected argument '{word}'")));
+        }
+    }
+    Ok(reader.given)
+}
+
+struct Reader<'a> {
+    program: &'static str,
+    options: &'static [OptionInfo],
+    rest: std::slice::Iter<'a, String>,
+    given: Vec<Given<'a>>,
+}
+
+impl<'a> Reader<'a> {
+    fn long(&mut self, word: &'a str) -> Result<(), WorkloadError> {
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word, None),
+        };
+        let option = self.find_long(name)?;
+        let value = match (option.value, value) {
+            (None, None) => "",
+            (Some(_), Some(value)) => value,
+            (None, Some(_)) => {
+                return Err(
+                    self.usage(format!("option '--{}' doesn't allow an argument", option.long))
+                );
+            }
+            (Some(_), None) => {
+                self.next_value(format!("option '--{}' requires an argument", option.long))?
+            }
+        };
+        self.given.push(Given { option, value });
+        Ok(())
+    }
+
+    fn shorts(&mut self, mut shorts: &'a str) -> Result<(), WorkloadError> {
+        while let Some(short) = shorts.chars().next() {
+            shorts = &shorts[short.len_utf8()..];
+            let found = self.options.iter().find(|option| option.short == short);
+            let unknown = || self.unknown(format!("invalid option -- '{short}'"), &[]);
+            let option = found.ok_or_else(unknown)?;
+            let value = match option.value {
+                None => "",
+                Some(_) if shorts.is_empty() => {
+                    self.next_value(format!("option requires an argument -- '{short}'"))?
+                }
+                Some(_) => std::mem::take(&mut shorts),
+            };
+            self.given.push(Given { option, value });
+        }
+        Ok(())
+    }
+
+    /// The word that follows; `lacks` says what is wrong if there is none.
+    fn next_value(&mut self, lacks: String) -> Result<&'a str, WorkloadError> {
+        let value = self.rest.next().map(String::as_str);
+        value.ok_or_else(|| self.usage(lacks))
+    }
+
+    /// The option of this long name, or the only one that begins so.
+    fn find_long(&self, name: &str) -> Result<&'static OptionInfo, WorkloadError> {
+        if let Some(exact) = self.options.iter().find(|option| option.long == name) {
+            return Ok(exact);
+        }
+        let begins = |option: &&OptionInfo| !name.is_empty() && option.long.starts_with(name);
+        let found: Vec<&'static OptionInfo> = self.options.iter().filter(begins).collect();
+        match found[..] {
+            [only] => Ok(only),
+            [] => {
+                let close = nearest(name, self.options.iter().map(|option| option.long));
+                Err(self.unknown(format!("unrecognized option '--{name}'"), &close))
+            }
+            _ => {
+                let names: Vec<String> = found.iter().map(|o| format!("'--{}'", o.long)).collect();
+                let names = names.join(" ");
+                Err(self.usage(format!("option '--{name}' is ambiguous; possibilities: {names}")))
+            }
+        }
+    }
+
+    fn unknown(&self, what: String, close: &[&str]) -> WorkloadError {
+        let nearest = close.iter().map(|name| format!("--{name}")).collect();
+        WorkloadError::UnknownOption { program: self.program, what, nearest }
+    }
+
+    fn usage(&self, what: String) -> WorkloadError {
+        WorkloadError::Usage { program: self.program, what }
+    }
+}

@@ -1,0 +1,41 @@
+//! The trait `Benchmark`: a program as one would run it, the text that it prints, and its workload.
+
+use simsched_core::Workload;
+
+/// A program with its options, ready to be run any number of times.
+pub trait Benchmark: Send + Sync {
+    /// The command line that gives the same again, in its shortest full form.
+    fn command(&self) -> String;
+
+    /// What the real program prints when it starts: lines separated by `\n`, none at the end.
+    fn banner(&self) -> String;
+
+    /// A new workload, before its start.
+    fn workload(&self) -> Box<dyn Workload + Send>;
+
+    /// What the real program would report of a run in which the marks, by their ids, were passed
+    /// at these times.
+    fn result(&self, marks: &[MarkTimes]) -> BenchResult;
+}
+
+/// When a mark was passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MarkTimes {
+    /// How often.
+    pub count: u64,
+    /// The first time, in ns since the start of the run; meaningless while `count` is 0.
+    pub first_ns: u64,
+    /// The last time, in ns since the start of the run; meaningless while `count` is 0.
+    pub last_ns: u64,
+}
+
+/// What a program reports at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BenchResult {
+    /// What the real program prints at its end, without a `\n` at the end.
+    pub text: String,
+    /// The time that it measured, in ns; 0 if it did not come to its end.
+    pub elapsed_ns: u64,
+    /// What can be counted or divided, by name.
+    pub values: Vec<(&'static str, u64)>,
+}

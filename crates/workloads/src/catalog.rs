@@ -1,0 +1,58 @@
+//! Every workload by name, with its options and text; a command line becomes a `Benchmark`.
+
+use simsched_topology::nearest;
+
+pub use crate::args::OptionInfo;
+pub use crate::benchmark::{BenchResult, Benchmark, MarkTimes};
+use crate::error::WorkloadError;
+use crate::hackbench;
+
+/// A workload as it is listed for users.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its name, which is the name of the real program.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub doc: &'static str,
+    /// Its options.
+    pub options: &'static [OptionInfo],
+    parse: Parse,
+}
+
+/// Reads the options behind the name, for a run with this seed.
+type Parse = fn(&[String], u64) -> Result<Box<dyn Benchmark>, WorkloadError>;
+
+/// All workloads.
+pub const ENTRIES: &[Entry] = &[Entry {
+    name: hackbench::NAME,
+    doc: "groups of senders and receivers of small messages (rt-tests 2.4)",
+    options: hackbench::OPTIONS,
+    parse: |args, seed| Ok(Box::new(hackbench::Run { hackbench: hackbench::parse(args)?, seed })),
+}];
+
+/// The workload of this name.
+///
+/// # Errors
+/// When there is none; the message names the nearest.
+pub fn find(name: &str) -> Result<&'static Entry, WorkloadError> {
+    ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| WorkloadError::UnknownProgram {
+        name: name.to_owned(),
+        nearest: nearest(name, ENTRIES.iter().map(|entry| entry.name))
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+    })
+}
+
+/// The benchmark that the command line `argv` means: the program's name and its options, as one
+/// would type them on a real machine. An empty one is `hackbench` with threads over pipes and its
+/// other defaults.
+///
+/// # Errors
+/// One sentence that names the program, the option or the value, and the nearest names.
+pub fn parse(argv: &[String], seed: u64) -> Result<Box<dyn Benchmark>, WorkloadError> {
+    let Some((name, args)) = argv.split_first() else {
+        return Ok(Box::new(hackbench::Run { hackbench: hackbench::THREADS_OVER_PIPES, seed }));
+    };
+    (find(name)?.parse)(args, seed)
+}

@@ -1,0 +1,205 @@
+//! `Dist`: constant, uniform, exponential, log-normal, table; samples to whole nanoseconds.
+//!
+//! The sampling is ours, as a library's may change with its version. The uniform distribution and
+//! the table use integers only; the other two use the platform's `ln`, `exp` and `cos` and are
+//! rounded once, at the end.
+
+use rand::Rng;
+use simsched_core::{Nanos, Stream};
+
+use crate::error::WorkloadError;
+
+/// How long something takes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Dist {
+    /// Always this long.
+    Constant(Nanos),
+    /// Each length from the first to the second with the same chance, both included.
+    Uniform(Nanos, Nanos),
+    /// With this mean; as long again with the same chance, however long it has lasted.
+    Exponential(Nanos),
+    /// With this mean, and this standard deviation in 1024ths of the mean.
+    LogNormal {
+        /// The mean, not the median.
+        mean: Nanos,
+        /// The coefficient of variation, in 1024ths.
+        cv_1024: u32,
+    },
+    /// Each length with a chance in proportion to its weight.
+    Table(Vec<(Nanos, u32)>),
+}
+
+impl Dist {
+    /// Whether a sample needs no random number.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        matches!(self, Dist::Constant(_))
+    }
+
+    /// Whether samples can be drawn: a range that is not empty, a table with a weight.
+    ///
+    /// # Errors
+    /// In words, what is wrong.
+    pub fn check(&self) -> Result<(), WorkloadError> {
+        let what = match self {
+            Dist::Uniform(from, to) if from > to => format!("the range {from} to {to} is empty"),
+            Dist::Table(rows) if rows.iter().all(|(_, weight)| *weight == 0) => {
+                "the table has no weight".to_owned()
+            }
+            _ => return Ok(()),
+        };
+        Err(WorkloadError::Program { program: "distribution".to_owned(), what })
+    }
+
+    /// Draws a length.
+    ///
+    /// # Panics
+    /// When [`check`](Dist::check) would have failed.
+    pub fn sample(&self, stream: &mut Stream) -> Nanos {
+        match self {
+            Dist::Constant(ns) => *ns,
+            Dist::Uniform(from, to) => match to.get() - from.get() {
+                u64::MAX => Nanos(stream.next_u64()),
+                span => *from + Nanos(below(stream, span + 1)),
+            },
+            Dist::Exponential(mean) => whole(-unit(stream).ln() * float(*mean)),
+            Dist::LogNormal { mean, cv_1024 } => {
+                let cv = f64::from(*cv_1024) / 1024.0;
+                // mean = exp(mu + sigma^2 / 2), cv^2 = exp(sigma^2) - 1.
+                let variance = (cv * cv).ln_1p();
+                let normal = normal(stream);
+                whole((normal * variance.sqrt() - variance / 2.0).exp() * float(*mean))
+            }
+            Dist::Table(rows) => pick(rows, stream),
+        }
+    }
+}
+
+/// A number below `bound`, which is above 0: the high half of a product (Lemire, "Fast random
+/// integer generation in an interval", 2019), drawn again where that would favour some.
+fn below(stream: &mut Stream, bound: u64) -> u64 {
+    loop {
+        let product = u128::from(stream.next_u64()) * u128::from(bound);
+        #[expect(clippy::cast_possible_truncation, reason = "the low half")]
+        let low = product as u64;
+        if low >= bound.wrapping_neg() % bound {
+            return (product >> 64) as u64;
+        }
+    }
+}
+
+/// A number in (0, 1]: 53 bits, so that all are exact.
+#[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+fn unit(stream: &mut Stream) -> f64 {
+    const SCALE: f64 = 1.0 / (1u64 << 53) as f64;
+    ((stream.next_u64() >> 11) + 1) as f64 * SCALE
+}
+
+/// A number of mean 0 and variance 1 (Box and Muller, 1958; the cosine only, so that each sample
+/// takes two draws).
+fn normal(stream: &mut Stream) -> f64 {
+    let radius = (-2.0 * unit(stream).ln()).sqrt();
+    radius * (std::f64::consts::TAU * unit(stream)).cos()
+}
+
+fn pick(rows: &[(Nanos, u32)], stream: &mut Stream) -> Nanos {
+    let weights: u64 = rows.iter().map(|(_, weight)| u64::from(*weight)).sum();
+    let mut at = below(stream, weights);
+    let row = rows.iter().find(|(_, weight)| match at.checked_sub(u64::from(*weight)) {
+        Some(rest) => {
+            at = rest;
+            false
+        }
+        None => true,
+    });
+    row.expect("the draw is below the sum of the weights").0
+}
+
+#[expect(clippy::cast_precision_loss, reason = "exact below 2^53 ns, which are 104 days")]
+fn float(ns: Nanos) -> f64 {
+    ns.get() as f64
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, positive")]
+fn whole(ns: f64) -> Nanos {
+    Nanos(ns.round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use simsched_core::Seed;
+
+    const MEAN: Nanos = Nanos(100_000);
+
+    fn draws(dist: &Dist, n: usize) -> Vec<u64> {
+        let mut stream = Seed(1).stream("test", 0);
+        dist.check().unwrap();
+        (0..n).map(|_| dist.sample(&mut stream).get()).collect()
+    }
+
+    /// Mean and standard deviation of 100,000 draws.
+    fn moments(dist: &Dist) -> (f64, f64) {
+        let draws = draws(dist, 100_000);
+        let n = draws.len() as f64;
+        let mean = draws.iter().map(|d| *d as f64).sum::<f64>() / n;
+        let variance = draws.iter().map(|d| (*d as f64 - mean).powi(2)).sum::<f64>() / n;
+        (mean, variance.sqrt())
+    }
+
+    /// The standard error of the mean of 100,000 draws is sd / 316: 1 % is three of them at sd =
+    /// mean.
+    fn check_moments(dist: &Dist, mean: f64, sd: f64) {
+        let found = moments(dist);
+        assert!((found.0 / mean - 1.0).abs() < 0.01, "{dist:?}: mean {}", found.0);
+        assert!((found.1 / sd - 1.0).abs() < 0.03, "{dist:?}: sd {}", found.1);
+    }
+
+    #[test]
+    fn mean_and_deviation_are_those_of_the_textbook() {
+        // Uniform on 0..=200,000: sd = 200,000 / sqrt(12).
+        check_moments(&Dist::Uniform(Nanos(0), Nanos(200_000)), 1e5, 57_735.0);
+        check_moments(&Dist::Exponential(MEAN), 1e5, 1e5);
+        check_moments(&Dist::LogNormal { mean: MEAN, cv_1024: 512 }, 1e5, 5e4);
+        // 1/4 * 40,000 + 3/4 * 120,000 = 100,000; sd = 80,000 * sqrt(3)/4.
+        let rows = vec![(Nanos(40_000), 1), (Nanos(7), 0), (Nanos(120_000), 3)];
+        check_moments(&Dist::Table(rows), 1e5, 34_641.0);
+    }
+
+    #[test]
+    fn the_edges_of_a_range_are_included_and_nothing_beyond() {
+        let draws = draws(&Dist::Uniform(Nanos(5), Nanos(7)), 300);
+        assert_eq!([5, 6, 7].map(|n| draws.contains(&n)), [true; 3]);
+        assert!(draws.iter().all(|n| (5..=7).contains(n)));
+        assert_eq!(Dist::Uniform(Nanos(9), Nanos(9)).sample(&mut Seed(1).stream("", 0)), Nanos(9));
+    }
+
+    #[test]
+    fn a_constant_draws_no_random_number() {
+        let mut stream = Seed(1).stream("test", 0);
+        let untouched = stream.clone();
+        assert_eq!(Dist::Constant(MEAN).sample(&mut stream), MEAN);
+        assert!(stream == untouched && Dist::Constant(MEAN).is_constant());
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_refused() {
+        assert!(Dist::Uniform(Nanos(2), Nanos(1)).check().is_err());
+        assert!(Dist::Table(vec![(Nanos(1), 0)]).check().is_err());
+        assert!(Dist::Table(Vec::new()).check().is_err());
+    }
+
+    /// The generator from the state 1, 2, 3, 4: the first outputs of xoshiro256++ as published
+    /// with its reference implementation by Blackman and Vigna.
+    #[test]
+    fn the_stream_is_xoshiro256_plus_plus_and_stays_so() {
+        use rand::SeedableRng;
+        let mut state = [0; 32];
+        for (bytes, word) in state.chunks_exact_mut(8).zip(1u64..) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        let mut stream = Stream::from_seed(state);
+        let first: [u64; 3] = std::array::from_fn(|_| stream.next_u64());
+        assert_eq!(first, [41_943_041, 58_720_359, 3_588_806_011_781_223]);
+    }
+}

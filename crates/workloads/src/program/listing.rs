@@ -1,0 +1,58 @@
+//! Programs as text: the instructions with their numbers, one a line.
+
+use std::fmt;
+
+use super::{ARGS, Inst, Operand, Programs, Reg};
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Operand { base, arg, counter, stride } = *self;
+        let arg = (arg != Reg::ZERO).then(|| format!("arg{}", arg.idx() - 1));
+        let base = (base != 0 || arg.is_none()).then(|| base.to_string());
+        let counter = (counter != Reg::ZERO).then(|| match stride {
+            1 => format!("count{}", counter.idx() - 1 - ARGS),
+            _ => format!("{stride}*count{}", counter.idx() - 1 - ARGS),
+        });
+        let terms: Vec<String> = [base, arg, counter].into_iter().flatten().collect();
+        f.write_str(&terms.join("+"))
+    }
+}
+
+/// The instructions with their numbers, one a line.
+impl fmt::Display for Programs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.parts.code.iter().enumerate().try_for_each(|(at, inst)| writeln!(f, "{at:>4} {inst}"))
+    }
+}
+
+impl fmt::Display for Inst {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Inst::Run(row) => write!(f, "run dist {row}"),
+            Inst::Sleep(row) => write!(f, "sleep dist {row}"),
+            Inst::Write(id, bytes) => write!(f, "write pipe {id}, {bytes} B"),
+            Inst::Read(id, bytes) => write!(f, "read pipe {id}, at most {bytes} B"),
+            Inst::ReadFull(id, bytes) => write!(f, "read pipe {id}, all of {bytes} B"),
+            Inst::PollPipe(id) => write!(f, "poll pipe {id}"),
+            Inst::Send(id, bytes) => write!(f, "send socket {id}, {bytes} B"),
+            Inst::Recv(id, bytes) => write!(f, "recv socket {id}, at most {bytes} B"),
+            Inst::RecvFull(id, bytes) => write!(f, "recv socket {id}, all of {bytes} B"),
+            Inst::PollSocket(id) => write!(f, "poll socket {id}"),
+            Inst::Lock(id) => write!(f, "lock {id}"),
+            Inst::Unlock(id) => write!(f, "unlock {id}"),
+            Inst::Barrier(id) => write!(f, "barrier {id}"),
+            Inst::FutexWait(id, value) => write!(f, "wait futex {id} while {value}"),
+            Inst::FutexSet(id, value) => write!(f, "set futex {id} to {value}"),
+            Inst::FutexWake(id, count) => write!(f, "wake futex {id}, at most {count}"),
+            Inst::Spawn(id) => write!(f, "spawn task {id}"),
+            Inst::Join(id) => write!(f, "join task {id}"),
+            Inst::WaitAny => write!(f, "wait for any child"),
+            Inst::Yield => write!(f, "yield"),
+            Inst::SetNice(nice) => write!(f, "nice {nice}"),
+            Inst::Mark(mark) => write!(f, "mark {mark}"),
+            Inst::Repeat { to, times, .. } => write!(f, "repeat from {to}, {times} times"),
+            Inst::Forever(to) => write!(f, "repeat from {to} for ever"),
+            Inst::Exit => write!(f, "exit"),
+        }
+    }
+}

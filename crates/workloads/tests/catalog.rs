@@ -1,0 +1,133 @@
+//! Command lines and text, held against what the real programs print.
+
+use simsched_workloads::catalog::{self, Benchmark, ENTRIES, MarkTimes};
+
+const REAL: &str = include_str!("data/hackbench-2.4.txt");
+
+fn parse(line: &str) -> Result<Box<dyn Benchmark>, String> {
+    let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    catalog::parse(&argv, 1).map_err(|error| error.to_string())
+}
+
+fn error_of(line: &str) -> String {
+    parse(line).err().unwrap_or_else(|| panic!("{line} is taken"))
+}
+
+/// The captured runs: arguments, and the lines that were printed.
+fn real_runs() -> Vec<(&'static str, Vec<&'static str>)> {
+    let runs = REAL.split("$ ").skip(1).map(|run| {
+        let (args, output) = run.split_once('\n').unwrap();
+        (args, output.lines().collect())
+    });
+    runs.collect()
+}
+
+#[test]
+fn hackbench_prints_what_the_real_one_prints() {
+    let mut checked = 0;
+    for (args, output) in real_runs().into_iter().filter(|(_, output)| output.len() == 3) {
+        let benchmark = parse(&format!("hackbench {args}")).unwrap();
+        assert_eq!(benchmark.banner(), output[..2].join("\n"), "{args}");
+        let ms: u64 = output[2]
+            .trim_start_matches("Time: 0.")
+            .trim_start_matches("Time: 1.")
+            .parse()
+            .unwrap();
+        let seconds = u64::from(output[2].starts_with("Time: 1."));
+        let stop_ns = 5_000 + (seconds * 1000 + ms) * 1_000_000 + 999_999;
+        let mark = |ns| MarkTimes { count: 1, first_ns: ns, last_ns: ns };
+        assert_eq!(benchmark.result(&[mark(5_000), mark(stop_ns)]).text, output[2], "{args}");
+        checked += 1;
+    }
+    assert_eq!(checked, 16);
+}
+
+#[test]
+fn hackbench_complains_as_the_real_one_does() {
+    let mut checked = 0;
+    for (args, output) in real_runs().into_iter().filter(|(_, output)| output.len() == 1) {
+        let message = error_of(&format!("hackbench {args}"));
+        assert!(message.starts_with(output[0]), "{args}: {message}");
+        checked += 1;
+    }
+    assert_eq!(checked, 12);
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused_in_a_sentence() {
+    let refused = [
+        ("hackbench -F", "hackbench: --fifo|-F cannot be simulated: there is no real-time class"),
+        ("hackbench --inet", "hackbench: --inet|-i cannot be simulated: there is no TCP"),
+        ("hackbench -h", "hackbench: see `simsched workloads hackbench` for its options"),
+        ("hackbench -g 1x", "hackbench: --groups|-g requires an integer > 0, found '1x'"),
+        ("hackbench -l -1", "hackbench: --loops|-l requires an integer > 0, found '-1'"),
+        (
+            "hackbench -s 2147483648",
+            "hackbench: --datasize|-s requires an integer > 0, found '2147483648'",
+        ),
+        ("hackbench 5", "hackbench: unexpected argument '5'"),
+        ("hackbench -T -", "hackbench: unexpected argument '-'"),
+        (
+            "hackbench -g 999999 -f 999999",
+            "workers: 1999996000002 are more than the 1048576 that a run can hold",
+        ),
+        (
+            "hackbench --grops 3",
+            "hackbench: unrecognized option '--grops'; did you mean `--groups`?",
+        ),
+        ("hackbensh", "there is no workload `hackbensh`; did you mean `hackbench`?"),
+        ("xyz", "there is no workload `xyz`"),
+    ];
+    for (line, message) in refused {
+        assert_eq!(error_of(line), message, "{line}");
+    }
+}
+
+/// The command that a benchmark names gives the same benchmark again.
+fn check_command(line: &str, command: &str) {
+    let benchmark = parse(line).unwrap();
+    assert_eq!(benchmark.command(), command, "{line}");
+    let again = parse(command).unwrap();
+    assert_eq!(again.command(), command);
+    assert_eq!(again.banner(), benchmark.banner());
+    assert_eq!(again.workload().setup(), benchmark.workload().setup());
+}
+
+#[test]
+fn a_command_line_has_one_canonical_form() {
+    check_command("", "hackbench -g 10 -f 20 -l 100 -s 100 -T -p");
+    check_command("hackbench", "hackbench -g 10 -f 20 -l 100 -s 100 -P");
+    check_command("hackbench -pT", "hackbench -g 10 -f 20 -l 100 -s 100 -T -p");
+    check_command("hackbench --proc -f3 --loops=7", "hackbench -g 10 -f 3 -l 7 -s 100 -P");
+    check_command("hackbench -g 2 -g 1 -s 5 -T -P -p", "hackbench -g 1 -f 20 -l 100 -s 5 -P -p");
+}
+
+/// 10 * 20 * 20 * 100 messages in 2 s are 200,000 each second.
+#[test]
+fn a_result_has_its_numbers() {
+    let benchmark = parse("").unwrap();
+    let marks = [
+        MarkTimes { count: 1, first_ns: 1_000_000, last_ns: 1_000_000 },
+        MarkTimes { count: 1, first_ns: 2_001_999_999, last_ns: 2_001_999_999 },
+    ];
+    let result = benchmark.result(&marks);
+    assert_eq!((result.text.as_str(), result.elapsed_ns), ("Time: 2.000", 2_000_999_999));
+    let values = [("messages", 400_000), ("tasks", 400), ("messages_per_second", 199_900)];
+    assert_eq!(result.values, values);
+    let cut = benchmark.result(&[marks[0], MarkTimes::default()]);
+    assert_eq!((cut.text.as_str(), cut.elapsed_ns), ("Time: not finished", 0));
+    assert_eq!(benchmark.result(&[]).values, values[..2]);
+}
+
+#[test]
+fn every_entry_says_what_it_is() {
+    for entry in ENTRIES {
+        assert!(!entry.doc.is_empty());
+        assert_eq!(catalog::find(entry.name).unwrap().name, entry.name);
+        assert!(parse(entry.name).is_ok(), "its own defaults are taken");
+        for option in entry.options {
+            assert!(!option.doc.is_empty() && !option.default.is_empty(), "{}", option.long);
+            assert_eq!(option.value.is_some(), option.default.parse::<u32>().is_ok());
+        }
+    }
+}
