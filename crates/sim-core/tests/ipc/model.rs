@@ -43,11 +43,12 @@ impl SlowPipe {
     fn write(&mut self, task: u32, size: u32, retry: bool, woken: &mut Woken) -> Verdict {
         let was_empty = self.pages.is_empty();
         let mut rest = if retry { self.rest[task as usize] } else { size };
-        if !retry && let Some((written, _)) = self.pages.back_mut() {
-            if *written + rest % 4096 <= 4096 {
-                *written += rest % 4096;
-                rest -= rest % 4096;
-            }
+        if !retry
+            && let Some((written, _)) = self.pages.back_mut()
+            && *written + rest % 4096 <= 4096
+        {
+            *written += rest % 4096;
+            rest -= rest % 4096;
         }
         while rest > 0 && self.pages.len() < 16 {
             self.pages.push_back((rest.min(4096), 0));

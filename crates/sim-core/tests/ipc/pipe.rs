@@ -1,4 +1,6 @@
 //! Pipes: slots, merging, and whom a write or a read wakes.
+//!
+//! The capacities were also counted on a real machine (Linux 6.18, x86-64, a non-blocking writer).
 
 use simsched_core::PipeId;
 use simsched_core::ipc::IpcVersion::{self, V6_13, V6_14};
