@@ -19,6 +19,17 @@ pub enum Version {
     V6_1,
 }
 
+impl Version {
+    /// The number, such as `6.1`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Version::V5_16 => "5.16",
+            Version::V6_1 => "6.1",
+        }
+    }
+}
+
 /// Switches of the fair class, named as in `kernel/sched/features.h`; and patches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
@@ -96,6 +107,60 @@ impl FeatureFlag {
         self.key.starts_with(|c: char| c.is_ascii_uppercase())
     }
 }
+
+/// A choice among words as it is listed and set.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// Its name.
+    pub key: &'static str,
+    /// What it does, in one line.
+    pub doc: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// The words.
+    pub values: &'static [&'static str],
+    get: fn(&Features) -> &'static str,
+    set: fn(&mut Features, &str) -> Option<()>,
+}
+
+impl Choice {
+    /// The word that holds.
+    #[must_use]
+    pub fn get(&self, features: &Features) -> &'static str {
+        (self.get)(features)
+    }
+
+    /// Sets it; false if it does not know the word.
+    pub fn set(&self, features: &mut Features, value: &str) -> bool {
+        (self.set)(features, value).is_some()
+    }
+}
+
+/// All choices.
+pub const CHOICES: &[Choice] = &[
+    Choice {
+        key: "numa_imbalance",
+        doc: "how many tasks a NUMA node may have too many (imb_numa_nr of its domains)",
+        source: "M. Gorman, drafts of December 2021; Linux 5.16, 5.18, 5.19",
+        values: &["v5.16", "v3", "v4", "v4.1", "v5.18", "merged"],
+        get: |features| features.numa_imbalance.name(),
+        set: |features, value| {
+            let known = NumaImbalance::ALL.into_iter().find(|rule| rule.name() == value);
+            known.map(|rule| features.numa_imbalance = rule)
+        },
+    },
+    Choice {
+        key: "fork_imbalance",
+        doc: "the rule by which a fork leaves its NUMA node; by default that of numa_imbalance",
+        source: "find_idlest_group(), Linux 5.16, 5.18, 6.0; drafts of December 2021",
+        values: &["v5.16", "v4", "v5.18", "v6.0"],
+        get: |features| features.fork_imbalance().name(),
+        set: |features, value| {
+            let known = ForkImbalance::ALL.into_iter().find(|rule| rule.name() == value);
+            known.map(|rule| features.fork_imbalance = Some(rule))
+        },
+    },
+];
 
 macro_rules! flags {
     ($($key:literal $field:ident: $doc:literal, $source:literal;)*) => {

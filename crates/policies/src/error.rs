@@ -1,0 +1,61 @@
+//! `PolicyError`: no such policy, version, feature or tunable; a value out of range.
+
+use std::ops::RangeInclusive;
+
+use simsched_topology::did_you_mean;
+
+/// Why a policy could not be built. The messages complete the phrase "failed to ...".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// No policy has this name.
+    #[error("find policy `{name}`{}", did_you_mean(nearest))]
+    UnknownPolicy {
+        /// The name as written.
+        name: String,
+        /// Names that are close to it.
+        nearest: Vec<&'static str>,
+    },
+    /// The policy, or a feature, has no such version.
+    #[error("find version `{version}` of `{name}` (known: {known})")]
+    UnknownVersion {
+        /// The policy or the feature.
+        name: String,
+        /// The version as written.
+        version: String,
+        /// Its versions.
+        known: String,
+    },
+    /// The policy has no such feature or tunable.
+    #[error("find feature or setting `{key}` of policy `{policy}`{}", did_you_mean(nearest))]
+    UnknownKey {
+        /// The policy.
+        policy: String,
+        /// The key as written.
+        key: String,
+        /// Keys that are close to it.
+        nearest: Vec<&'static str>,
+    },
+    /// The value is none that the key takes.
+    #[error("set `{key}` to `{value}`: expected {expected}")]
+    BadValue {
+        /// The key.
+        key: String,
+        /// The value as written.
+        value: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// The value is a number that the key does not take.
+    #[error("set `{key}` to {value}: it takes {}..={} {unit}", range.start(), range.end())]
+    OutOfRange {
+        /// The key.
+        key: String,
+        /// The value.
+        value: u64,
+        /// What it takes.
+        range: RangeInclusive<u64>,
+        /// In which unit.
+        unit: &'static str,
+    },
+}

@@ -1,0 +1,105 @@
+//! Policies by name.
+
+use simsched_core::TtwuQueue;
+use simsched_policies::PolicyError;
+use simsched_policies::catalog::{build, canonical_name, features, policies, settings};
+
+fn pairs(settings: &[(&str, &str)]) -> Vec<(String, String)> {
+    settings.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
+}
+
+#[track_caller]
+fn check_name(expr: &str, settings: &[(&str, &str)], name: &str) {
+    assert_eq!(canonical_name(expr, &pairs(settings)).unwrap(), name);
+    // A full name names the same policy.
+    assert_eq!(canonical_name(name, &[]).unwrap(), name);
+    build(expr, &pairs(settings)).unwrap();
+}
+
+#[test]
+fn a_full_name_says_the_version_and_what_differs_from_it() {
+    check_name("cfs", &[], "cfs@6.1");
+    check_name("cfs@5.16", &[], "cfs@5.16");
+    check_name("fifo", &[], "fifo");
+    check_name("wakeup_bias_prev", &[], "cfs@6.1+wakeup_bias_prev");
+    check_name("cfs@5.16+SIS_PROP=off+SIS_UTIL=on", &[], "cfs@5.16+SIS_UTIL=on+SIS_PROP=off");
+    check_name("cfs+SIS_UTIL=off+SIS_UTIL=on", &[], "cfs@6.1");
+    check_name("cfs+NO_LAST_BUDDY+NEXT_BUDDY", &[], "cfs@6.1+NEXT_BUDDY=on+LAST_BUDDY=off");
+    check_name(
+        "cfs+wakeup_bias_prev+migration_cost_ns=250000",
+        &[("sched_latency_ns", "12000000")],
+        "cfs@6.1+wakeup_bias_prev+latency_ns=12000000+migration_cost_ns=250000",
+    );
+    check_name(
+        "cfs+numa_imbalance=v4.1+fork_imbalance=v5.18",
+        &[],
+        "cfs@6.1+numa_imbalance=v4.1+fork_imbalance=v5.18",
+    );
+}
+
+#[track_caller]
+fn check_error(expr: &str, message: &str) {
+    let error = build(expr, &[]).err().unwrap();
+    assert_eq!(error.to_string(), message);
+}
+
+#[test]
+fn an_unknown_name_brings_the_nearest_ones() {
+    check_error("csf", "find policy `csf`; did you mean `cfs`?");
+    check_error("wakeup_bias", "find policy `wakeup_bias`; did you mean `wakeup_bias_prev`?");
+    check_error("eevdf", "find policy `eevdf`");
+    check_error("cfs@6.12", "find version `6.12` of `cfs` (known: 5.16, 6.1)");
+    check_error(
+        "cfs+SIS_UTL=on",
+        "find feature or setting `SIS_UTL` of policy `cfs`; did you mean `SIS_UTIL`?",
+    );
+    check_error(
+        "cfs+latency_ms=6",
+        "find feature or setting `latency_ms` of policy `cfs`; did you mean `latency_ns`?",
+    );
+    check_error("fifo+SIS_UTIL=on", "find feature or setting `SIS_UTIL` of policy `fifo`");
+}
+
+#[test]
+fn a_value_that_a_key_does_not_take_is_refused() {
+    check_error("cfs+SIS_UTIL=maybe", "set `SIS_UTIL` to `maybe`: expected on or off");
+    check_error("cfs+latency_ns=soon", "set `latency_ns` to `soon`: expected a whole number of ns");
+    check_error("cfs+latency_ns=1", "set `latency_ns` to 1: it takes 100000..=1000000000 ns");
+    let error = build("cfs+wakeup_bias_prev_threshold=1025", &[]).err().unwrap();
+    assert!(matches!(error, PolicyError::OutOfRange { value: 1025, .. }), "{error}");
+    check_error(
+        "cfs+fork_imbalance=v7",
+        "set `fork_imbalance` to `v7`: expected one of v5.16, v4, v5.18, v6.0",
+    );
+}
+
+#[test]
+fn every_listed_key_can_be_set_to_its_default_and_to_something_else() {
+    for policy in policies() {
+        for feature in features(policy.name) {
+            for value in ["on", "off"] {
+                build(&format!("{}+{}={value}", policy.name, feature.key), &[]).unwrap();
+            }
+        }
+        for setting in settings(policy.name) {
+            let ends: Vec<&str> = match setting.range.split_once("..=") {
+                Some((low, high)) => vec![low, high],
+                None => setting.range.split(", ").collect(),
+            };
+            for value in ends {
+                build(policy.name, &pairs(&[(setting.key, value)])).unwrap();
+            }
+        }
+        for version in policy.versions {
+            build(&format!("{}@{version}", policy.name), &[]).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_version_decides_how_wakees_are_handed_over() {
+    let rule = |expr: &str| build(expr, &[]).unwrap().ttwu_queue();
+    assert_eq!(rule("cfs@5.16"), TtwuQueue::CrossLlc);
+    assert_eq!(rule("cfs"), TtwuQueue::CrossLlcOrIdle);
+    assert_eq!(rule("cfs+TTWU_QUEUE=off"), TtwuQueue::Off);
+}
