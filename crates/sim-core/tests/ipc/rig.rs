@@ -27,7 +27,10 @@ pub(crate) fn setup() -> Setup {
         procs: vec!["p".to_owned(), "q".to_owned()],
         tasks: (0..16).map(task).collect(),
         pipes: 2,
-        sockets: vec![SocketSpec { sndbuf_bytes: 212_992, overhead_bytes: 668 }],
+        sockets: vec![
+            SocketSpec { sndbuf_bytes: 212_992, overhead_bytes: 668 },
+            SocketSpec { sndbuf_bytes: 4000, overhead_bytes: 900 },
+        ],
         locks: 1,
         barriers: vec![3, 1],
         futexes: 1,

@@ -3,8 +3,8 @@
 //! The 278 messages that are admitted and the 209 receives until there is room were also counted
 //! on a real machine (Linux 6.18, x86-64, a non-blocking sender and `poll`).
 
-use simsched_core::SocketId;
 use simsched_core::ipc::IpcVersion::V6_13;
+use simsched_core::{Op, SocketId};
 
 use crate::rig::{BLOCK, DONE, Rig, bytes, nobody, recv, send, sync};
 
@@ -37,12 +37,24 @@ fn senders_wake_all_at_once_when_a_quarter_is_left() {
     }
 }
 
+/// Of 1000 each, four messages reach a limit of 4000 exactly, and one is a quarter of it exactly:
+/// at the limit a send blocks, at the quarter it is woken.
+#[test]
+fn the_limit_itself_blocks_and_the_quarter_itself_wakes() {
+    let mut rig = Rig::new(V6_13);
+    assert_eq!(rig.fill(Op::Send { socket: SocketId(3), bytes: 100 }), 4);
+    let recv = Op::Recv { socket: SocketId(2), bytes: 100 };
+    for woken in [nobody(), nobody(), sync([15])] {
+        assert_eq!(rig.op(0, recv), (bytes(100), woken));
+    }
+}
+
 /// The accounts belong to the sending end: what comes back on the other does not count.
 #[test]
 fn the_two_directions_are_accounted_apart() {
     let mut rig = Rig::new(V6_13);
     assert_eq!(rig.fill(send(100)), 278);
-    let back = simsched_core::Op::Send { socket: SocketId(0), bytes: 100 };
+    let back = Op::Send { socket: SocketId(0), bytes: 100 };
     assert_eq!(rig.op(0, back), (DONE, sync([15])), "who sleeps to send is on the same queue");
     assert_eq!(rig.retry(15, send(100)), (BLOCK, nobody()), "a spurious wakeup");
 }
