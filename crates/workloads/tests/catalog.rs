@@ -16,7 +16,7 @@ fn error_of(line: &str) -> String {
 /// The captured runs: arguments, and the lines that were printed.
 fn real_runs() -> Vec<(&'static str, Vec<&'static str>)> {
     let runs = REAL.split("$ ").skip(1).map(|run| {
-        let (args, output) = run.split_once('\n').unwrap();
+        let (args, output) = run.split_once('\n').expect("arguments, then output");
         (args, output.lines().collect())
     });
     runs.collect()
@@ -85,9 +85,9 @@ fn what_cannot_be_simulated_is_refused_in_a_sentence() {
 
 /// The command that a benchmark names gives the same benchmark again.
 fn check_command(line: &str, command: &str) {
-    let benchmark = parse(line).unwrap();
+    let benchmark = parse(line).expect(line);
     assert_eq!(benchmark.command(), command, "{line}");
-    let again = parse(command).unwrap();
+    let again = parse(command).expect(command);
     assert_eq!(again.command(), command);
     assert_eq!(again.banner(), benchmark.banner());
     assert_eq!(again.workload().setup(), benchmark.workload().setup());

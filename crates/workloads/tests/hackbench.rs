@@ -14,7 +14,7 @@ const SMALL: Hackbench = Hackbench { groups: 1, fds: 2, loops: 2, ..THREADS_OVER
 
 /// All ops of one task, whose transfers end with as many bytes as they ask for.
 fn ops_of(hackbench: Hackbench, task: u32) -> Vec<Op> {
-    let mut programs = hackbench.build(Seed(1)).unwrap();
+    let mut programs = hackbench.build(Seed(1)).expect("a small one");
     let mut last = Outcome::Started;
     let mut ops = Vec::new();
     while ops.last() != Some(&Op::Exit) {

@@ -96,7 +96,7 @@ pub(crate) fn run(
         }
     }
     let stuck = (0..).zip(&tasks).filter(|(_, at)| matches!(at, At::Asleep(_)));
-    ran.stuck = stuck.map(|(task, _)| ipc.blocked_on(TaskId(task)).unwrap()).collect();
+    ran.stuck = stuck.map(|(task, _)| ipc.blocked_on(TaskId(task)).expect("it sleeps")).collect();
     ran
 }
 
