@@ -3,6 +3,8 @@
 //! A CPU that has just fired nearly always gets a new plan at once, so its old one stays until it
 //! is overwritten: one way up the tree for each event.
 
+#![expect(clippy::cast_possible_truncation, reason = "a key holds a CPU in its low ten bits")]
+
 use simsched_topology::CpuId;
 
 /// Bits of a key that hold the CPU: 1,024 of them.
@@ -71,6 +73,6 @@ impl Tournament {
     /// Whose plan is the earliest one, if there is any.
     #[inline]
     pub(super) fn first(&self) -> CpuId {
-        CpuId::new((self.keys[1] as usize) & ((1 << CPU_BITS) - 1))
+        CpuId((self.keys[1] & ((1 << CPU_BITS) - 1)) as u16)
     }
 }

@@ -376,7 +376,7 @@ impl Desk {
             waking: None,
             prev: None,
             timers: VecDeque::with_capacity(4),
-            inbox: VecDeque::with_capacity(8),
+            inbox: VecDeque::with_capacity(32),
             governor: IdleGovernor::new(topology.idle_states()),
         }
     }
