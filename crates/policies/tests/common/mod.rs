@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod driver;
+
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

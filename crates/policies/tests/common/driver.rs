@@ -1,0 +1,185 @@
+//! A machine in slow motion: what the simulator does for a policy, without time of its own.
+
+use simsched_core::testkit::WorldKit;
+use simsched_core::{
+    Dequeue, Enqueue, Placement, Policy, Preempt, TaskId, WakeKind, Wakeup,
+};
+use simsched_policies::fair::{Entity, Fair, Features, Overrides};
+use simsched_topology::{CpuId, Topology};
+
+/// The tick at HZ=250, in ns.
+pub const TICK: u64 = 4_000_000;
+
+/// From a tick to the switch that it asks for, in ns.
+const SWITCH: u64 = 2_000;
+
+pub struct Driver {
+    pub kit: WorldKit,
+    pub fair: Fair,
+    clock: u64,
+}
+
+impl Driver {
+    /// An idle machine with one declared task for each nice value.
+    pub fn new(topology: Topology, features: Features, nices: &[i8]) -> Driver {
+        let mut kit = WorldKit::new(topology, 250);
+        for &nice in nices {
+            kit.add_task(nice);
+        }
+        let mut fair = Fair::new(features, Overrides::default());
+        fair.attach(kit.world());
+        Driver { kit, fair, clock: 1_000_000_000 }
+    }
+
+    pub fn entity(&self, task: TaskId) -> &Entity {
+        self.fair.entity(task)
+    }
+
+    pub fn curr(&self, cpu: CpuId) -> Option<TaskId> {
+        self.kit.world().curr(cpu)
+    }
+
+    /// Lets time pass, tick by tick; calls `each` after every tick.
+    pub fn pass(&mut self, ns: u64, mut each: impl FnMut(&mut Driver)) {
+        let end = self.clock + ns;
+        while self.clock < end {
+            let next_tick = (self.clock / TICK + 1) * TICK;
+            self.clock = next_tick.min(end);
+            self.kit.set_clock(self.clock);
+            if self.clock == next_tick {
+                self.tick();
+                each(self);
+            }
+        }
+    }
+
+    fn tick(&mut self) {
+        let cpus = *self.kit.world().topology().cpus();
+        let mut preempted = Vec::new();
+        for cpu in cpus.iter() {
+            if let Some(curr) = self.curr(cpu)
+                && self.fair.task_tick(self.kit.world(), cpu, curr) == Preempt::Yes
+            {
+                preempted.push(cpu);
+            }
+            self.fair.trigger_load_balance(self.kit.world(), cpu);
+        }
+        // The switch comes a little after the tick, which the next slice will notice.
+        self.clock += SWITCH;
+        self.kit.set_clock(self.clock);
+        for cpu in preempted {
+            self.schedule(cpu);
+        }
+    }
+
+    /// A new task by nobody on `cpu`, which starts there.
+    pub fn start(&mut self, task: TaskId, cpu: CpuId) {
+        self.fair.task_fork(self.kit.world(), cpu, None, task);
+        self.enqueue(task, cpu, Enqueue::New);
+    }
+
+    /// A new task by `parent`, which starts where the slow path wants it.
+    pub fn fork(&mut self, parent: TaskId, child: TaskId) -> Placement {
+        let waker = self.kit.world().task(parent).cpu;
+        self.fair.task_fork(self.kit.world(), waker, Some(parent), child);
+        let wakeup = Wakeup { wakee: child, prev: waker, waker, kind: WakeKind::Fork };
+        let placement = self.fair.select_task_rq(self.kit.world(), &wakeup);
+        self.enqueue(child, placement.cpu, Enqueue::New);
+        placement
+    }
+
+    /// The whole wakeup of a sleeping task by whoever runs on `waker`.
+    pub fn wake(&mut self, task: TaskId, waker: CpuId, kind: WakeKind) -> Placement {
+        let prev = self.kit.world().task(task).cpu;
+        let wakeup = Wakeup { wakee: task, prev, waker, kind };
+        let placement = self.fair.select_task_rq(self.kit.world(), &wakeup);
+        self.wake_on(task, placement.cpu);
+        placement
+    }
+
+    /// The end of a wakeup; true if the wakee preempts.
+    pub fn wake_on(&mut self, task: TaskId, cpu: CpuId) -> bool {
+        let migrated = self.kit.world().task(task).cpu != cpu;
+        if migrated {
+            self.fair.migrate_task_rq(self.kit.world(), task, cpu);
+        }
+        let preempts = self.enqueue(task, cpu, Enqueue::Wakeup { migrated });
+        self.fair.task_woken(self.kit.world(), cpu);
+        preempts
+    }
+
+    fn enqueue(&mut self, task: TaskId, cpu: CpuId, why: Enqueue) -> bool {
+        self.kit.task(task).cpu = cpu;
+        self.fair.enqueue(self.kit.world(), cpu, task, why);
+        self.kit.task(task).on_rq = true;
+        self.count(cpu, 1);
+        let idle = self.curr(cpu).is_none();
+        let preempts =
+            idle || self.fair.wakeup_preempt(self.kit.world(), cpu, task, why) == Preempt::Yes;
+        if preempts {
+            self.schedule(cpu);
+        }
+        self.check(cpu);
+        preempts
+    }
+
+    /// The running task of `cpu` goes to sleep.
+    pub fn sleep(&mut self, cpu: CpuId) -> TaskId {
+        let curr = self.curr(cpu).unwrap();
+        self.fair.dequeue(self.kit.world(), cpu, curr, Dequeue::Sleep);
+        self.kit.task(curr).on_rq = false;
+        self.count(cpu, -1);
+        self.schedule(cpu);
+        self.check(cpu);
+        curr
+    }
+
+    /// Moves a waiting task.
+    pub fn migrate(&mut self, task: TaskId, to: CpuId) {
+        let from = self.kit.world().task(task).cpu;
+        self.fair.dequeue(self.kit.world(), from, task, Dequeue::Moved);
+        self.count(from, -1);
+        self.fair.migrate_task_rq(self.kit.world(), task, to);
+        self.kit.task(task).cpu = to;
+        self.fair.enqueue(self.kit.world(), to, task, Enqueue::Moved);
+        self.count(to, 1);
+        [from, to].map(|cpu| self.check(cpu));
+    }
+
+    pub fn renice(&mut self, task: TaskId, nice: i8) {
+        self.kit.task(task).nice = nice;
+        let cpu = self.kit.world().task(task).cpu;
+        if self.fair.reweight_task(self.kit.world(), task) == Preempt::Yes {
+            self.schedule(cpu);
+        }
+        self.check(cpu);
+    }
+
+    pub fn yields(&mut self, cpu: CpuId) {
+        let curr = self.curr(cpu).unwrap();
+        self.fair.yield_task(self.kit.world(), cpu, curr);
+        self.schedule(cpu);
+    }
+
+    pub fn schedule(&mut self, cpu: CpuId) {
+        let prev = self.curr(cpu);
+        let next = self.fair.pick_next(self.kit.world(), cpu, prev);
+        if next.is_none() {
+            self.fair.newly_idle(self.kit.world(), cpu);
+        }
+        self.kit.run_on(cpu, next);
+        if next.is_none() {
+            self.fair.idle_entered(self.kit.world(), cpu);
+        }
+    }
+
+    fn count(&mut self, cpu: CpuId, by: i32) {
+        let nr_running = self.kit.world().rq(cpu).nr_running.checked_add_signed(by).unwrap();
+        self.kit.set_nr_running(cpu, nr_running);
+    }
+
+    /// The policy's own invariants.
+    pub fn check(&self, cpu: CpuId) {
+        self.fair.check(self.kit.world(), cpu).unwrap();
+    }
+}
