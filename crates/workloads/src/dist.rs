@@ -1,10 +1,11 @@
 //! `Dist`: constant, uniform, exponential, log-normal, table; samples to whole nanoseconds.
 //!
-//! The sampling is ours, as a library's may change with its version. The uniform distribution and
-//! the table use integers only; the other two use the platform's `ln`, `exp` and `cos` and are
-//! rounded once, at the end.
+//! The generator is named (`Stream`) and the sampling is that of `rand_distr`; a test pins the first
+//! draws of each distribution, so that a change of the library is seen. The uniform distribution
+//! and the table use integers only; the other two use the platform's `ln` and `exp` and are rounded
+//! once, at the end.
 
-use rand::Rng;
+use rand_distr::{Distribution, Exp1, StandardNormal, Uniform};
 use simsched_core::{Nanos, Stream};
 
 use crate::error::WorkloadError;
@@ -58,16 +59,19 @@ impl Dist {
     pub fn sample(&self, stream: &mut Stream) -> Nanos {
         match self {
             Dist::Constant(ns) => *ns,
-            Dist::Uniform(from, to) => match to.get() - from.get() {
-                u64::MAX => Nanos(stream.next_u64()),
-                span => *from + Nanos(below(stream, span + 1)),
-            },
-            Dist::Exponential(mean) => whole(-unit(stream).ln() * float(*mean)),
+            Dist::Uniform(from, to) => {
+                let range = Uniform::new_inclusive(from.get(), to.get());
+                Nanos(range.expect("a range that is not empty").sample(stream))
+            }
+            Dist::Exponential(mean) => {
+                let unit: f64 = Exp1.sample(stream);
+                whole(unit * float(*mean))
+            }
             Dist::LogNormal { mean, cv_1024 } => {
                 let cv = f64::from(*cv_1024) / 1024.0;
                 // mean = exp(mu + sigma^2 / 2), cv^2 = exp(sigma^2) - 1.
                 let variance = (cv * cv).ln_1p();
-                let normal = normal(stream);
+                let normal: f64 = StandardNormal.sample(stream);
                 whole((normal * variance.sqrt() - variance / 2.0).exp() * float(*mean))
             }
             Dist::Table(rows) => pick(rows, stream),
@@ -75,36 +79,9 @@ impl Dist {
     }
 }
 
-/// A number below `bound`, which is above 0: the high half of a product (Lemire, "Fast random
-/// integer generation in an interval", 2019), drawn again where that would favour some.
-fn below(stream: &mut Stream, bound: u64) -> u64 {
-    loop {
-        let product = u128::from(stream.next_u64()) * u128::from(bound);
-        #[expect(clippy::cast_possible_truncation, reason = "the low half")]
-        let low = product as u64;
-        if low >= bound.wrapping_neg() % bound {
-            return (product >> 64) as u64;
-        }
-    }
-}
-
-/// A number in (0, 1]: 53 bits, so that all are exact.
-#[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
-fn unit(stream: &mut Stream) -> f64 {
-    const SCALE: f64 = 1.0 / (1u64 << 53) as f64;
-    ((stream.next_u64() >> 11) + 1) as f64 * SCALE
-}
-
-/// A number of mean 0 and variance 1 (Box and Muller, 1958; the cosine only, so that each sample
-/// takes two draws).
-fn normal(stream: &mut Stream) -> f64 {
-    let radius = (-2.0 * unit(stream).ln()).sqrt();
-    radius * (std::f64::consts::TAU * unit(stream)).cos()
-}
-
 fn pick(rows: &[(Nanos, u32)], stream: &mut Stream) -> Nanos {
     let weights: u64 = rows.iter().map(|(_, weight)| u64::from(*weight)).sum();
-    let mut at = below(stream, weights);
+    let mut at = Uniform::new(0, weights).expect("a weight").sample(stream);
     let row = rows.iter().find(|(_, weight)| match at.checked_sub(u64::from(*weight)) {
         Some(rest) => {
             at = rest;
@@ -128,6 +105,7 @@ fn whole(ns: f64) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::Rng;
     use simsched_core::Seed;
 
     const MEAN: Nanos = Nanos(100_000);
@@ -202,4 +180,18 @@ mod tests {
         let first: [u64; 3] = std::array::from_fn(|_| stream.next_u64());
         assert_eq!(first, [41_943_041, 58_720_359, 3_588_806_011_781_223]);
     }
+
+    /// The first draws of each distribution: they are what `rand_distr` 0.6 gives, and they change
+    /// only on purpose.
+    #[test]
+    fn the_first_draws_are_pinned() {
+        let first = |dist: Dist| <[u64; 3]>::try_from(draws(&dist, 3)).unwrap();
+        assert_eq!(first(Dist::Uniform(Nanos(0), MEAN)), UNIFORM);
+        assert_eq!(first(Dist::Exponential(MEAN)), EXPONENTIAL);
+        assert_eq!(first(Dist::LogNormal { mean: MEAN, cv_1024: 512 }), LOG_NORMAL);
+    }
+
+    const UNIFORM: [u64; 3] = [67268, 72665, 53912];
+    const EXPONENTIAL: [u64; 3] = [41634, 137588, 152232];
+    const LOG_NORMAL: [u64; 3] = [102654, 127420, 96601];
 }
