@@ -196,10 +196,7 @@ fn base(text: &str) -> Result<Selection, PolicyError> {
         _ => {
             let patches = FLAGS.iter().filter(|flag| !flag.is_kernel()).map(|flag| flag.key);
             let names = policies().iter().map(|policy| policy.name).chain(patches);
-            Err(PolicyError::UnknownPolicy {
-                name: name.to_owned(),
-                nearest: nearest(name, names),
-            })
+            Err(PolicyError::UnknownPolicy { name: name.to_owned(), nearest: nearest(name, names) })
         }
     }
 }
@@ -332,9 +329,9 @@ fn switch(key: &str, value: &str) -> Result<bool, PolicyError> {
 }
 
 fn number(setting: &Setting, value: &str) -> Result<u64, PolicyError> {
-    let number = value
-        .parse()
-        .map_err(|_| bad_value(setting.key, value, &format!("a whole number of {}", setting.unit)))?;
+    let number = value.parse().map_err(|_| {
+        bad_value(setting.key, value, &format!("a whole number of {}", setting.unit))
+    })?;
     if setting.range.contains(&number) {
         return Ok(number);
     }

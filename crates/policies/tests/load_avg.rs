@@ -2,8 +2,8 @@
 
 mod common;
 
-use simsched_core::pelt::{SchedAvg, UTIL_AVG_UNCHANGED};
 use simsched_core::SchedPolicy;
+use simsched_core::pelt::{SchedAvg, UTIL_AVG_UNCHANGED};
 use simsched_policies::fair::weight::LoadWeight;
 use simsched_policies::fair::{
     CfsRq, Entity, EntityId, GroupId, QueueId, Removed, TaskGroup, UtilEst,
@@ -149,10 +149,8 @@ fn update_tg_load_avg_agrees_with_the_kernel() {
 fn util_est_update_agrees_with_the_kernel() {
     let rows = for_each_row("6.1/util_est_update.csv", |row| {
         let flag = if row.flag("flag_unchanged") { UTIL_AVG_UNCHANGED } else { 0 };
-        let mut util_est = UtilEst {
-            enqueued: row.get::<u32>("enqueued_in") | flag,
-            ewma: row.get("ewma_in"),
-        };
+        let mut util_est =
+            UtilEst { enqueued: row.get::<u32>("enqueued_in") | flag, ewma: row.get("ewma_in") };
         if row.flag("task_sleep") {
             util_est.update(row.get("util_avg"), 1024, true);
         }

@@ -5,9 +5,7 @@ mod common;
 use simsched_core::testkit::WorldKit;
 use simsched_core::{Policy, Preempt, SchedPolicy, TaskId};
 use simsched_policies::fair::weight::LoadWeight;
-use simsched_policies::fair::{
-    EntityId, Fair, Features, GroupId, Overrides, QueueId, TaskGroup,
-};
+use simsched_policies::fair::{EntityId, Fair, Features, GroupId, Overrides, QueueId, TaskGroup};
 use simsched_topology::CpuId;
 
 use common::{Row, for_each_json, for_each_row, machine};

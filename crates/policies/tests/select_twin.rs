@@ -162,9 +162,8 @@ impl Twin<'_> {
     /// Spec 05, section 4.1.
     fn scan(&mut self, target: usize, has_core: bool) -> Option<(usize, simsched_core::Reason)> {
         let nr_cpus = self.shape.llc.len();
-        let mut mask: Vec<bool> = (0..nr_cpus)
-            .map(|cpu| self.shares_cache(cpu, target) && self.allowed(cpu))
-            .collect();
+        let mut mask: Vec<bool> =
+            (0..nr_cpus).map(|cpu| self.shares_cache(cpu, target) && self.allowed(cpu)).collect();
         let mut budget = u32::MAX;
         if self.case.sis_util {
             budget = self.case.scan[self.shape.llc[target]] + 1;
@@ -249,18 +248,20 @@ fn any_case(nr_cpus: usize) -> impl Strategy<Value = Case> {
         prop::collection::vec(0u32..9, nr_cpus),
         prop::collection::vec(any::<bool>(), nr_cpus),
     )
-        .prop_map(|(cpus, (waker, prev, recent), [sync, pinned, bias, sis_util], scan, idle)| Case {
-            cpus,
-            waker,
-            prev,
-            recent,
-            sync,
-            pinned,
-            bias,
-            sis_util,
-            scan,
-            idle_cores: idle,
-        })
+        .prop_map(
+            |(cpus, (waker, prev, recent), [sync, pinned, bias, sis_util], scan, idle)| Case {
+                cpus,
+                waker,
+                prev,
+                recent,
+                sync,
+                pinned,
+                bias,
+                sis_util,
+                scan,
+                idle_cores: idle,
+            },
+        )
 }
 
 const WAKEE: TaskId = TaskId(0);

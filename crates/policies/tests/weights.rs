@@ -15,8 +15,7 @@ use common::{for_each_row, ints, lines};
 #[test]
 fn calc_delta_agrees_with_the_kernel() {
     let rows = for_each_row("common/calc_delta.csv", |row| {
-        let load =
-            LoadWeight { weight: row.get("lw_weight"), inv_weight: row.get("lw_inv_in") };
+        let load = LoadWeight { weight: row.get("lw_weight"), inv_weight: row.get("lw_inv_in") };
         let result = calc_delta(row.get("delta"), row.get("weight"), load);
         row.expect("result", result);
         row.expect("lw_inv_out", load.inverse());

@@ -118,9 +118,10 @@ impl Decay {
         if periods > u64::from(LOAD_AVG_PERIOD * 63) {
             return None;
         }
+        let periods = low32(periods);
         Some(Decay {
-            shift: low32(periods / u64::from(LOAD_AVG_PERIOD)),
-            inv: RUNNABLE_AVG_YN_INV[(periods % u64::from(LOAD_AVG_PERIOD)) as usize],
+            shift: periods / LOAD_AVG_PERIOD,
+            inv: RUNNABLE_AVG_YN_INV[(periods % LOAD_AVG_PERIOD) as usize],
         })
     }
 

@@ -61,13 +61,16 @@ impl Hierarchy {
                 format!("entity {} is on two queues or none", se.idx())
             })?;
         }
-        ensure(nr == cfs_rq.nr_running, || format!("{nr} entities, {} counted", cfs_rq.nr_running))?;
+        ensure(nr == cfs_rq.nr_running, || {
+            format!("{nr} entities, {} counted", cfs_rq.nr_running)
+        })?;
         ensure(weight == cfs_rq.load.weight, || {
             format!("the entities weigh {weight}, the queue {}", cfs_rq.load.weight)
         })?;
-        let is_sorted = cfs_rq.timeline.iter().is_sorted_by(|&a, &b| {
-            !before(self.entity(b).vruntime, self.entity(a).vruntime)
-        });
+        let is_sorted = cfs_rq
+            .timeline
+            .iter()
+            .is_sorted_by(|&a, &b| !before(self.entity(b).vruntime, self.entity(a).vruntime));
         ensure(is_sorted, || "the timeline is out of order".to_owned())?;
         let latest_credit = cfs_rq.min_vruntime.wrapping_sub(self.tunables.latency_ns);
         ensure(cfs_rq.timeline.first_vruntime().is_none_or(|v| !before(v, latest_credit)), || {

@@ -207,7 +207,11 @@ impl Fair {
         }
         match world.curr(cpu) {
             Some(curr) if curr == task => {
-                if row.nice > old { Preempt::Yes } else { Preempt::No }
+                if row.nice > old {
+                    Preempt::Yes
+                } else {
+                    Preempt::No
+                }
             }
             Some(curr) => {
                 self.all.check_preempt_wakeup(world, cpu, [EntityId::of(curr), se], false)

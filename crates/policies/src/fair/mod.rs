@@ -177,8 +177,7 @@ impl Policy for Fair {
         let topology = world.topology();
         let tunables = Tunables::new(topology.nr_cpus(), &self.overrides);
         self.all = Hierarchy::new(world, &self.groups, tunables, self.features);
-        self.domains =
-            Some(Domains::build(topology, Kernel::V6_1, self.features.numa_imbalance));
+        self.domains = Some(Domains::build(topology, Kernel::V6_1, self.features.numa_imbalance));
         self.has_smt = topology.cpus().iter().any(|cpu| topology.smt_mask(cpu).len() > 1);
         self.attach_rows(world);
         self.online_groups(world);
@@ -217,9 +216,9 @@ impl Policy for Fair {
     #[inline]
     fn pick_next(&mut self, world: &World, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
         // A second call after the CPU had found nothing: the previous task has been put already.
-        let prev = prev.map(Se::of).filter(|&prev| {
-            self.all.queue(self.all.cfs_rq_of(prev)).curr == Some(prev)
-        });
+        let prev = prev
+            .map(Se::of)
+            .filter(|&prev| self.all.queue(self.all.cfs_rq_of(prev)).curr == Some(prev));
         let next = self.all.pick_next_task(cpu, prev, world.rq(cpu).clock_task);
         next.map(EntityId::task)
     }

@@ -1,9 +1,7 @@
 //! A machine in slow motion: what the simulator does for a policy, without time of its own.
 
 use simsched_core::testkit::WorldKit;
-use simsched_core::{
-    Dequeue, Enqueue, Placement, Policy, Preempt, TaskId, WakeKind, Wakeup,
-};
+use simsched_core::{Dequeue, Enqueue, Placement, Policy, Preempt, TaskId, WakeKind, Wakeup};
 use simsched_policies::fair::{Entity, Fair, Features, Overrides};
 use simsched_topology::{CpuId, Topology};
 

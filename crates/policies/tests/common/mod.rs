@@ -121,11 +121,9 @@ pub fn vector_machine(name: &str) -> Topology {
     match name {
         "small_2x4x1" => machine([2, 1, 4, 1], "", "nodes_per_socket = 1\ncross_socket = 20"),
         "mini_2x4x2" => machine([2, 2, 2, 2], zen, "nodes_per_socket = 1\ncross_socket = 32"),
-        "mini_2x4x2_nps2" => machine(
-            [2, 2, 2, 2],
-            zen,
-            "nodes_per_socket = 2\nsame_socket = 12\ncross_socket = 32",
-        ),
+        "mini_2x4x2_nps2" => {
+            machine([2, 2, 2, 2], zen, "nodes_per_socket = 2\nsame_socket = 12\ncross_socket = 32")
+        }
         _ => panic!("no machine {name}"),
     }
 }

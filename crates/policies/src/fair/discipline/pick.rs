@@ -11,7 +11,11 @@ impl Hierarchy {
     ///
     /// The queue must not be empty. Source: `pick_next_entity()`.
     #[inline]
-    pub(in crate::fair) fn pick_next_entity(&self, queue: QueueId, curr: Option<EntityId>) -> Option<EntityId> {
+    pub(in crate::fair) fn pick_next_entity(
+        &self,
+        queue: QueueId,
+        curr: Option<EntityId>,
+    ) -> Option<EntityId> {
         let cfs_rq = self.queue(queue);
         let left = match (cfs_rq.timeline.first(), curr) {
             (Some(left), Some(curr)) if self.is_before(curr, left) => curr,

@@ -132,7 +132,11 @@ impl Hierarchy {
 
     /// Whether the running entity has had its slice, or is a slice ahead of the leftmost.
     /// Source: `check_preempt_tick()`.
-    pub(in crate::fair) fn check_preempt_tick(&mut self, queue: QueueId, curr: EntityId) -> Preempt {
+    pub(in crate::fair) fn check_preempt_tick(
+        &mut self,
+        queue: QueueId,
+        curr: EntityId,
+    ) -> Preempt {
         let slice = self.sched_slice(queue, curr);
         let entity = self.entity(curr);
         let ran = entity.sum_exec_runtime.wrapping_sub(entity.prev_sum_exec_runtime);

@@ -40,8 +40,7 @@ impl Hierarchy {
             true => self.root(cfs_rq.cpu).h_nr_running,
             false => cfs_rq.nr_running,
         };
-        let slice =
-            self.tunables.sched_period(nr_running + u32::from(!self.entity(se).on_rq));
+        let slice = self.tunables.sched_period(nr_running + u32::from(!self.entity(se).on_rq));
         let slice = self.share_of(slice, queue, se);
         if self.features.base_slice { slice.max(self.base_slice(queue, se)) } else { slice }
     }

@@ -80,11 +80,8 @@ impl ForkImbalance {
             ForkImbalance::V6_0 => {
                 let limit = at.imb_numa_nr.min(at.local_allowed);
                 let difference = i64::from(at.idle_difference);
-                adjust_numa_imbalance(
-                    difference,
-                    i64::from(at.local_running) + 1,
-                    i64::from(limit),
-                ) == 0
+                adjust_numa_imbalance(difference, i64::from(at.local_running) + 1, i64::from(limit))
+                    == 0
             }
         }
     }

@@ -33,8 +33,7 @@ pub struct AffineLoads {
 /// Source: `wake_affine_weight()`.
 #[must_use]
 pub fn wake_affine_weight(loads: &AffineLoads) -> bool {
-    let [this_capacity, prev_capacity] =
-        [loads.this_capacity, loads.prev_capacity].map(i64::from);
+    let [this_capacity, prev_capacity] = [loads.this_capacity, loads.prev_capacity].map(i64::from);
     let task_load = loads.task_load.cast_signed();
     let mut this_eff_load = loads.this_load.cast_signed();
     if let Some(waker_load) = loads.sync_load {
