@@ -3,8 +3,6 @@
 //! A CPU that has just fired nearly always gets a new plan at once, so its old one stays until it
 //! is overwritten: one way up the tree for each event.
 
-#![expect(clippy::cast_possible_truncation, reason = "a key holds a CPU in its low ten bits")]
-
 use simsched_topology::CpuId;
 
 /// Bits of a key that hold the CPU: 1,024 of them.
