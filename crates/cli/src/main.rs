@@ -1,2 +1,67 @@
-//! simsched
-fn main() {}
+//! `simsched`: parse, dispatch, say errors, choose the exit code.
+
+mod args;
+mod failure;
+mod interrupt;
+mod list;
+mod output;
+mod progress;
+mod report;
+mod run;
+mod scenario;
+mod settings;
+mod student;
+mod summary;
+mod sweep;
+mod topo;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use args::{Cli, Command};
+use failure::{Failure, INTERRUPTED};
+
+fn main() -> ExitCode {
+    match Cli::try_parse() {
+        Ok(cli) => exit(dispatch(&cli.command)),
+        Err(error) => exit(explain(&error)),
+    }
+}
+
+fn dispatch(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(args) => sweep::run(args),
+        Command::Topo(args) => topo::topo(&args.command),
+        Command::Policies(args) => list::policies(args.command.as_ref()),
+        Command::Workloads(args) => list::workloads(args.name.as_deref()),
+    }
+}
+
+/// Help and version are no errors; everything else is one sentence.
+fn explain(error: &clap::Error) -> Result<(), Failure> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            output::print(&error.render().to_string())
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            eprint!("{}", error.render());
+            Err(Failure::Told)
+        }
+        _ => Err(Failure::Input(failure::of_arguments(error))),
+    }
+}
+
+fn exit(result: Result<(), Failure>) -> ExitCode {
+    match result {
+        Ok(()) if interrupt::is_asked() => ExitCode::from(INTERRUPTED),
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if failure.is_to_be_told() {
+                eprintln!("simsched: {failure}");
+            }
+            ExitCode::from(failure.code())
+        }
+    }
+}

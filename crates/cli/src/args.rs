@@ -1,0 +1,229 @@
+//! The command line, and nothing else.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use simsched_core::Nanos;
+
+/// A wind tunnel for the Linux fair scheduler.
+///
+/// simsched runs a workload on a simulated server, with the kernel's own rules for runqueues,
+/// load tracking and wakeups, and tells what the scheduler did: migrations, context switches,
+/// wakeup latency. The same command always gives the same numbers.
+#[derive(Parser, Debug)]
+#[command(name = "simsched", version, arg_required_else_help = true)]
+#[command(
+    after_help = "Example:\n  simsched run --topo genoa --policy cfs -- hackbench -g 2 -l 50\n\n\
+                        The exit code is 0 when the run is done, 2 for bad input, 3 when the \
+                        simulation failed, 130 after Ctrl-C."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Run a workload on a machine under a policy, and tell what happened
+    ///
+    /// The workload is the command that one would run on the real machine, after `--`; without one
+    /// it is `hackbench --threads --pipe`. Its own output comes first, as the program prints it;
+    /// then follows what the scheduler did.
+    Run(RunArgs),
+    /// List, show and check machines
+    Topo(TopoArgs),
+    /// List the scheduling policies, their features and settings
+    Policies(PoliciesArgs),
+    /// List the workloads, or show the options of one
+    Workloads(WorkloadsArgs),
+}
+
+/// The arguments of `simsched run`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example:\n  simsched run --topo t16 --policy cfs --seeds 3 -- hackbench -g 1 -l 20"
+)]
+pub(crate) struct RunArgs {
+    /// The machine: a TOML file or a built-in name (see `simsched topo list`), and its mode
+    #[arg(long, value_name = "MACHINE[@MODE]")]
+    pub(crate) topo: String,
+
+    /// The policy: a base, its kernel version, features and settings (see `simsched policies`)
+    #[arg(long, value_name = "BASE[@VERSION][+FEATURE|+KEY=VALUE]...", default_value = "cfs")]
+    pub(crate) policy: String,
+
+    /// A setting of the policy or of the kernel; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = setting)]
+    pub(crate) settings: Vec<(String, String)>,
+
+    /// The seed of all random numbers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Run with N seeds, from --seed upwards, and give mean, deviation and 95 % interval
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<NonZeroU32>,
+
+    /// Stop after this much simulated time, such as 10s, 500ms or 250us
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<Nanos>,
+
+    /// Write the result as JSON to this file; `-` prints it in place of the text
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Check the whole machine at every step; slow
+    #[arg(long)]
+    pub(crate) paranoid: bool,
+
+    /// Print neither progress nor the speed of the simulation
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    /// The workload's command line
+    #[arg(last = true, value_name = "WORKLOAD", allow_hyphen_values = true)]
+    pub(crate) workload: Vec<String>,
+}
+
+/// The arguments of `simsched topo`.
+#[derive(Args, Debug)]
+#[command(
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Example:\n  simsched topo show genoa@nps4 --cpu 100"
+)]
+pub(crate) struct TopoArgs {
+    #[command(subcommand)]
+    pub(crate) command: TopoCommand,
+}
+
+/// What to do with machines.
+#[derive(Subcommand, Debug)]
+pub(crate) enum TopoCommand {
+    /// List the machines that are built in, with their modes
+    #[command(after_help = "Example:\n  simsched topo list")]
+    List,
+    /// Show a machine and the sched domains of one CPU
+    #[command(after_help = "Example:\n  simsched topo show spr --cpu 3")]
+    Show(ShowArgs),
+    /// Check that a file describes a machine, in each of its modes
+    #[command(after_help = "Example:\n  simsched topo check genoa.toml")]
+    Check {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: String,
+    },
+}
+
+/// The arguments of `simsched topo show`.
+#[derive(Args, Debug)]
+pub(crate) struct ShowArgs {
+    /// The machine: a TOML file or a built-in name, and its mode
+    #[arg(value_name = "MACHINE[@MODE]")]
+    pub(crate) topo: String,
+
+    /// Whose sched domains
+    #[arg(long, value_name = "CPU", default_value_t = 0)]
+    pub(crate) cpu: u16,
+
+    /// The kernel that builds them
+    #[arg(long, value_enum, default_value_t = KernelArg::V6_1)]
+    pub(crate) kernel: KernelArg,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A kernel version whose sched domains are known.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KernelArg {
+    /// CFS
+    #[value(name = "6.1")]
+    V6_1,
+    /// EEVDF
+    #[value(name = "6.12")]
+    V6_12,
+}
+
+/// The arguments of `simsched policies`.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  simsched policies show cfs")]
+pub(crate) struct PoliciesArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<PoliciesCommand>,
+}
+
+/// What to tell of policies.
+#[derive(Subcommand, Debug)]
+pub(crate) enum PoliciesCommand {
+    /// List all policies and features, one line each (the default)
+    #[command(after_help = "Example:\n  simsched policies list")]
+    List,
+    /// Show one policy, feature or setting in full
+    #[command(after_help = "Example:\n  simsched policies show wakeup_bias_prev")]
+    Show {
+        /// Its name
+        name: String,
+    },
+}
+
+/// The arguments of `simsched workloads`.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  simsched workloads hackbench")]
+pub(crate) struct WorkloadsArgs {
+    /// Show the options of this one
+    pub(crate) name: Option<String>,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() && !value.is_empty() => {
+            Ok((key.to_owned(), value.to_owned()))
+        }
+        _ => Err("expected KEY=VALUE, such as SIS_UTIL=off".to_owned()),
+    }
+}
+
+fn duration(text: &str) -> Result<Nanos, String> {
+    let units = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+    let found = units.into_iter().find_map(|(unit, nanos)| {
+        let number = text.strip_suffix(unit)?.parse::<u64>().ok()?;
+        number.checked_mul(nanos).filter(|nanos| *nanos > 0)
+    });
+    found.map(Nanos).ok_or_else(|| "expected a time such as 10s, 500ms or 250us".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_duration_is_a_whole_number_and_a_unit() {
+        assert_eq!(duration("10s"), Ok(Nanos(10_000_000_000)));
+        assert_eq!(duration("500ms"), Ok(Nanos(500_000_000)));
+        assert_eq!(duration("250us"), Ok(Nanos(250_000)));
+        assert_eq!(duration("7ns"), Ok(Nanos(7)));
+        for bad in ["", "10", "s", "1.5s", "-1s", "0s", "20000000000000s", "10 s", "5m"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_setting_is_a_key_and_a_value() {
+        let pair = |key: &str, value: &str| Ok((key.to_owned(), value.to_owned()));
+        assert_eq!(setting("SIS_UTIL=off"), pair("SIS_UTIL", "off"));
+        assert_eq!(setting("a=b=c"), pair("a", "b=c"));
+        for bad in ["SIS_UTIL", "=off", "SIS_UTIL=", ""] {
+            assert!(setting(bad).is_err(), "{bad}");
+        }
+    }
+}

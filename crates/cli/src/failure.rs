@@ -1,0 +1,109 @@
+//! `Failure`: why a command could not do its work, as one sentence and an exit code.
+
+use std::fmt;
+
+use simsched_core::SimError;
+
+/// The exit code after Ctrl-C, as shells have it: 128 and the number of the signal.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Why a command could not do its work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The user has asked for something that does not exist or cannot be.
+    Input(String),
+    /// A file could not be read or written.
+    File(String),
+    /// The simulation could not go on, or broke a rule.
+    Simulation(String),
+    /// Bad input that has been explained at length already.
+    Told,
+    /// Whoever read our output has gone: there is nobody to tell.
+    NobodyReads,
+}
+
+impl Failure {
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Failure::Input(_) | Failure::File(_) | Failure::Told => 2,
+            Failure::Simulation(_) => 3,
+            Failure::NobodyReads => 0,
+        }
+    }
+
+    /// Whether there is something to say, and somebody to say it to.
+    pub(crate) fn is_to_be_told(&self) -> bool {
+        !matches!(self, Failure::Told | Failure::NobodyReads)
+    }
+
+    /// Any error of the input, in its own words.
+    pub(crate) fn input(error: impl fmt::Display) -> Failure {
+        Failure::Input(error.to_string())
+    }
+
+    /// A file that could not be read or written.
+    pub(crate) fn file(path: &std::path::Path, error: &std::io::Error) -> Failure {
+        Failure::File(format!("{}: {error}", path.display()))
+    }
+}
+
+impl From<SimError> for Failure {
+    fn from(error: SimError) -> Failure {
+        match error {
+            SimError::Setting(_) => Failure::Input(error.to_string()),
+            _ => Failure::Simulation(error.to_string()),
+        }
+    }
+}
+
+/// One line, as it is printed after `simsched: `.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Input(text) | Failure::File(text) | Failure::Simulation(text) => {
+                f.write_str(&text.lines().map(str::trim).collect::<Vec<_>>().join(" "))
+            }
+            Failure::Told | Failure::NobodyReads => Ok(()),
+        }
+    }
+}
+
+/// The one sentence of an error of the command line: what clap says, with its first hint and
+/// without its usage lines.
+pub(crate) fn of_arguments(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let said = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more");
+    let lines = text.lines().take_while(said).map(str::trim).filter(|line| !line.is_empty());
+    let is_hint = |line: &&str| line.starts_with("tip: ");
+    let hint = lines.clone().find(is_hint).map(|line| line.replace("tip: ", "; "));
+    let sentence = lines.filter(|line| !is_hint(line)).collect::<Vec<_>>().join(" ");
+    sentence.strip_prefix("error: ").unwrap_or(&sentence).to_owned() + &hint.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use simsched_core::{Blocked, SimTime};
+
+    #[test]
+    fn a_deadlock_is_a_failed_simulation_and_lists_who_waits_for_what() {
+        let blocked =
+            vec![Blocked { task: 3, name: "reader".into(), waits_for: "data in pipe 0".into() }];
+        let failure = Failure::from(SimError::Deadlock { at: SimTime(70), blocked });
+        assert_eq!(failure.code(), 3);
+        let text = failure.to_string();
+        assert!(text.contains("task 3 (reader) waits for data in pipe 0"), "{text}");
+    }
+
+    #[test]
+    fn a_wrong_setting_is_bad_input() {
+        let failure = Failure::from(SimError::Setting("setting hz: found '7'".into()));
+        assert_eq!((failure.code(), failure.to_string()), (2, "setting hz: found '7'".to_owned()));
+    }
+
+    #[test]
+    fn a_message_is_one_line() {
+        assert_eq!(Failure::input("a\n  b\n").to_string(), "a b");
+    }
+}

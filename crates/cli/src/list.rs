@@ -1,0 +1,171 @@
+//! `simsched policies` and `simsched workloads`: what there is to choose from.
+
+use simsched_core::SETTINGS;
+use simsched_policies::catalog as policies;
+use simsched_topology::{did_you_mean, nearest};
+use simsched_workloads::catalog as workloads;
+
+use crate::args::PoliciesCommand;
+use crate::failure::Failure;
+use crate::output;
+
+/// Does what `simsched policies` is asked for.
+pub(crate) fn policies(command: Option<&PoliciesCommand>) -> Result<(), Failure> {
+    match command {
+        None | Some(PoliciesCommand::List) => output::print(&all_policies()),
+        Some(PoliciesCommand::Show { name }) => show(name),
+    }
+}
+
+/// Does what `simsched workloads` is asked for.
+pub(crate) fn workloads(name: Option<&str>) -> Result<(), Failure> {
+    match name {
+        None => output::print(&all_workloads()),
+        Some(name) => output::print(&workload(workloads::find(name).map_err(Failure::input)?)),
+    }
+}
+
+/// Something that can be named, in a line.
+struct Item {
+    name: String,
+    /// Its default, or its versions.
+    value: String,
+    doc: &'static str,
+    source: &'static str,
+}
+
+/// What a policy has: itself, its features and its settings.
+struct Section {
+    title: String,
+    items: Vec<Item>,
+}
+
+fn sections() -> Vec<Section> {
+    let mut sections = vec![Section { title: "POLICIES".to_owned(), items: bases() }];
+    for policy in policies::policies() {
+        let (features, settings) = (features(policy.name), tunables(policy.name));
+        let titles = [
+            (format!("FEATURES of {} (+NAME, +NAME=off)", policy.name), features),
+            (format!("SETTINGS of {} (+NAME=VALUE, --set NAME=VALUE)", policy.name), settings),
+        ];
+        let filled = titles.into_iter().filter(|(_, items)| !items.is_empty());
+        sections.extend(filled.map(|(title, items)| Section { title, items }));
+    }
+    let items = simulator();
+    sections
+        .push(Section { title: "SETTINGS of the simulator (--set NAME=VALUE)".to_owned(), items });
+    sections
+}
+
+fn bases() -> Vec<Item> {
+    let item = |info: &policies::PolicyInfo| Item {
+        name: info.name.to_owned(),
+        value: info
+            .versions
+            .iter()
+            .map(|version| format!("@{version}"))
+            .collect::<Vec<_>>()
+            .join(" "),
+        doc: info.doc,
+        source: info.source,
+    };
+    policies::policies().iter().map(item).collect()
+}
+
+fn features(policy: &str) -> Vec<Item> {
+    let item = |info: policies::FeatureInfo| Item {
+        name: info.key.to_owned(),
+        value: if info.default { "on" } else { "off" }.to_owned(),
+        doc: info.doc,
+        source: info.source,
+    };
+    policies::features(policy).into_iter().map(item).collect()
+}
+
+fn tunables(policy: &str) -> Vec<Item> {
+    let item = |info: policies::SettingInfo| Item {
+        name: info.key.to_owned(),
+        value: format!("{} {} ({})", info.default, info.unit, info.range).replace("  ", " "),
+        doc: info.doc,
+        source: info.source,
+    };
+    policies::settings(policy).into_iter().map(item).collect()
+}
+
+fn simulator() -> Vec<Item> {
+    let item = |info: &simsched_core::SettingInfo| Item {
+        name: info.name.to_owned(),
+        value: format!("{} ({})", info.default, info.range),
+        doc: info.doc,
+        source: "",
+    };
+    SETTINGS.iter().map(item).collect()
+}
+
+fn all_policies() -> String {
+    let mut text = String::new();
+    for section in sections() {
+        let width = section.items.iter().map(|item| item.name.len()).max().unwrap_or(0);
+        text.push_str(&format!("{}\n", section.title));
+        for Item { name, doc, source, .. } in &section.items {
+            let source = if source.is_empty() { String::new() } else { format!(" [{source}]") };
+            text.push_str(&format!("  {name:<width$}  {doc}{source}\n"));
+        }
+        text.push('\n');
+    }
+    text.push_str(
+        "An expression is BASE[@VERSION](+FEATURE | +SETTING=VALUE)*; a patch may be a base.\n",
+    );
+    text
+}
+
+/// One policy, feature or setting in full; of a policy also what it has.
+fn show(name: &str) -> Result<(), Failure> {
+    let sections = sections();
+    let items = || sections.iter().flat_map(|section| &section.items);
+    let Some(item) = items().find(|item| item.name == name) else {
+        let hint = did_you_mean(&nearest(name, items().map(|item| item.name.as_str())));
+        return Err(Failure::Input(format!(
+            "no policy, feature or setting is called `{name}`{hint}"
+        )));
+    };
+    let mut text = format!("{name}: {}\n", item.doc);
+    let is_base = policies::policies().iter().any(|policy| policy.name == name);
+    line(&mut text, if is_base { "versions" } else { "default" }, &item.value);
+    line(&mut text, "source", item.source);
+    if is_base {
+        features(name).iter().chain(&tunables(name)).for_each(|item| described(&mut text, item));
+    }
+    output::print(&text)
+}
+
+fn line(text: &mut String, label: &str, value: &str) {
+    if !value.is_empty() {
+        text.push_str(&format!("  {label:<9} {value}\n"));
+    }
+}
+
+fn described(text: &mut String, item: &Item) {
+    text.push_str(&format!("\n{}: {}\n", item.name, item.doc));
+    line(text, "default", &item.value);
+    line(text, "source", item.source);
+}
+
+fn all_workloads() -> String {
+    let names = workloads::ENTRIES.iter().map(|entry| entry.name.len());
+    let width = names.max().unwrap_or(0);
+    workloads::ENTRIES
+        .iter()
+        .map(|entry| format!("{:<width$}  {}\n", entry.name, entry.doc))
+        .collect()
+}
+
+fn workload(entry: &workloads::Entry) -> String {
+    let mut text = format!("{}: {}\n\n", entry.name, entry.doc);
+    for option in entry.options {
+        let value = option.value.map_or_else(String::new, |value| format!(" {value}"));
+        let name = format!("-{}, --{}{value}", option.short, option.long);
+        text.push_str(&format!("  {name:<22}  {} (default {})\n", option.doc, option.default));
+    }
+    text
+}

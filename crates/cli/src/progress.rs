@@ -1,0 +1,98 @@
+//! What is told on stderr while a run goes on and when it is over: the only place with a clock.
+
+use std::io::{self, IsTerminal, Write};
+#[expect(
+    clippy::disallowed_types,
+    reason = "the user waits in real time; no result depends on it"
+)]
+use std::time::Instant;
+
+use simsched_core::SimTime;
+
+use crate::output::units;
+
+/// Tells how fast the simulation goes.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    #[expect(clippy::disallowed_types, reason = "as above")]
+    start: Instant,
+    /// Whether anything is told at all.
+    quiet: bool,
+    /// Whether a line can be overwritten.
+    terminal: bool,
+    /// Tenths of a second at which the line was last drawn.
+    drawn: u128,
+}
+
+impl Progress {
+    /// Starts the clock.
+    pub(crate) fn start(quiet: bool) -> Progress {
+        #[expect(clippy::disallowed_types, reason = "as above")]
+        let start = Instant::now();
+        Progress { start, quiet, terminal: io::stderr().is_terminal(), drawn: 0 }
+    }
+
+    /// A run is at `now`, after `events` events.
+    pub(crate) fn at(&mut self, now: SimTime, events: u64) {
+        self.draw(&format!(
+            "{} simulated, {} events, {}",
+            units::span(now.get()),
+            units::count(events),
+            self.speed(events)
+        ));
+    }
+
+    /// `done` of `all` runs are over.
+    pub(crate) fn runs(&mut self, done: usize, all: usize) {
+        self.draw(&format!("{done} of {all} runs done"));
+    }
+
+    /// All is over, after `events` events.
+    pub(crate) fn done(&mut self, events: u64) {
+        if self.quiet {
+            return;
+        }
+        let seconds = self.start.elapsed().as_secs_f64();
+        let text = format!(
+            "simsched: {} events in {} s of wall time, {}",
+            units::count(events),
+            units::decimal(seconds),
+            self.speed(events)
+        );
+        self.say(&format!("{}{text}\n", self.wipe()));
+    }
+
+    /// Ten times a second at most, and on a terminal only.
+    fn draw(&mut self, text: &str) {
+        let tenths = self.start.elapsed().as_millis() / 100;
+        if self.quiet || !self.terminal || tenths == self.drawn {
+            return;
+        }
+        self.drawn = tenths;
+        self.say(&format!("{}{text}", self.wipe()));
+    }
+
+    fn wipe(&self) -> &'static str {
+        if self.terminal { "\r\x1b[K" } else { "" }
+    }
+
+    /// That stderr is closed is no reason to stop.
+    fn say(&self, text: &str) {
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    fn speed(&self, events: u64) -> String {
+        let seconds = self.start.elapsed().as_secs_f64().max(1e-9);
+        format!("{} million events per second", units::decimal(events as f64 / seconds / 1e6))
+    }
+}
+
+impl Drop for Progress {
+    /// An error message starts on a line of its own.
+    fn drop(&mut self) {
+        if self.drawn > 0 && !self.quiet {
+            self.say(self.wipe());
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! `Report`: the serializable mirror of a run's result; its schema number.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use simsched_core::observe::{Histogram, Stats};
+use simsched_core::{Cause, Cost, Nanos, Reason};
+use simsched_topology::Distance;
+
+/// The version of the JSON that [`Report`] becomes. It rises whenever a key goes away or changes
+/// its meaning; new keys do not raise it. `docs/json.md` describes it.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// What was run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct ScenarioReport {
+    /// The machine's name.
+    pub(crate) topology: String,
+    /// Its mode.
+    pub(crate) mode: String,
+    /// The policy expression.
+    pub(crate) policy: String,
+    /// The same with its version and all settings that are not the default.
+    pub(crate) policy_full: String,
+    /// The workload's command line.
+    pub(crate) workload: String,
+    /// The seed.
+    pub(crate) seed: u64,
+    /// What `--set` has changed.
+    pub(crate) settings: BTreeMap<String, String>,
+    /// The limit of `--duration` in ns, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) duration_ns: Option<u64>,
+}
+
+/// Why a run stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum End {
+    /// All tasks have ended.
+    Finished,
+    /// The time of `--duration` was over.
+    Duration,
+    /// Ctrl-C.
+    Interrupted,
+}
+
+/// What happened in one run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Report {
+    pub(crate) schema: u32,
+    pub(crate) scenario: ScenarioReport,
+    pub(crate) digest: String,
+    /// Whether the workload was stopped before its end.
+    pub(crate) partial: bool,
+    pub(crate) end: End,
+    pub(crate) simulated_ns: u64,
+    pub(crate) events: u64,
+    /// What the program reports as its time; absent as long as it has reported none.
+    pub(crate) elapsed_ns: Option<u64>,
+    pub(crate) context_switches: u64,
+    pub(crate) preemptions: u64,
+    pub(crate) forks: u64,
+    pub(crate) exits: u64,
+    pub(crate) migrations: Migrations,
+    pub(crate) wakeups: Wakeups,
+    pub(crate) first_wakeups: Wakeups,
+    pub(crate) scanned_cpus: u64,
+    pub(crate) wakeup_latency_ns: Percentiles,
+    pub(crate) runqueue_wait_ns: Percentiles,
+    pub(crate) cpu_time_ns: CpuTime,
+    pub(crate) costs: Counts,
+    pub(crate) workload: Map<String, Value>,
+    pub(crate) policy_metrics: Counts,
+}
+
+/// Counts by name, in the order in which they are listed.
+pub(crate) type Counts = Map<String, Value>;
+
+/// Changes of a task's CPU.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Migrations {
+    pub(crate) total: u64,
+    pub(crate) by_cause: Counts,
+    pub(crate) by_distance: Counts,
+    pub(crate) by_reason: Counts,
+}
+
+/// Wakeups, and why each wakee went where it did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Wakeups {
+    pub(crate) total: u64,
+    pub(crate) by_reason: Counts,
+}
+
+/// A histogram in the points that people quote, in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Percentiles {
+    pub(crate) count: u64,
+    pub(crate) mean: u64,
+    pub(crate) p50: u64,
+    pub(crate) p90: u64,
+    pub(crate) p99: u64,
+    pub(crate) p99_9: u64,
+    pub(crate) max: u64,
+}
+
+/// CPU time of all CPUs together as `/proc/stat` divides it, in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct CpuTime {
+    pub(crate) user: u64,
+    pub(crate) system: u64,
+    pub(crate) idle: u64,
+}
+
+impl Migrations {
+    pub(crate) fn of(stats: &Stats, reasons: &[&'static str]) -> Migrations {
+        // The first distance is that of a CPU to itself, and nobody migrates there.
+        let far = Distance::ALL.into_iter().skip(1);
+        Migrations {
+            total: stats.migrations(),
+            by_cause: named(Cause::NAMES.into_iter().zip(*stats.migrations_by_cause())),
+            by_distance: named(far.map(|d| (d.name(), stats.migrations_by_distance()[d.idx()]))),
+            by_reason: by_reason(stats.migrations_by_reason(), reasons),
+        }
+    }
+}
+
+impl Wakeups {
+    pub(crate) fn of(counts: &[u64], reasons: &[&'static str]) -> Wakeups {
+        Wakeups { total: counts.iter().sum(), by_reason: by_reason(counts, reasons) }
+    }
+}
+
+impl Percentiles {
+    pub(crate) fn of(histogram: &Histogram) -> Percentiles {
+        Percentiles {
+            count: histogram.count(),
+            mean: histogram.mean().get(),
+            p50: histogram.quantile(50, 100).get(),
+            p90: histogram.quantile(90, 100).get(),
+            p99: histogram.quantile(99, 100).get(),
+            p99_9: histogram.quantile(999, 1_000).get(),
+            max: histogram.max().get(),
+        }
+    }
+}
+
+impl CpuTime {
+    pub(crate) fn of(stats: &Stats) -> CpuTime {
+        let spent = stats.total_cpu_time();
+        let (user, idle) = (spent[Cost::User as usize], spent[Cost::Idle as usize]);
+        CpuTime { user, system: spent.iter().sum::<u64>() - user - idle, idle }
+    }
+}
+
+/// Counts with their names, in the order given.
+pub(crate) fn named<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> Counts {
+    counts.map(|(name, count)| (name.to_owned(), Value::from(count))).collect()
+}
+
+/// Nanoseconds by [`Cost`].
+pub(crate) fn costs(stats: &Stats) -> Counts {
+    named(Cost::NAMES.into_iter().zip(stats.total_cpu_time()))
+}
+
+/// The counts of all reasons that the policy gives, and of the core's own.
+fn by_reason(counts: &[u64], reasons: &[&'static str]) -> Counts {
+    let core = Reason::CORE_NAMES.into_iter().zip(counts.iter().rev().copied());
+    named(reasons.iter().copied().zip(counts.iter().copied()).chain(core))
+}
+
+/// `Nanos` of an option, for JSON.
+pub(crate) fn nanos(span: Option<Nanos>) -> Option<u64> {
+    span.map(Nanos::get)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_of_the_core_count_from_the_end() {
+        let mut counts = [0; 256];
+        (counts[0], counts[1]) = (7, 8);
+        counts[usize::from(Reason::STILL_QUEUED.0)] = 1;
+        counts[usize::from(Reason::ON_CPU.0)] = 2;
+        counts[usize::from(Reason::PINNED.0)] = 3;
+        let named = Value::Object(by_reason(&counts, &["prev_idle", "target_idle"]));
+        let want = r#"{"prev_idle":7,"target_idle":8,"still_queued":1,"on_cpu":2,"pinned":3}"#;
+        assert_eq!(named.to_string(), want);
+    }
+
+    #[test]
+    fn percentiles_are_those_of_the_histogram() {
+        let mut histogram = Histogram::new();
+        (1..=100).for_each(|span| histogram.record(Nanos(span)));
+        let found = Percentiles::of(&histogram);
+        let want =
+            Percentiles { count: 100, mean: 50, p50: 50, p90: 90, p99: 99, p99_9: 100, max: 100 };
+        assert_eq!(found, want);
+    }
+}

@@ -1,0 +1,126 @@
+//! `Scenario`: machine, policy, workload, settings and limits, checked before anything runs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use simsched_core::observe::Stats;
+use simsched_core::{Nanos, Policy};
+use simsched_policies::catalog as policies;
+use simsched_topology::Topology;
+use simsched_workloads::catalog::{self as workloads, Benchmark, MarkTimes};
+
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::report::{self, End, Report, ScenarioReport};
+use crate::run::{self, Plan, Told};
+use crate::settings::{self, Settings};
+use crate::topo;
+
+/// What is to be run, with any seed.
+pub(crate) struct Scenario {
+    topology: Arc<Topology>,
+    /// The policy expression as given.
+    policy: String,
+    /// What `--set` changes, sorted and as given.
+    settings: Settings,
+    given: BTreeMap<String, String>,
+    /// The workload's command line as given.
+    workload: Vec<String>,
+    duration: Option<Nanos>,
+    paranoid: bool,
+}
+
+/// A run that is over, and what it says of itself.
+pub(crate) struct Outcome {
+    pub(crate) report: Report,
+    /// The output of the program that was run.
+    pub(crate) text: String,
+}
+
+impl Scenario {
+    /// The scenario of these arguments.
+    ///
+    /// # Errors
+    /// One sentence about the first argument that names something that does not exist.
+    pub(crate) fn new(args: &RunArgs) -> Result<Scenario, Failure> {
+        let scenario = Scenario {
+            topology: Arc::new(topo::load(&args.topo)?),
+            policy: args.policy.clone(),
+            settings: Settings::sort(&args.policy, &args.settings)?,
+            given: args.settings.iter().cloned().collect(),
+            workload: args.workload.clone(),
+            duration: args.duration,
+            paranoid: args.paranoid,
+        };
+        // Whatever is wrong is said now, and not by one of many threads.
+        scenario.benchmark(args.seed)?;
+        Ok(scenario)
+    }
+
+    pub(crate) fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn policy(&self) -> Result<Box<dyn Policy + Send>, Failure> {
+        policies::build(&self.policy, &self.settings.policy).map_err(settings::refused)
+    }
+
+    fn benchmark(&self, seed: u64) -> Result<Box<dyn Benchmark>, Failure> {
+        workloads::parse(&self.workload, seed).map_err(Failure::input)
+    }
+
+    /// Runs with this seed.
+    ///
+    /// # Errors
+    /// When the simulation cannot go on or breaks a rule.
+    pub(crate) fn measure(
+        &self,
+        seed: u64,
+        progress: Option<&mut Progress>,
+    ) -> Result<Outcome, Failure> {
+        let benchmark = self.benchmark(seed)?;
+        let plan = Plan {
+            topology: Arc::clone(&self.topology),
+            policy: self.policy()?,
+            workload: benchmark.workload(),
+            config: run::seeded(self.settings.config, seed),
+            duration: self.duration,
+            paranoid: self.paranoid,
+        };
+        let measured = plan.measure(progress)?;
+        let told = tell(benchmark.as_ref(), &measured.stats, measured.end);
+        let text = told.text.clone();
+        Ok(Outcome { report: measured.report(self.named(benchmark.as_ref(), seed)?, told), text })
+    }
+
+    fn named(&self, benchmark: &dyn Benchmark, seed: u64) -> Result<ScenarioReport, Failure> {
+        Ok(ScenarioReport {
+            topology: self.topology.name().to_owned(),
+            mode: self.topology.mode().to_owned(),
+            policy: self.policy.clone(),
+            policy_full: policies::canonical_name(&self.policy, &self.settings.policy)
+                .map_err(settings::refused)?,
+            workload: benchmark.command(),
+            seed,
+            settings: self.given.clone(),
+            duration_ns: report::nanos(self.duration),
+        })
+    }
+}
+
+/// What the program prints: its last words only if it has come to its end.
+fn tell(benchmark: &dyn Benchmark, stats: &Stats, end: End) -> Told {
+    let marks = stats.marks().iter().map(|mark| MarkTimes {
+        count: mark.count,
+        first_ns: mark.first.get(),
+        last_ns: mark.last.get(),
+    });
+    let result = benchmark.result(&marks.collect::<Vec<_>>());
+    let mut text = benchmark.banner() + "\n";
+    if end == End::Finished {
+        text += &(result.text + "\n");
+    }
+    let elapsed = Some(Nanos(result.elapsed_ns)).filter(|elapsed| elapsed.get() > 0);
+    Told { text, elapsed, numbers: report::named(result.values.into_iter()) }
+}

@@ -1,0 +1,70 @@
+//! `Settings`: what `--set` changes, sorted by whose it is.
+
+use simsched_core::{Config, SETTINGS, SettingInfo};
+use simsched_policies::{PolicyError, catalog};
+use simsched_topology::{did_you_mean, nearest};
+
+use crate::failure::Failure;
+
+/// What `--set` changes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// The settings of kernel and machine, changed.
+    pub(crate) config: Config,
+    /// Those of the policy.
+    pub(crate) policy: Vec<(String, String)>,
+}
+
+impl Settings {
+    /// Finds out whose each setting is.
+    ///
+    /// # Errors
+    /// When neither the simulator nor the policy `expression` has it, or it does not take the value.
+    pub(crate) fn sort(expression: &str, given: &[(String, String)]) -> Result<Settings, Failure> {
+        let mut settings = Settings::default();
+        for (key, value) in given {
+            if !settings.config.set(key, value)? {
+                settings.policy.push((key.clone(), value.clone()));
+            }
+        }
+        catalog::parse(expression, &settings.policy).map_err(refused)?;
+        Ok(settings)
+    }
+}
+
+/// What is wrong with a policy, in a sentence. A key that the policy does not have may be meant for
+/// the simulator.
+pub(crate) fn refused(error: PolicyError) -> Failure {
+    let PolicyError::UnknownKey { policy, key, .. } = error else {
+        return Failure::Input(format!("failed to {error}"));
+    };
+    let (features, tunables) = (catalog::features(&policy), catalog::settings(&policy));
+    let own = features.iter().map(|f| f.key).chain(tunables.iter().map(|setting| setting.key));
+    let names = own.chain(SETTINGS.iter().map(|SettingInfo { name, .. }| *name));
+    let hint = did_you_mean(&nearest(&key, names));
+    Failure::Input(format!(
+        "neither policy `{policy}` nor the simulator has a setting `{key}`{hint}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted(key: &str, value: &str) -> Result<Settings, Failure> {
+        Settings::sort("cfs", &[(key.to_owned(), value.to_owned())])
+    }
+
+    #[test]
+    fn a_setting_goes_to_whom_it_belongs() {
+        assert_eq!(sorted("hz", "1000").unwrap().config.hz, 1000);
+        assert_eq!(sorted("SIS_UTIL", "off").unwrap().policy.len(), 1);
+    }
+
+    #[test]
+    fn the_nearest_names_of_both_are_told() {
+        let text = |key| sorted(key, "on").unwrap_err().to_string();
+        assert!(text("skew_tic").ends_with("did you mean `skew_tick`?"), "{}", text("skew_tic"));
+        assert!(text("SIS_UTLI").contains("`SIS_UTIL`"), "{}", text("SIS_UTLI"));
+    }
+}

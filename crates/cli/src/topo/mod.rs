@@ -1,0 +1,97 @@
+//! `simsched topo`: which machines there are, what one looks like, what is wrong with a file.
+
+mod json;
+
+use std::fs;
+use std::path::Path;
+
+use simsched_topology::{
+    CpuId, Domains, Kernel, MachineReport, MachineSummary, NumaImbalance, Topology, TopologyError,
+    builtin_text, modes, render_list, render_show, split_mode,
+};
+
+use crate::args::{KernelArg, ShowArgs, TopoCommand};
+use crate::failure::Failure;
+use crate::output;
+
+/// Does what `simsched topo` is asked for.
+pub(crate) fn topo(command: &TopoCommand) -> Result<(), Failure> {
+    match command {
+        TopoCommand::List => output::print(&render_list(&MachineSummary::builtins())),
+        TopoCommand::Show(args) => show(args),
+        TopoCommand::Check { file } => check(file),
+    }
+}
+
+/// The machine that `text` names: a file if there is one of that name, else a built-in machine;
+/// and its mode after the last `@`.
+pub(crate) fn load(text: &str) -> Result<Topology, Failure> {
+    // A file may have an `@` in its own name.
+    let (name, mode) = if Path::new(text).is_file() { (text, None) } else { split_mode(text) };
+    let source = source(name)?;
+    match source {
+        Some(source) => Topology::parse(&source, name, mode).map_err(Failure::input),
+        None => builtin(name, mode),
+    }
+}
+
+/// A machine that is built in; a name that looks like a file's is not found as a file either.
+fn builtin(name: &str, mode: Option<&str>) -> Result<Topology, Failure> {
+    Topology::builtin(name, mode).map_err(|error| match error {
+        TopologyError::UnknownMachine { .. } if name.ends_with(".toml") => {
+            Failure::Input(format!("{name}: there is no such file, and {error}"))
+        }
+        _ => Failure::input(error),
+    })
+}
+
+/// The text of the file `name`; `None` if the name can only be that of a built-in machine.
+fn source(name: &str) -> Result<Option<String>, Failure> {
+    let is_path = name.contains(std::path::is_separator) || Path::new(name).is_file();
+    let read = || fs::read_to_string(name).map_err(|error| Failure::file(Path::new(name), &error));
+    is_path.then(read).transpose()
+}
+
+fn show(args: &ShowArgs) -> Result<(), Failure> {
+    let machine = load(&args.topo)?;
+    let cpu = CpuId(args.cpu);
+    if !machine.cpus().contains(cpu) {
+        let cpus = machine.cpus();
+        let text = format!("{}: found CPU {cpu}, expected one of {cpus}", args.topo);
+        return Err(Failure::Input(text));
+    }
+    let kernel = match args.kernel {
+        KernelArg::V6_1 => Kernel::V6_1,
+        KernelArg::V6_12 => Kernel::V6_12,
+    };
+    let domains = Domains::build(&machine, kernel, NumaImbalance::default());
+    let report = MachineReport::of(&machine, &domains, cpu);
+    let text =
+        if args.json { output::json(&json::Machine::from(report)) } else { render_show(&report) };
+    output::print(&text)
+}
+
+/// A file is right if it describes a machine in each of its modes.
+fn check(file: &str) -> Result<(), Failure> {
+    let text = match source(file)? {
+        Some(text) => text,
+        None => {
+            builtin(file, None)?;
+            builtin_text(file).expect("a built-in machine has a text").to_owned()
+        }
+    };
+    let mut found = String::new();
+    for mode in modes(&text, file).map_err(Failure::input)? {
+        let machine = Topology::parse(&text, file, Some(&mode.name)).map_err(Failure::input)?;
+        found.push_str(&format!(
+            "{file}@{}: {} CPUs, {} cores, {} LLCs, {} nodes, {} packages\n",
+            mode.name,
+            machine.nr_cpus(),
+            machine.nr_cores(),
+            machine.nr_llcs(),
+            machine.nr_nodes(),
+            machine.nr_packages()
+        ));
+    }
+    output::print(&found)
+}

@@ -1,0 +1,163 @@
+//! Bad input: one sentence that names what was found and what was expected, and exit code 2.
+
+use crate::common::{file, simsched};
+
+/// The command fails with code 2 and says one line that holds all of `parts`.
+fn check(args: &str, parts: &[&str]) {
+    let output = simsched(args);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "simsched {args}: {text}");
+    assert!(output.stdout.is_empty(), "simsched {args} prints nothing");
+    assert_eq!(text.lines().count(), 1, "one sentence: {text}");
+    assert!(text.starts_with("simsched: "), "{text}");
+    for part in parts {
+        assert!(text.contains(part), "simsched {args}: no `{part}` in: {text}");
+    }
+}
+
+#[test]
+fn an_unknown_machine_is_refused_with_the_nearest_names() {
+    check("run --topo genao", &["`genao`", "did you mean `genoa`"]);
+    check("topo show genao", &["`genao`", "did you mean `genoa`"]);
+    check("run --topo nowhere/genoa.toml", &["nowhere/genoa.toml", "No such file"]);
+    check("run --topo nowhere.toml", &["nowhere.toml", "no such file"]);
+}
+
+#[test]
+fn an_unknown_mode_is_refused_with_those_that_there_are() {
+    check("run --topo genoa@nps3", &["`nps3`", "nps1, nps2, nps4"]);
+    check("topo show genoa.toml@snc4", &["`snc4`", "nps1, nps2, nps4"]);
+}
+
+#[test]
+fn an_unknown_policy_is_refused_with_the_nearest_names() {
+    check("run --topo t8 --policy cfq", &["cfq", "cfs"]);
+    check("run --topo t8 --policy cfs@9.9", &["9.9", "6.1"]);
+    check("policies show cfq", &["cfq", "cfs"]);
+}
+
+#[test]
+fn an_unknown_feature_is_refused_with_the_nearest_names() {
+    check("run --topo t8 --policy cfs+wakeup_bias_perv", &["wakeup_bias_perv", "wakeup_bias_prev"]);
+}
+
+#[test]
+fn an_unknown_setting_is_refused_with_the_nearest_names_of_policy_and_kernel() {
+    check("run --topo t8 --set SIS_UTLI=off", &["SIS_UTLI", "SIS_UTIL"]);
+    check("run --topo t8 --set skew_tic=on", &["skew_tic", "skew_tick"]);
+    check("run --topo t8 --policy cfs+SIS_UTLI=off", &["SIS_UTLI", "SIS_UTIL"]);
+}
+
+#[test]
+fn a_wrong_value_of_a_setting_is_refused_with_its_range() {
+    check("run --topo t8 --set hz=10000", &["hz", "10000", "250"]);
+    check("run --topo t8 --set SIS_UTIL=maybe", &["SIS_UTIL", "maybe"]);
+    check("run --topo t8 --set migration_cost_ns=-1", &["migration_cost_ns", "-1"]);
+    check("run --topo t8 --set hz", &["expected KEY=VALUE"]);
+}
+
+#[test]
+fn an_unknown_workload_or_option_is_refused_with_the_nearest_names() {
+    check("run --topo t8 -- hackbnch", &["`hackbnch`", "did you mean `hackbench`"]);
+    check("run --topo t8 -- hackbench --theads", &["'--theads'", "did you mean `--threads`"]);
+    check("run --topo t8 -- hackbench -z", &["hackbench: invalid option -- 'z'"]);
+    check("run --topo t8 -- hackbench -g zero", &["--groups", "'zero'", "> 0"]);
+    check("workloads hackbnch", &["`hackbnch`", "did you mean `hackbench`"]);
+}
+
+#[test]
+fn a_wrong_command_line_is_one_sentence() {
+    check("run --tpo t8", &["--tpo", "similar argument exists: '--topo'"]);
+    check("run", &["--topo"]);
+    check("runn", &["runn", "'run'"]);
+    check("run --topo t8 --seeds 0", &["--seeds", "'0'"]);
+    check("run --topo t8 --seed -3", &["-3"]);
+    check("run --topo t8 --duration 5", &["--duration", "'5'", "500ms"]);
+    check("topo show t8 --cpu 8", &["CPU 8", "0-7"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named() {
+    let args = "run --quiet --topo t8 --json nowhere/out.json -- hackbench -g 1 -f 1 -T -p -l 1";
+    check(args, &["nowhere/out.json", "No such file"]);
+}
+
+const LISTED: &str = include_str!("../data/machine.toml");
+const REGULAR: &str = include_str!("../data/regular.toml");
+
+/// A machine file in which `right` is replaced by `broken`: `run` and `check` refuse it alike, and
+/// name the file, the line and all of `parts`.
+fn check_machine(text: &str, (right, broken): (&str, &str), line: usize, parts: &[&str]) {
+    assert_eq!(text.matches(right).count(), 1, "the machine has `{right}` once");
+    let name = format!("broken-{}.toml", broken.replace(|c: char| !c.is_alphanumeric(), ""));
+    let path = file(&name, &text.replace(right, broken));
+    let place = format!("{name}:{line}:");
+    let parts: Vec<&str> = parts.iter().copied().chain([place.as_str()]).collect();
+    check(&format!("topo check {}", path.display()), &parts);
+    check(&format!("run --topo {}", path.display()), &parts);
+}
+
+#[test]
+fn the_machines_of_these_tests_are_right() {
+    for (name, text) in [("listed.toml", LISTED), ("regular.toml", REGULAR)] {
+        let path = file(name, text);
+        let output = simsched(&format!("topo check {}", path.display()));
+        assert_eq!(output.status.code(), Some(0));
+        assert!(
+            String::from_utf8(output.stdout).unwrap().contains("8 CPUs, 4 cores, 2 LLCs, 2 nodes")
+        );
+    }
+}
+
+#[test]
+fn a_core_over_two_llcs_is_refused() {
+    let llcs = ("{ cpus = \"2-3,6-7\" }]\nnode", "{ cpus = \"2-3,6\" }, { cpus = \"7\" }]\nnode");
+    check_machine(LISTED, llcs, 5, &["core[3]", "CPUs 3,7", "2 LLCs"]);
+}
+
+#[test]
+fn a_node_without_cpus_is_refused() {
+    let nodes = ("node = [{ cpus = \"0-1,4-5\" }", "node = [{ cpus = \"\" }");
+    check_machine(LISTED, nodes, 7, &["node[0].cpus"]);
+}
+
+#[test]
+fn an_asymmetric_distance_table_is_refused() {
+    let parts = ["distance[1][0]", "not symmetric", "22", "21"];
+    check_machine(LISTED, ("[21, 10]", "[22, 10]"), 10, &parts);
+}
+
+#[test]
+fn a_diagonal_that_is_not_10_is_refused() {
+    check_machine(LISTED, ("[10, 21]", "[11, 21]"), 9, &["distance[0][0]", "10", "11"]);
+}
+
+#[test]
+fn a_cpu_id_that_comes_twice_is_refused() {
+    let cores = ("{ cpus = \"1,5\" }", "{ cpus = \"0,5\" }");
+    check_machine(LISTED, cores, 5, &["core[1].cpus", "CPU 0"]);
+}
+
+#[test]
+fn zero_threads_are_refused() {
+    let threads = ("threads_per_core = 2", "threads_per_core = 0");
+    check_machine(REGULAR, threads, 10, &["cores.threads_per_core", " 0"]);
+}
+
+/// 2 sockets x 257 cores x 2 threads are 1,028 CPUs.
+#[test]
+fn more_than_1024_cpus_are_refused() {
+    let cores = ("cores_per_llc = 2", "cores_per_llc = 257");
+    check_machine(REGULAR, cores, 7, &["1028", "1024"]);
+}
+
+#[test]
+fn an_unknown_key_is_refused_with_the_nearest() {
+    let threads = ("threads_per_core = 2", "threds_per_core = 2");
+    check_machine(REGULAR, threads, 10, &["threds_per_core", "threads_per_core"]);
+}
+
+#[test]
+fn what_is_no_toml_is_refused_with_its_line() {
+    check_machine(REGULAR, ("llcs_per_socket = 1", "llcs_per_socket 1"), 8, &["="]);
+}

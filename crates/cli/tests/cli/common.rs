@@ -1,0 +1,41 @@
+//! How the tests run the command.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// A small run that ends by itself, for whatever does not care which.
+pub(crate) const SMALL: &str = "run --quiet --topo t8 -- hackbench -g 1 -f 2 -T -p -l 5";
+
+/// `simsched` with these arguments, separated by blanks.
+pub(crate) fn command(args: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_simsched"));
+    command.args(args.split_whitespace());
+    command
+}
+
+/// Runs `simsched` with these arguments.
+pub(crate) fn simsched(args: &str) -> Output {
+    command(args).output().unwrap()
+}
+
+/// Runs `simsched` successfully, and returns what it prints.
+pub(crate) fn prints(args: &str) -> String {
+    let output = simsched(args);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "simsched {args}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs `simsched` successfully, and reads its JSON.
+pub(crate) fn json(args: &str) -> Value {
+    serde_json::from_str(&prints(args)).unwrap()
+}
+
+/// A file of this test run that holds `text`.
+pub(crate) fn file(name: &str, text: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}

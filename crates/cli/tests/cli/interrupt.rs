@@ -1,0 +1,64 @@
+//! Ctrl-C ends a run cleanly, with what was measured so far.
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::common::command;
+use serde_json::Value;
+
+/// Runs for minutes if nobody stops it.
+const LONG: &str = "run --topo t8 --quiet --json - -- hackbench -g 20 -T -p -l 1000000";
+
+/// Presses Ctrl-C as soon as `child` listens, and returns its exit code and its output.
+fn interrupted(child: Child) -> (Option<i32>, String) {
+    while !listens(child.id()) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status();
+    assert!(kill.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+}
+
+/// Whether the process handles SIGINT itself: bit 1 of `SigCgt` in `/proc/PID/status`.
+fn listens(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    u64::from_str_radix(caught.trim(), 16).unwrap() & 1 << 1 != 0
+}
+
+fn start(args: &str) -> Child {
+    command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn one_run_tells_what_it_has_measured() {
+    let (code, text) = interrupted(start(LONG));
+    assert_eq!(code, Some(130));
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&report["partial"], &report["end"]), (&true.into(), &"interrupted".into()));
+    let simulated = report["simulated_ns"].as_u64().unwrap();
+    let spent = report["cpu_time_ns"].as_object().unwrap().values();
+    assert_eq!(spent.map(|part| part.as_u64().unwrap()).sum::<u64>(), 8 * simulated);
+}
+
+#[test]
+fn a_file_is_whole_or_not_there() {
+    let path = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("interrupted.json");
+    let args = LONG.replace("--json -", &format!("--json {}", path.display()));
+    let (code, text) = interrupted(start(&args));
+    assert_eq!(code, Some(130));
+    assert!(text.contains("by Ctrl-C"), "{text}");
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(report["partial"], true);
+}
+
+#[test]
+fn several_runs_end_together() {
+    let (code, text) = interrupted(start(&LONG.replace("--quiet", "--quiet --seeds 3")));
+    assert_eq!(code, Some(130));
+    let summary: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(summary["partial"], true);
+    assert_eq!(summary["runs"].as_array().unwrap().len(), 3);
+}

@@ -1,0 +1,172 @@
+//! The JSON: all keys, and numbers that add up.
+
+use serde_json::Value;
+
+use crate::common::{json, prints};
+
+fn number(value: &Value, path: &str) -> u64 {
+    let found = path.split('.').fold(value, |value, key| &value[key]);
+    found.as_u64().unwrap_or_else(|| panic!("{path} is {found}"))
+}
+
+fn sum(value: &Value, path: &str) -> u64 {
+    let found = path.split('.').fold(value, |value, key| &value[key]);
+    found.as_object().unwrap().values().map(|part| part.as_u64().unwrap()).sum()
+}
+
+fn report() -> Value {
+    json("run --quiet --topo t16 --json - -- hackbench -g 2 -f 4 -T -p -l 30")
+}
+
+#[test]
+fn the_json_has_all_keys() {
+    let report = report();
+    assert_eq!(number(&report, "schema"), 1);
+    let text = |path: &str| {
+        let found = path.split('.').fold(&report, |value, key| &value[key]);
+        found.as_str().unwrap_or_else(|| panic!("{path} is {found}")).to_owned()
+    };
+    assert_eq!((text("scenario.topology"), text("scenario.mode")), ("t16".into(), "lab".into()));
+    assert_eq!((text("scenario.policy"), text("end")), ("cfs".into(), "finished".into()));
+    assert_eq!(text("scenario.policy_full"), "cfs@6.1");
+    assert_eq!(text("scenario.workload"), "hackbench -g 2 -f 4 -l 30 -s 100 -T -p");
+    assert_eq!(text("digest").len(), 16);
+    assert_eq!(report["scenario"]["settings"], serde_json::json!({}));
+    assert_eq!(report["partial"], false);
+    let numbers = [
+        "scenario.seed",
+        "simulated_ns",
+        "events",
+        "elapsed_ns",
+        "context_switches",
+        "preemptions",
+        "forks",
+        "exits",
+        "scanned_cpus",
+        "migrations.total",
+        "wakeups.total",
+        "first_wakeups.total",
+        "cpu_time_ns.user",
+        "cpu_time_ns.system",
+        "cpu_time_ns.idle",
+        "workload.messages",
+    ];
+    for path in numbers {
+        number(&report, path);
+    }
+    for cause in ["wakeup", "fork", "exec", "periodic", "newidle", "nohz", "active"] {
+        number(&report, &format!("migrations.by_cause.{cause}"));
+    }
+    for distance in ["same_core", "same_llc", "same_node", "same_socket", "cross_socket"] {
+        number(&report, &format!("migrations.by_distance.{distance}"));
+    }
+    assert!(report["policy_metrics"].is_object());
+}
+
+#[test]
+fn the_counts_are_those_of_the_program() {
+    let report = report();
+    assert_eq!(number(&report, "workload.messages"), 960);
+    assert_eq!((number(&report, "forks"), number(&report, "exits")), (16, 17));
+    assert_eq!(number(&report, "first_wakeups.total"), 17);
+    assert!(number(&report, "elapsed_ns") <= number(&report, "simulated_ns"));
+}
+
+#[test]
+fn parts_equal_their_sums() {
+    let report = report();
+    let total = number(&report, "migrations.total");
+    for parts in ["by_cause", "by_distance", "by_reason"] {
+        assert_eq!(sum(&report, &format!("migrations.{parts}")), total, "{parts}");
+    }
+    assert_eq!(sum(&report, "wakeups.by_reason"), number(&report, "wakeups.total"));
+    let elapsed = number(&report, "simulated_ns");
+    assert_eq!(sum(&report, "cpu_time_ns"), 16 * elapsed);
+    assert_eq!(sum(&report, "costs"), 16 * elapsed);
+    assert!(number(&report, "wakeup_latency_ns.count") <= number(&report, "wakeups.total"));
+}
+
+#[test]
+fn percentiles_are_ordered() {
+    let report = report();
+    for histogram in ["wakeup_latency_ns", "runqueue_wait_ns"] {
+        let keys = ["p50", "p90", "p99", "p99_9", "max"];
+        let points = keys.map(|key| number(&report, &format!("{histogram}.{key}")));
+        assert!(points.is_sorted(), "{histogram}: {points:?}");
+        assert!(number(&report, &format!("{histogram}.count")) > 0);
+        assert!(number(&report, &format!("{histogram}.mean")) <= points[4]);
+    }
+}
+
+#[test]
+fn settings_reach_policy_and_simulator_and_are_reported() {
+    let args = "--quiet --topo t8 --json - --set SIS_UTIL=off --set hz=1000";
+    let report = json(&format!("run {args} -- hackbench -g 1 -f 2 -T -p -l 5"));
+    let settings = serde_json::json!({ "SIS_UTIL": "off", "hz": "1000" });
+    assert_eq!(report["scenario"]["settings"], settings);
+    assert_eq!(report["scenario"]["policy_full"], "cfs@6.1+SIS_UTIL=off");
+}
+
+#[test]
+fn hz_changes_the_tick() {
+    let ticks = |hz: u32| {
+        let args = format!("run --quiet --topo t8 --json - --set hz={hz} -- hackbench -g 4 -l 200");
+        let report = json(&args);
+        number(&report, "costs.tick") as f64 / number(&report, "simulated_ns") as f64
+    };
+    let ratio = ticks(1000) / ticks(250);
+    assert!((3.0..5.0).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn a_run_that_its_limit_stops_is_partial() {
+    let report = json("run --quiet --topo t16 --duration 3ms --json -");
+    assert_eq!((&report["partial"], &report["end"]), (&true.into(), &"duration".into()));
+    assert_eq!(number(&report, "simulated_ns"), 3_000_000);
+    assert_eq!(number(&report, "scenario.duration_ns"), 3_000_000);
+    assert_eq!(report["elapsed_ns"], Value::Null);
+    assert_eq!(sum(&report, "cpu_time_ns"), 16 * 3_000_000);
+    let text = prints("run --quiet --topo t16 --duration 3ms");
+    assert!(text.contains("partial") && !text.contains("Time:"), "{text}");
+}
+
+#[test]
+fn several_seeds_are_summed_up() {
+    let all = json("run --quiet --topo t8 --seed 7 --seeds 3 --json - -- hackbench -g 1 -l 10");
+    let runs = all["runs"].as_array().unwrap();
+    let seeds: Vec<u64> = runs.iter().map(|run| number(run, "scenario.seed")).collect();
+    assert_eq!((seeds, number(&all, "seeds")), (vec![7, 8, 9], 3));
+    let switches: Vec<u64> = runs.iter().map(|run| number(run, "context_switches")).collect();
+    let mean = switches.iter().sum::<u64>() as f64 / 3.0;
+    let spread = &all["summary"]["context_switches"];
+    assert!((spread["mean"].as_f64().unwrap() - mean).abs() < 1e-9);
+    assert!(spread["ci95"].as_f64().unwrap() >= spread["std"].as_f64().unwrap());
+    let latency = &all["summary"]["wakeup_latency_ns"]["p99"]["mean"];
+    assert!(latency.as_f64().unwrap() > 0.0);
+    let text = prints("run --quiet --topo t8 --seed 7 --seeds 3 -- hackbench -g 1 -l 10");
+    assert!(text.contains("seeds       7 to 9") && text.contains("+- (95 %)"), "{text}");
+}
+
+#[test]
+fn a_run_does_not_depend_on_its_neighbours() {
+    let rest = "--quiet --topo t8 --json - -- hackbench -g 1 -l 10";
+    let many = json(&format!("run --seed 7 --seeds 2 {rest}"));
+    assert_eq!(many["runs"][1], json(&format!("run --seed 8 {rest}")));
+}
+
+#[test]
+fn a_machine_is_shown_as_text_and_as_json() {
+    let machine = json("topo show genoa@nps4 --cpu 100 --json");
+    assert_eq!((number(&machine, "nr_cpus"), number(&machine, "nr_nodes")), (384, 8));
+    assert_eq!((number(&machine, "cpu.cpu"), number(&machine, "cpu.package")), (100, 1));
+    let domains = machine["sched_domains"].as_array().unwrap();
+    let names: Vec<(&str, u64)> =
+        domains.iter().map(|sd| (sd["name"].as_str().unwrap(), number(sd, "weight"))).collect();
+    assert_eq!(names, [("SMT", 2), ("MC", 16), ("NODE", 48), ("NUMA", 192), ("NUMA", 384)]);
+    let text = prints("topo show genoa@nps4 --cpu 100");
+    for name in ["SMT", "MC", "NODE", "NUMA", "imb_numa_nr"] {
+        assert!(text.contains(name), "{text}");
+    }
+    assert!(prints("topo show genoa --kernel 6.1").contains("Linux 6.1"));
+    assert!(prints("topo show genoa --kernel 6.12").contains("Linux 6.12"));
+}

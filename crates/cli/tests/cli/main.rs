@@ -1,0 +1,11 @@
+//! The command `simsched` as its users run it.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+mod bad_input;
+mod common;
+mod determinism;
+#[cfg(target_os = "linux")]
+mod interrupt;
+mod json;
+mod text;
