@@ -23,7 +23,7 @@ const WALK: usize = 8;
 /// Whether `a` comes before `b` on a clock that wraps. Source: `entity_before()`.
 #[inline]
 #[must_use]
-pub const fn before(a: u64, b: u64) -> bool {
+pub(super) const fn before(a: u64, b: u64) -> bool {
     a.wrapping_sub(b).cast_signed() < 0
 }
 

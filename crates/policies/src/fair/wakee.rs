@@ -3,6 +3,8 @@
 use simsched_core::TaskId;
 use simsched_topology::CpuId;
 
+use super::entity::EntityId;
+
 /// What wakeups leave behind on a task, or on a CPU's idle task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wakee {
@@ -11,13 +13,10 @@ pub struct Wakee {
     /// How often the wakee changed, halved every second (`wakee_flips`).
     pub flips: u32,
     /// The last task that was woken.
-    pub last: Option<LastWakee>,
+    pub last: Option<EntityId>,
     /// A CPU of which the fast path thinks that its cache may still be warm.
     pub recent_used_cpu: CpuId,
 }
-
-/// A task that was woken, in the four bytes of its id.
-pub type LastWakee = super::entity::EntityId;
 
 impl Wakee {
     /// A task that has woken nobody.
@@ -31,7 +30,7 @@ impl Wakee {
     /// Source: `record_wakee()`.
     #[inline]
     pub fn record_wakee(&mut self, jiffies: u64, hz: u64, wakee: TaskId) {
-        let wakee = LastWakee::of(wakee);
+        let wakee = EntityId::of(wakee);
         if jiffies.wrapping_sub(self.flip_decay_ts.wrapping_add(hz)).cast_signed() > 0 {
             self.flips >>= 1;
             self.flip_decay_ts = jiffies;

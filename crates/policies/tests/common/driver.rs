@@ -6,20 +6,20 @@ use simsched_policies::fair::{Entity, Fair, Features, Overrides};
 use simsched_topology::{CpuId, Topology};
 
 /// The tick at HZ=250, in ns.
-pub const TICK: u64 = 4_000_000;
+pub(crate) const TICK: u64 = 4_000_000;
 
 /// From a tick to the switch that it asks for, in ns.
 const SWITCH: u64 = 2_000;
 
-pub struct Driver {
-    pub kit: WorldKit,
-    pub fair: Fair,
+pub(crate) struct Driver {
+    pub(crate) kit: WorldKit,
+    pub(crate) fair: Fair,
     clock: u64,
 }
 
 impl Driver {
     /// An idle machine with one declared task for each nice value.
-    pub fn new(topology: Topology, features: Features, nices: &[i8]) -> Driver {
+    pub(crate) fn new(topology: Topology, features: Features, nices: &[i8]) -> Driver {
         let mut kit = WorldKit::new(topology, 250);
         for &nice in nices {
             kit.add_task(nice);
@@ -29,16 +29,16 @@ impl Driver {
         Driver { kit, fair, clock: 1_000_000_000 }
     }
 
-    pub fn entity(&self, task: TaskId) -> &Entity {
+    pub(crate) fn entity(&self, task: TaskId) -> &Entity {
         self.fair.entity(task)
     }
 
-    pub fn curr(&self, cpu: CpuId) -> Option<TaskId> {
+    pub(crate) fn curr(&self, cpu: CpuId) -> Option<TaskId> {
         self.kit.world().curr(cpu)
     }
 
     /// Lets time pass, tick by tick; calls `each` after every tick.
-    pub fn pass(&mut self, ns: u64, mut each: impl FnMut(&mut Driver)) {
+    pub(crate) fn pass(&mut self, ns: u64, mut each: impl FnMut(&mut Driver)) {
         let end = self.clock + ns;
         while self.clock < end {
             let next_tick = (self.clock / TICK + 1) * TICK;
@@ -71,13 +71,13 @@ impl Driver {
     }
 
     /// A new task by nobody on `cpu`, which starts there.
-    pub fn start(&mut self, task: TaskId, cpu: CpuId) {
+    pub(crate) fn start(&mut self, task: TaskId, cpu: CpuId) {
         self.fair.task_fork(self.kit.world(), cpu, None, task);
         self.enqueue(task, cpu, Enqueue::New);
     }
 
     /// A new task by `parent`, which starts where the slow path wants it.
-    pub fn fork(&mut self, parent: TaskId, child: TaskId) -> Placement {
+    pub(crate) fn fork(&mut self, parent: TaskId, child: TaskId) -> Placement {
         let waker = self.kit.world().task(parent).cpu;
         self.fair.task_fork(self.kit.world(), waker, Some(parent), child);
         let wakeup = Wakeup { wakee: child, prev: waker, waker, kind: WakeKind::Fork };
@@ -87,7 +87,7 @@ impl Driver {
     }
 
     /// The whole wakeup of a sleeping task by whoever runs on `waker`.
-    pub fn wake(&mut self, task: TaskId, waker: CpuId, kind: WakeKind) -> Placement {
+    pub(crate) fn wake(&mut self, task: TaskId, waker: CpuId, kind: WakeKind) -> Placement {
         let prev = self.kit.world().task(task).cpu;
         let wakeup = Wakeup { wakee: task, prev, waker, kind };
         let placement = self.fair.select_task_rq(self.kit.world(), &wakeup);
@@ -96,7 +96,7 @@ impl Driver {
     }
 
     /// The end of a wakeup; true if the wakee preempts.
-    pub fn wake_on(&mut self, task: TaskId, cpu: CpuId) -> bool {
+    pub(crate) fn wake_on(&mut self, task: TaskId, cpu: CpuId) -> bool {
         let migrated = self.kit.world().task(task).cpu != cpu;
         if migrated {
             self.fair.migrate_task_rq(self.kit.world(), task, cpu);
@@ -122,7 +122,7 @@ impl Driver {
     }
 
     /// The running task of `cpu` goes to sleep.
-    pub fn sleep(&mut self, cpu: CpuId) -> TaskId {
+    pub(crate) fn sleep(&mut self, cpu: CpuId) -> TaskId {
         let curr = self.curr(cpu).unwrap();
         self.fair.dequeue(self.kit.world(), cpu, curr, Dequeue::Sleep);
         self.kit.task(curr).on_rq = false;
@@ -133,7 +133,7 @@ impl Driver {
     }
 
     /// Moves a waiting task.
-    pub fn migrate(&mut self, task: TaskId, to: CpuId) {
+    pub(crate) fn migrate(&mut self, task: TaskId, to: CpuId) {
         let from = self.kit.world().task(task).cpu;
         self.fair.dequeue(self.kit.world(), from, task, Dequeue::Moved);
         self.count(from, -1);
@@ -141,10 +141,11 @@ impl Driver {
         self.kit.task(task).cpu = to;
         self.fair.enqueue(self.kit.world(), to, task, Enqueue::Moved);
         self.count(to, 1);
-        [from, to].map(|cpu| self.check(cpu));
+        self.check(from);
+        self.check(to);
     }
 
-    pub fn renice(&mut self, task: TaskId, nice: i8) {
+    pub(crate) fn renice(&mut self, task: TaskId, nice: i8) {
         self.kit.task(task).nice = nice;
         let cpu = self.kit.world().task(task).cpu;
         if self.fair.reweight_task(self.kit.world(), task) == Preempt::Yes {
@@ -153,13 +154,13 @@ impl Driver {
         self.check(cpu);
     }
 
-    pub fn yields(&mut self, cpu: CpuId) {
+    pub(crate) fn yields(&mut self, cpu: CpuId) {
         let curr = self.curr(cpu).unwrap();
         self.fair.yield_task(self.kit.world(), cpu, curr);
         self.schedule(cpu);
     }
 
-    pub fn schedule(&mut self, cpu: CpuId) {
+    pub(crate) fn schedule(&mut self, cpu: CpuId) {
         let prev = self.curr(cpu);
         let next = self.fair.pick_next(self.kit.world(), cpu, prev);
         if next.is_none() {
@@ -177,7 +178,7 @@ impl Driver {
     }
 
     /// The policy's own invariants.
-    pub fn check(&self, cpu: CpuId) {
+    pub(crate) fn check(&self, cpu: CpuId) {
         self.fair.check(self.kit.world(), cpu).unwrap();
     }
 }

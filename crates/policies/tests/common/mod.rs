@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-pub mod driver;
+pub(crate) mod driver;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -14,36 +14,36 @@ use serde_json::Value;
 use simsched_topology::Topology;
 
 /// The lines of a compressed file below `tests/data`.
-pub fn lines(file: &str) -> impl Iterator<Item = String> {
+pub(crate) fn lines(file: &str) -> impl Iterator<Item = String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(format!("{file}.gz"));
     let file = File::open(&path).unwrap_or_else(|err| panic!("{}: {err}", path.display()));
     BufReader::new(GzDecoder::new(file)).lines().map(Result::unwrap)
 }
 
 /// A row of a CSV file, whose fields are asked for by the name of their column.
-pub struct Row<'a> {
+pub(crate) struct Row<'a> {
     columns: &'a [String],
     fields: Vec<&'a str>,
 }
 
 impl Row<'_> {
-    pub fn text(&self, column: &str) -> &str {
+    pub(crate) fn text(&self, column: &str) -> &str {
         let at = self.columns.iter().position(|name| name == column);
         self.fields[at.unwrap_or_else(|| panic!("no column {column}"))]
     }
 
-    pub fn get<T: FromStr>(&self, column: &str) -> T {
+    pub(crate) fn get<T: FromStr>(&self, column: &str) -> T {
         let text = self.text(column);
         text.parse().unwrap_or_else(|_| panic!("{column} is {text}"))
     }
 
     /// The column holds `value`.
     #[track_caller]
-    pub fn expect<T: FromStr + PartialEq + std::fmt::Debug>(&self, column: &str, value: T) {
+    pub(crate) fn expect<T: FromStr + PartialEq + std::fmt::Debug>(&self, column: &str, value: T) {
         assert_eq!(value, self.get::<T>(column), "{column} of {self:?}");
     }
 
-    pub fn flag(&self, column: &str) -> bool {
+    pub(crate) fn flag(&self, column: &str) -> bool {
         self.get::<u8>(column) != 0
     }
 }
@@ -55,7 +55,7 @@ impl std::fmt::Debug for Row<'_> {
 }
 
 /// Calls `check` with each row of a CSV file and returns how many there were.
-pub fn for_each_row(file: &str, mut check: impl FnMut(&Row<'_>)) -> usize {
+pub(crate) fn for_each_row(file: &str, mut check: impl FnMut(&Row<'_>)) -> usize {
     let mut lines = lines(file).filter(|line| !line.starts_with('#'));
     let columns: Vec<String> = lines.next().unwrap().split(',').map(str::to_owned).collect();
     let mut rows = 0;
@@ -67,7 +67,7 @@ pub fn for_each_row(file: &str, mut check: impl FnMut(&Row<'_>)) -> usize {
 }
 
 /// Calls `check` with the header and each row of a JSON lines file; returns how many rows.
-pub fn for_each_json(file: &str, mut check: impl FnMut(&Value, &Value)) -> usize {
+pub(crate) fn for_each_json(file: &str, mut check: impl FnMut(&Value, &Value)) -> usize {
     let mut lines = lines(file).map(|line| serde_json::from_str::<Value>(&line).unwrap());
     let header = lines.next().unwrap();
     let mut rows = 0;
@@ -79,13 +79,17 @@ pub fn for_each_json(file: &str, mut check: impl FnMut(&Value, &Value)) -> usize
 }
 
 /// The integers of a JSON array.
-pub fn ints(value: &Value) -> Vec<u64> {
+pub(crate) fn ints(value: &Value) -> Vec<u64> {
     value.as_array().unwrap().iter().map(|int| int.as_u64().unwrap()).collect()
 }
 
 /// A machine without costs: sockets, LLCs per socket, cores per LLC, threads per core; `head` and
 /// `mode` are lines of its file.
-pub fn machine([sockets, llcs, cores, threads]: [usize; 4], head: &str, mode: &str) -> Topology {
+pub(crate) fn machine(
+    [sockets, llcs, cores, threads]: [usize; 4],
+    head: &str,
+    mode: &str,
+) -> Topology {
     let text = format!(
         r#"
 name = "test"
@@ -116,7 +120,7 @@ polling = true
 }
 
 /// The machine with this name in the shared vectors.
-pub fn vector_machine(name: &str) -> Topology {
+pub(crate) fn vector_machine(name: &str) -> Topology {
     let zen = "reclaim_distance = 32";
     match name {
         "small_2x4x1" => machine([2, 1, 4, 1], "", "nodes_per_socket = 1\ncross_socket = 20"),
@@ -129,6 +133,6 @@ pub fn vector_machine(name: &str) -> Topology {
 }
 
 /// One CPU.
-pub fn one_cpu() -> Topology {
+pub(crate) fn one_cpu() -> Topology {
     machine([1, 1, 1, 1], "", "nodes_per_socket = 1")
 }
