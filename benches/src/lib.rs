@@ -25,6 +25,18 @@ numbering = "smt_split"
 [mode.nps1]
 nodes_per_socket = 1
 cross_socket = 32
+
+[c2c_ns]
+smt = 10
+same_llc = 27
+same_socket = 100
+cross_socket = 192
+
+[[idle]]
+name = "C1"
+exit_us = 1
+residency_us = 2
+polling = true
 "#;
 
 /// A machine with this many CPUs: 16, 128, 384 or 1,024.
