@@ -40,9 +40,8 @@ fn any_task() -> impl Strategy<Value = Task> {
         1 => Just(SchedPolicy::Idle),
     ];
     let pinned = prop::option::weighted(0.2, [0u16..8, 0u16..8]);
-    (0u16..8, -20i8..20, policy, pinned, prop::collection::vec(any_op(), 1..25)).prop_map(
-        |(cpu, nice, policy, pinned, ops)| Task { cpu, nice, policy, pinned, ops },
-    )
+    (0u16..8, -20i8..20, policy, pinned, prop::collection::vec(any_op(), 1..25))
+        .prop_map(|(cpu, nice, policy, pinned, ops)| Task { cpu, nice, policy, pinned, ops })
 }
 
 const WRITE: Op = Op::Write { pipe: PipeId(0), bytes: 64 };
@@ -87,7 +86,8 @@ fn run(machine: &str, expr: &str, tasks: &[Task]) -> u64 {
     if let Err(violation) = invariants.finish(&world) {
         panic!("{expr} on {machine}: {violation}");
     }
-    let started = |log: &Vec<(SimTime, Outcome)>| log.first().is_some_and(|(_, o)| *o == Outcome::Started);
+    let started =
+        |log: &Vec<(SimTime, Outcome)>| log.first().is_some_and(|(_, o)| *o == Outcome::Started);
     assert!(script.log.iter().all(started));
     digest.value()
 }

@@ -11,8 +11,8 @@ mod common;
 use simsched_core::TaskId;
 use simsched_policies::fair::features::adjust_numa_imbalance;
 use simsched_policies::fair::{
-    AffineLoads, Candidate, GroupStats, GroupType, HotCheck, NumaType, Wakee, nr_idle_scan,
-    task_hot, wake_affine_weight, wake_wide,
+    AffineLoads, BalanceInterval, Candidate, GroupStats, GroupType, HotCheck, NumaType, Wakee,
+    nr_idle_scan, task_hot, wake_affine_weight, wake_wide,
 };
 use simsched_topology::CpuId;
 
@@ -71,6 +71,20 @@ fn the_scan_hint_agrees_with_the_kernel() {
         row.expect("nr_idle_scan", hint);
     });
     assert_eq!(rows, 1834);
+}
+
+#[test]
+fn balance_intervals_agree_with_the_kernel() {
+    let rows = for_each_row("common/sd_balance_interval.csv", |row| {
+        let interval = BalanceInterval {
+            balance_interval_ms: row.get("balance_interval_ms"),
+            busy_factor: row.get("busy_factor"),
+            is_busy: row.flag("cpu_busy"),
+        };
+        row.expect("max_interval_jiffies", 250 * row.get::<u64>("online_cpus") / 10);
+        row.expect("result_jiffies", interval.jiffies(250, row.get("max_interval_jiffies")));
+    });
+    assert_eq!(rows, 400);
 }
 
 #[test]

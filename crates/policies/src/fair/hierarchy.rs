@@ -154,11 +154,11 @@ impl Hierarchy {
     /// Puts a task under its group's queue on `cpu`. Source: `set_task_rq()`.
     #[inline]
     pub(super) fn set_task_rq(&mut self, se: EntityId, cpu: CpuId) {
-        let queue = if self.groups.len() == 1 {
-            Hierarchy::root_of(cpu)
-        } else {
-            self.queue_of(self.group_of(se), cpu)
-        };
+        if self.groups.len() == 1 {
+            self.entity_mut(se).cfs_rq = Hierarchy::root_of(cpu);
+            return;
+        }
+        let queue = self.queue_of(self.group_of(se), cpu);
         let depth = self.queue(queue).se.map_or(0, |above| self.entity(above).depth + 1);
         let se = self.entity_mut(se);
         (se.cfs_rq, se.depth) = (queue, depth);

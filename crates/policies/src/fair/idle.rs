@@ -2,7 +2,7 @@
 //! idle core, and how many CPUs an idle scan may visit.
 
 use simsched_core::World;
-use simsched_topology::{CpuId, LlcId};
+use simsched_topology::CpuId;
 
 use super::Fair;
 use super::tunables::Tunables;
@@ -122,6 +122,30 @@ pub fn nr_idle_scan(llc_weight: u32, imbalance_pct: u32, sum_util: u64) -> u32 {
     u32::try_from(scan).expect("at most the weight")
 }
 
+/// How often a domain is balanced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BalanceInterval {
+    /// The domain's interval at present.
+    pub balance_interval_ms: u32,
+    /// How much rarer a busy CPU balances.
+    pub busy_factor: u32,
+    /// Whether the CPU is busy.
+    pub is_busy: bool,
+}
+
+impl BalanceInterval {
+    /// The interval in jiffies, at most `max` and at least 1. A busy CPU balances a jiffy early,
+    /// so that domains of different size do not fall on the same tick.
+    /// Source: `get_sd_balance_interval()`.
+    #[must_use]
+    pub fn jiffies(self, hz: u64, max: u64) -> u64 {
+        let factor = if self.is_busy { self.busy_factor } else { 1 };
+        let ms = u64::from(self.balance_interval_ms) * u64::from(factor);
+        let jiffies = (ms * hz).div_ceil(1000);
+        jiffies.saturating_sub(u64::from(self.is_busy)).clamp(1, max)
+    }
+}
+
 impl Fair {
     /// The idle task has become current: if the whole core is idle now, its LLC is told.
     /// Source: `__update_idle_core()`.
@@ -139,29 +163,31 @@ impl Fair {
     }
 
     /// Computes the scan hint of the LLC of `cpu`, at most once in the balance interval of its
-    /// domain: as many milliseconds as it has CPUs. The periodic pass of a load balancer takes
-    /// this over; until then idle CPUs are aged here too, as the pass for idle CPUs would.
+    /// domain. That is the long one only while no CPU of the LLC is idle, since somebody balances
+    /// on behalf of the idle ones. The periodic pass of a load balancer takes this over; until
+    /// then idle CPUs are aged here too, as the pass for idle CPUs would.
     pub(super) fn publish_nr_idle_scan(&mut self, world: &World, cpu: CpuId) {
-        let llc = world.topology().llc_of(cpu);
-        let span = world.topology().llc_span(llc);
-        let weight = span.len();
-        let interval = (weight as u64 * world.hz()).div_ceil(1000).max(1);
-        if weight < 2 || world.jiffies() < self.llcs[llc.idx()].last_update + interval {
+        let topology = world.topology();
+        let llc = topology.llc_of(cpu);
+        let span = topology.llc_span(llc);
+        let Some(sd) = self.domains().sd_llc(cpu) else { return };
+        let interval = BalanceInterval {
+            balance_interval_ms: sd.min_interval,
+            busy_factor: sd.busy_factor,
+            is_busy: !span.intersects(world.idle()),
+        };
+        let (weight, hz) = (sd.weight, world.hz());
+        let jiffies = interval.jiffies(hz, hz * topology.nr_cpus() as u64 / 10);
+        if world.jiffies() < self.llcs[llc.idx()].last_update + jiffies {
             return;
         }
-        self.llcs[llc.idx()].last_update = world.jiffies();
         for other in span.iter().filter(|&other| world.is_idle(other)) {
             self.update_blocked_averages(world, other);
         }
         let sum_util = span.iter().map(|cpu| self.cpu_util(cpu)).sum();
-        let hint = self.hint(llc, weight, sum_util);
-        self.llcs[llc.idx()].nr_idle_scan = hint;
-    }
-
-    /// The scan hint of `llc` by its summed utilization.
-    pub(super) fn hint(&self, llc: LlcId, weight: usize, sum_util: u64) -> u32 {
-        let weight = u32::try_from(weight).expect("at most 1024");
-        nr_idle_scan(weight, self.llc_imbalance_pct[llc.idx()], sum_util)
+        let hint = nr_idle_scan(weight, self.llc_imbalance_pct[llc.idx()], sum_util);
+        let shared = &mut self.llcs[llc.idx()];
+        (shared.nr_idle_scan, shared.last_update) = (hint, world.jiffies());
     }
 
     /// The estimated utilization of `cpu`, at most its capacity. Source: `cpu_util_cfs()`.
@@ -175,5 +201,43 @@ impl Fair {
         let rq = world.rq(cpu);
         let now = rq.clock_task + world.sched_clock().saturating_sub(rq.clock);
         self.all.update_blocked(cpu, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stats() -> IdleStats {
+        IdleStats::new(1_000_000_000, &Tunables::default())
+    }
+
+    #[test]
+    fn a_scan_may_visit_as_many_cpus_as_the_idle_time_pays_for() {
+        // 16 CPUs * 50,000 ns / (9,999 + 1) ns = 80 CPUs, less one.
+        let mut stats = IdleStats { wake_avg_idle: 50_000, avg_scan_cost: 9_999, ..stats() };
+        assert_eq!(stats.sis_prop_limit(0, 16), 79);
+        // What is left after 12 jiffies without a wakeup, 12 ns, pays for less than the minimum.
+        assert_eq!(stats.sis_prop_limit(12, 16), 3);
+        assert_eq!((stats.wake_avg_idle, stats.wake_stamp), (12, 12));
+    }
+
+    #[test]
+    fn a_scan_is_paid_from_the_idle_time() {
+        let mut stats = IdleStats { wake_avg_idle: 1_000, avg_scan_cost: 0, ..stats() };
+        stats.sis_prop_account(400);
+        assert_eq!((stats.wake_avg_idle, stats.avg_scan_cost), (600, 50));
+        stats.sis_prop_account(4_050);
+        assert_eq!((stats.wake_avg_idle, stats.avg_scan_cost), (0, 550));
+    }
+
+    #[test]
+    fn the_expected_idle_time_is_capped_and_a_second_wakeup_does_not_count() {
+        let mut stats = stats();
+        stats.task_woken(1_100_000_000, 275, 1_000_000);
+        assert_eq!(stats.avg_idle, 1_000_000);
+        let once = stats;
+        stats.task_woken(1_200_000_000, 300, 1_000_000);
+        assert_eq!(stats, once);
     }
 }

@@ -42,7 +42,7 @@ pub use self::features::{Features, Version};
 pub use self::group::{GroupId, TaskGroup};
 pub use self::group_type::{Candidate, GroupStats, GroupType, NumaType};
 pub use self::hierarchy::Hierarchy;
-pub use self::idle::{IdleStats, LlcShared, nr_idle_scan};
+pub use self::idle::{BalanceInterval, IdleStats, LlcShared, nr_idle_scan};
 pub use self::select::{AffineLoads, reason, wake_affine_weight};
 pub use self::task_hot::{HotCheck, task_hot};
 pub use self::timeline::Timeline;
