@@ -8,4 +8,5 @@ mod determinism;
 #[cfg(target_os = "linux")]
 mod interrupt;
 mod json;
+mod readme;
 mod text;

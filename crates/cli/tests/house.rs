@@ -1,0 +1,97 @@
+//! The invariants of ARCHITECTURE.md that can be read off the sources: who imports whom, who names
+//! whom, where no floating point is.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use simsched_policies::catalog as policies;
+use simsched_topology::builtin_names;
+use simsched_workloads::catalog as workloads;
+
+fn krate(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
+}
+
+/// The Rust sources below `folder`, by path.
+fn sources(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            found.insert(path, text);
+        }
+    }
+    assert!(!found.is_empty(), "{} has sources", folder.display());
+    found
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'))
+}
+
+/// None of `words` stands in the sources of `name`.
+fn check_absent(name: &str, forbidden: &[&str]) {
+    for (path, text) in sources(&krate(name).join("src")) {
+        let found = words(&text).find(|word| forbidden.contains(word));
+        assert_eq!(found, None, "in {}", path.display());
+    }
+}
+
+/// The names of the machines of the kernel lab are those of test machines.
+#[test]
+fn the_core_names_no_policy_no_patch_no_workload_and_no_machine() {
+    let is_lab = |name: &&str| ["t8", "t16", "t32", "t64"].contains(name);
+    let patches = policies::features("cfs").into_iter().filter(|feature| feature.is_patch);
+    let mut names: Vec<&str> = builtin_names().into_iter().filter(|name| !is_lab(name)).collect();
+    names.extend(policies::policies().iter().map(|policy| policy.name));
+    names.extend(patches.map(|feature| feature.key));
+    names.extend(workloads::ENTRIES.iter().map(|entry| entry.name));
+    assert!(names.len() > 10, "{names:?}");
+    check_absent("sim-core", &names);
+}
+
+#[test]
+fn there_is_no_floating_point_below_the_workloads() {
+    for name in ["topology", "sim-core", "policies"] {
+        check_absent(name, &["f32", "f64"]);
+    }
+}
+
+/// The packages of ours on which `name` depends in the section of its Cargo.toml.
+fn dependencies(name: &str) -> Vec<String> {
+    let manifest = fs::read_to_string(krate(name).join("Cargo.toml")).unwrap();
+    let (_, rest) = manifest.split_once("\n[dependencies]\n").unwrap();
+    let section = rest.split("\n[").next().unwrap();
+    let keys = section.lines().filter_map(|line| line.split_once(" = ")).map(|(key, _)| key);
+    keys.map(str::to_owned).collect()
+}
+
+#[test]
+fn imports_point_down() {
+    let allowed = [
+        ("topology", &[][..]),
+        ("sim-core", &["simsched-topology"]),
+        ("policies", &["simsched-core", "simsched-topology"]),
+        ("workloads", &["simsched-core", "simsched-topology"]),
+    ];
+    for (name, allowed) in allowed {
+        let ours = |package: &String| package.starts_with("simsched-");
+        let found: Vec<String> = dependencies(name).into_iter().filter(ours).collect();
+        assert_eq!(found, allowed, "{name}");
+    }
+}
+
+#[test]
+fn the_core_and_the_policies_write_no_format() {
+    for name in ["sim-core", "policies"] {
+        let formats = ["serde", "serde_json", "toml"];
+        let found = dependencies(name).into_iter().find(|key| formats.contains(&key.as_str()));
+        assert_eq!(found, None, "{name}");
+    }
+}
