@@ -100,7 +100,7 @@ pub const SETTINGS: &[Setting] = &[
         range: 1..=10_000,
         default: 35,
         scaled: false,
-        source: "cost of a read in the same LLC, spec 09 section 5",
+        source: "Guess: the order of a read in the same LLC",
         field: |tunables| &mut tunables.sis_prop_cpu_ns,
     },
     Setting {

@@ -1,0 +1,218 @@
+//! `Selection`: a policy as an expression asks for it.
+
+use simsched_core::Policy;
+use simsched_topology::nearest;
+
+use super::{CFS, FIFO, policies};
+use crate::error::PolicyError;
+use crate::fair::features::{CHOICES, FLAGS, FeatureFlag, Version};
+use crate::fair::tunables::{SETTINGS, Setting};
+use crate::fair::{Fair, Features, Overrides};
+use crate::fifo::Fifo;
+
+/// A policy that was asked for, before it is built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// The fair class.
+    Cfs {
+        /// With these features, of which the version is one,
+        features: Features,
+        /// and with these tunables set by hand.
+        overrides: Overrides,
+    },
+    /// First in, first out.
+    Fifo,
+}
+
+/// Reads an expression; `settings` are further keys with their values.
+///
+/// # Errors
+/// When a name is unknown, or a value is not one that its key takes.
+pub fn parse(expr: &str, settings: &[(String, String)]) -> Result<Selection, PolicyError> {
+    let mut parts = expr.split('+').map(str::trim);
+    let mut selection = base(parts.next().unwrap_or_default())?;
+    for part in parts {
+        match part.split_once('=') {
+            Some((key, value)) => selection.set(key.trim(), value.trim())?,
+            None => selection.enable(part)?,
+        }
+    }
+    for (key, value) in settings {
+        selection.set(key.trim(), value.trim())?;
+    }
+    Ok(selection)
+}
+
+/// The policy, or the patch, at the start of an expression.
+fn base(text: &str) -> Result<Selection, PolicyError> {
+    let (name, version) = split_version(text);
+    let is_patch = |flag: &&FeatureFlag| !flag.is_kernel() && flag.key == name;
+    match (name, version) {
+        ("cfs", _) => {
+            let features = Features::of(version_of(version)?);
+            Ok(Selection::Cfs { features, overrides: Overrides::default() })
+        }
+        ("fifo", None) => Ok(Selection::Fifo),
+        ("fifo", Some(version)) => Err(unknown_version(name, version, "none")),
+        _ if FLAGS.iter().any(|flag| is_patch(&flag)) => {
+            let mut selection = base("cfs")?;
+            selection.enable(text)?;
+            Ok(selection)
+        }
+        _ => {
+            let patches = FLAGS.iter().filter(|flag| !flag.is_kernel()).map(|flag| flag.key);
+            let names = policies().iter().map(|policy| policy.name).chain(patches);
+            Err(PolicyError::UnknownPolicy { name: name.to_owned(), nearest: nearest(name, names) })
+        }
+    }
+}
+
+fn split_version(text: &str) -> (&str, Option<&str>) {
+    text.split_once('@').map_or((text, None), |(name, version)| (name, Some(version)))
+}
+
+fn version_of(version: Option<&str>) -> Result<Version, PolicyError> {
+    match version {
+        None => Ok(Version::default()),
+        Some("5.16") => Ok(Version::V5_16),
+        Some("6.1") => Ok(Version::V6_1),
+        Some(other) => Err(unknown_version(CFS.name, other, &CFS.versions.join(", "))),
+    }
+}
+
+fn unknown_version(name: &str, version: &str, known: &str) -> PolicyError {
+    PolicyError::UnknownVersion {
+        name: name.to_owned(),
+        version: version.to_owned(),
+        known: known.to_owned(),
+    }
+}
+
+impl Selection {
+    /// Builds the policy.
+    #[must_use]
+    pub fn build(&self) -> Box<dyn Policy + Send> {
+        match *self {
+            Selection::Cfs { features, overrides } => Box::new(Fair::new(features, overrides)),
+            Selection::Fifo => Box::new(Fifo::default()),
+        }
+    }
+
+    /// Its name: the version, and all that is not the default of that version.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let Selection::Cfs { features, overrides } = self else { return FIFO.name.to_owned() };
+        let plain = Features::of(features.version);
+        let mut name = format!("{}@{}", CFS.name, features.version.name());
+        for flag in FLAGS {
+            let (is, was) = (flag.get(features), flag.get(&plain));
+            match (flag.is_kernel(), is) {
+                _ if is == was => {}
+                (false, true) => name += &format!("+{}", flag.key),
+                (_, true) => name += &format!("+{}=on", flag.key),
+                (_, false) => name += &format!("+{}=off", flag.key),
+            }
+        }
+        for choice in CHOICES {
+            if choice.get(features) != choice.get(&plain) {
+                name += &format!("+{}={}", choice.key, choice.get(features));
+            }
+        }
+        for (key, value) in overrides.iter() {
+            name += &format!("+{key}={value}");
+        }
+        name
+    }
+
+    /// Switches a feature on, or off if it is written as the kernel does, `NO_NEXT_BUDDY`.
+    ///
+    /// # Errors
+    /// When there is no such feature.
+    pub fn enable(&mut self, text: &str) -> Result<(), PolicyError> {
+        let (key, variant) = split_version(text);
+        let is_flag = |name: &str| FLAGS.iter().any(|flag| flag.key == name);
+        match key.strip_prefix("NO_") {
+            Some(plain) if is_flag(plain) => return self.set(plain, "off"),
+            _ if !is_flag(key) => return Err(self.unknown_key(key)),
+            _ => {}
+        }
+        match variant {
+            Some(variant) => Err(unknown_version(key, variant, "none")),
+            None => self.set(key, "on"),
+        }
+    }
+
+    /// Sets a feature (`on`, `off`) or a tunable by name; the kernel's prefix `sched_` may be
+    /// there or not.
+    ///
+    /// # Errors
+    /// When there is no such key, or it does not take the value.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), PolicyError> {
+        let unknown = self.unknown_key(key);
+        let Selection::Cfs { features, overrides } = self else { return Err(unknown) };
+        if let Some(flag) = FLAGS.iter().find(|flag| flag.key == key) {
+            flag.set(features, switch(key, value)?);
+            return Ok(());
+        }
+        let bare = key.strip_prefix("sched_").unwrap_or(key);
+        if let Some(idx) = SETTINGS.iter().position(|setting| setting.key == bare) {
+            overrides.set(idx, number(&SETTINGS[idx], value)?);
+            return Ok(());
+        }
+        let Some(choice) = CHOICES.iter().find(|choice| choice.key == key) else {
+            return Err(unknown);
+        };
+        if choice.set(features, value) {
+            return Ok(());
+        }
+        Err(bad_value(key, value, &format!("one of {}", choice.values.join(", "))))
+    }
+
+    fn unknown_key(&self, key: &str) -> PolicyError {
+        let (policy, keys): (_, Vec<&'static str>) = match self {
+            Selection::Fifo => (FIFO.name, Vec::new()),
+            Selection::Cfs { .. } => {
+                let flags = FLAGS.iter().map(|flag| flag.key);
+                let settings = SETTINGS.iter().map(|setting| setting.key);
+                let choices = CHOICES.iter().map(|choice| choice.key);
+                (CFS.name, flags.chain(settings).chain(choices).collect())
+            }
+        };
+        PolicyError::UnknownKey {
+            policy: policy.to_owned(),
+            key: key.to_owned(),
+            nearest: nearest(key, keys),
+        }
+    }
+}
+
+fn switch(key: &str, value: &str) -> Result<bool, PolicyError> {
+    match value {
+        "on" | "true" | "1" => Ok(true),
+        "off" | "false" | "0" => Ok(false),
+        _ => Err(bad_value(key, value, "on or off")),
+    }
+}
+
+fn number(setting: &Setting, value: &str) -> Result<u64, PolicyError> {
+    let number = value.parse().map_err(|_| {
+        bad_value(setting.key, value, &format!("a whole number of {}", setting.unit))
+    })?;
+    if setting.range.contains(&number) {
+        return Ok(number);
+    }
+    Err(PolicyError::OutOfRange {
+        key: setting.key.to_owned(),
+        value: number,
+        range: setting.range.clone(),
+        unit: setting.unit,
+    })
+}
+
+fn bad_value(key: &str, value: &str, expected: &str) -> PolicyError {
+    PolicyError::BadValue {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        expected: expected.to_owned(),
+    }
+}
