@@ -1,29 +1,26 @@
 //! `Prices`: what a switch, a scan, an interrupt and a system call cost on this machine.
 
 use rand::Rng;
-use simsched_topology::{CpuId, Distance, IdleState, OsCosts, Topology};
+use simsched_topology::{Distance, IdleState, OsCosts, Topology};
 
 use crate::ids::ProcId;
-use crate::rng::{Seed, Stream};
+use crate::rng::Stream;
 use crate::time::Nanos;
 
-/// The machine's price list, and the jitter on it: one stream for each CPU.
+/// The machine's price list, and how much what is paid varies around it.
 #[derive(Clone, Debug)]
 pub(crate) struct Prices {
     costs: OsCosts,
     idle_states: Vec<IdleState>,
     jitter_1024: u32,
-    streams: Vec<Stream>,
 }
 
 impl Prices {
-    pub(crate) fn new(topology: &Topology, seed: Seed, jitter_1024: u32) -> Prices {
-        let streams = topology.cpus().iter().map(|cpu| seed.stream("jitter", cpu.idx() as u64));
+    pub(crate) fn new(topology: &Topology, jitter_1024: u32) -> Prices {
         Prices {
             costs: *topology.costs(),
             idle_states: topology.idle_states().to_vec(),
             jitter_1024,
-            streams: streams.collect(),
         }
     }
 
@@ -39,23 +36,27 @@ impl Prices {
         &self.idle_states
     }
 
-    /// `ns` as `cpu` happens to pay it now: uniform in `ns * (1 +- jitter)`.
+    /// `ns` as it happens to be paid now: uniform in `ns * (1 +- jitter)`.
     #[inline]
-    pub(crate) fn jittered(&mut self, cpu: CpuId, ns: u32) -> Nanos {
+    pub(crate) fn jittered(&self, dice: &mut Stream, ns: u32) -> Nanos {
         if self.jitter_1024 == 0 {
             return Nanos(u64::from(ns));
         }
-        let dice = self.streams[cpu.idx()].next_u64() >> 32;
-        self.spread(ns, dice)
+        self.spread(ns, dice.next_u64() >> 32)
     }
 
     /// Two prices that are paid together, with one throw of the dice.
     #[inline]
-    pub(crate) fn jittered_pair(&mut self, cpu: CpuId, first: u32, second: u32) -> (Nanos, Nanos) {
+    pub(crate) fn jittered_pair(
+        &self,
+        dice: &mut Stream,
+        first: u32,
+        second: u32,
+    ) -> (Nanos, Nanos) {
         if self.jitter_1024 == 0 {
             return (Nanos(u64::from(first)), Nanos(u64::from(second)));
         }
-        let dice = self.streams[cpu.idx()].next_u64();
+        let dice = dice.next_u64();
         (self.spread(first, dice >> 32), self.spread(second, dice & 0xffff_ffff))
     }
 
@@ -132,12 +133,14 @@ impl Prices {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::Seed;
 
     #[test]
     fn jitter_stays_within_its_spread_and_has_the_price_as_its_mean() {
         let topology = Topology::builtin("t8", None).unwrap();
-        let mut prices = Prices::new(&topology, Seed(1), 51);
-        let paid: Vec<u64> = (0..10_000).map(|_| prices.jittered(CpuId(0), 10_240).0).collect();
+        let prices = Prices::new(&topology, 51);
+        let mut dice = Seed(1).stream("jitter", 0);
+        let paid: Vec<u64> = (0..10_000).map(|_| prices.jittered(&mut dice, 10_240).0).collect();
         assert!(paid.iter().all(|ns| (9_730..=10_750).contains(ns)));
         let mean = paid.iter().sum::<u64>() / 10_000;
         assert!((10_230..=10_250).contains(&mean), "{mean}");

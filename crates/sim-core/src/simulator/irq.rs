@@ -64,8 +64,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 let row = self.cpu(cpu);
                 row.debt = u32::try_from(row.debt_end.since(now).0).expect("a debt is short");
                 let remains = row.until.since(row.debt_end.max(now));
-                let task = self.world.curr(cpu).expect("an op has a task");
-                self.run(task).remains = remains;
+                row.run.remains = remains;
                 self.take_deferred(cpu);
             }
             _ => {}
@@ -81,7 +80,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let row = &mut self.cpus[cpu.idx()];
         if !row.in_irq {
             row.in_irq = true;
-            row.irq_since = now;
+            self.desks[cpu.idx()].irq_since = now;
         }
         let (irq, cost, ns) = if row.deferred.take(Deferred::TICK) {
             (Irq::Tick, Cost::Tick, tick)
@@ -95,7 +94,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             }
             (Irq::Timer(task), Cost::Timer, timer)
         };
-        let ns = self.prices.jittered(cpu, ns);
+        let ns = self.jittered(cpu, ns);
         self.begin(cpu, Stage::Irq(irq), cost, ns);
     }
 
@@ -142,7 +141,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         let row = &mut self.cpus[cpu.idx()];
         row.in_irq = false;
-        let spent = self.world.now().since(row.irq_since) + Nanos(u64::from(row.debt));
+        let since = self.desks[cpu.idx()].irq_since;
+        let spent = self.world.now().since(since) + Nanos(u64::from(row.debt));
         if self.config.irq_accounting {
             self.world.rq_update(cpu, |rq| rq.irq_time += spent.0);
         }

@@ -2,7 +2,7 @@
 
 use simsched_topology::CpuId;
 
-use super::state::{After, Progress, Simulator, Stage};
+use super::state::{After, Progress, Simulator, Stage, TaskRun};
 use crate::agenda::Event;
 use crate::error::SimError;
 use crate::ids::{PipeId, TaskId};
@@ -28,13 +28,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Asks the workload what `task` does next, and begins it.
     pub(super) fn next_op(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
         for _ in 0..LIVELOCK {
-            let last = self.tasks[task.idx()].outcome;
+            let last = self.cpus[cpu.idx()].run.outcome;
             let op = self.workload.next_op(task, self.world.now(), last);
-            if self.is_timeless(task, op) {
-                self.run(task).outcome = Outcome::Done;
+            let timeless = self.is_timeless(task, op);
+            let run = &mut self.cpus[cpu.idx()].run;
+            if timeless {
+                run.outcome = Outcome::Done;
                 continue;
             }
-            let run = self.run(task);
             run.op = op;
             run.progress = Progress::Under;
             let (cost, ns) = self.price(cpu, task, op);
@@ -63,15 +64,16 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// Goes on with an op that was interrupted.
-    pub(super) fn continue_op(&mut self, cpu: CpuId, task: TaskId, remains: Nanos) {
-        let cost = if self.tasks[task.idx()].op.is_user() { Cost::User } else { Cost::Syscall };
+    pub(super) fn continue_op(&mut self, cpu: CpuId) {
+        let TaskRun { op, remains, .. } = self.cpus[cpu.idx()].run;
+        let cost = if op.is_user() { Cost::User } else { Cost::Syscall };
         self.begin(cpu, Stage::Op, cost, remains);
     }
 
     /// A sleeper is back in its system call and looks again.
-    pub(super) fn retry_op(&mut self, cpu: CpuId, task: TaskId) {
-        self.run(task).progress = Progress::Retry;
-        let ns = self.prices.jittered(cpu, self.prices.list().recheck);
+    pub(super) fn retry_op(&mut self, cpu: CpuId) {
+        self.cpu(cpu).run.progress = Progress::Retry;
+        let ns = self.jittered(cpu, self.prices.list().recheck);
         self.begin(cpu, Stage::Op, Cost::Syscall, ns);
     }
 
@@ -98,14 +100,15 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Op::Exit => list.thread_exit,
             _ => syscall,
         };
-        (Cost::Syscall, self.prices.jittered(cpu, ns))
+        (Cost::Syscall, self.jittered(cpu, ns))
     }
 
     /// A pipe's mutex is held while bytes are copied; who finds it taken spins, in order of
     /// arrival.
     fn pipe_op(&mut self, cpu: CpuId, pipe: PipeId, syscall: u32, copy: u32) -> Nanos {
-        let start = self.world.now() + Nanos(u64::from(self.cpus[cpu.idx()].debt));
-        let (syscall, copy) = self.prices.jittered_pair(cpu, syscall, copy);
+        let row = &mut self.cpus[cpu.idx()];
+        let start = self.world.now() + Nanos(u64::from(row.debt));
+        let (syscall, copy) = self.prices.jittered_pair(&mut row.dice, syscall, copy);
         let free = &mut self.pipes_free[pipe.idx()];
         let end = (start + syscall).max(*free) + copy;
         *free = end;
@@ -114,19 +117,19 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// An op has taken its time: now it takes effect.
     pub(super) fn end_op(&mut self, cpu: CpuId) -> Result<(), SimError> {
-        let task = self.world.curr(cpu).expect("an op has a task");
-        self.counters.ops += 1;
-        let op = self.tasks[task.idx()].op;
+        let row = &self.cpus[cpu.idx()];
+        let task = row.task.expect("an op has a task");
+        let op = row.run.op;
         match op {
-            Op::Run(_) => self.done(task, Outcome::Done),
+            Op::Run(_) => self.done(cpu, Outcome::Done),
             Op::Sleep(ns) => self.sleep_until(cpu, task, self.world.now() + ns),
-            Op::SleepUntil(at) if at <= self.world.now() => self.done(task, Outcome::Done),
+            Op::SleepUntil(at) if at <= self.world.now() => self.done(cpu, Outcome::Done),
             Op::SleepUntil(at) => self.sleep_until(cpu, task, at),
             Op::Spawn(child) => return self.spawn(cpu, task, child),
             Op::Yield => return self.sched_yield(cpu, task),
             Op::SetNice(nice) => self.set_nice(cpu, task, nice),
-            Op::Exit => self.exit(task),
-            _ => self.attempt(task, op),
+            Op::Exit => self.exit(cpu, task),
+            _ => self.attempt(cpu, task, op),
         }
         if self.scratch.is_empty() {
             return self.back_in(cpu);
@@ -137,26 +140,26 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     #[inline]
-    fn done(&mut self, task: TaskId, outcome: Outcome) {
-        let run = self.run(task);
+    fn done(&mut self, cpu: CpuId, outcome: Outcome) {
+        let run = &mut self.cpus[cpu.idx()].run;
         run.outcome = outcome;
         run.progress = Progress::Next;
     }
 
     #[inline]
-    fn attempt(&mut self, task: TaskId, op: Op) {
-        let retry = self.tasks[task.idx()].progress == Progress::Retry;
+    fn attempt(&mut self, cpu: CpuId, task: TaskId, op: Op) {
+        let retry = self.cpus[cpu.idx()].run.progress == Progress::Retry;
         match self.ipc.attempt(task, op, retry, &mut self.scratch) {
-            Verdict::Done(outcome) => self.done(task, outcome),
+            Verdict::Done(outcome) => self.done(cpu, outcome),
             Verdict::Block => {
-                self.run(task).progress = Progress::Blocked;
+                self.cpu(cpu).run.progress = Progress::Blocked;
                 self.world.task_mut(task).state = TaskState::Sleeping;
             }
         }
     }
 
     fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: SimTime) {
-        let run = self.run(task);
+        let run = &mut self.cpu(cpu).run;
         run.progress = Progress::Timed;
         run.timer_cpu = cpu;
         self.world.task_mut(task).state = TaskState::Sleeping;
@@ -170,14 +173,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             let contract = format!("task {parent} spawns task {child}, which has started already");
             return Err(SimError::WorkloadBroke { at: self.world.now(), contract });
         }
-        self.done(parent, Outcome::Done);
+        self.done(cpu, Outcome::Done);
         self.ipc.spawned(parent, child);
         self.cpu(cpu).after = After::Syscall;
         self.begin_fork(cpu, parent, child)
     }
 
     fn sched_yield(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
-        self.done(task, Outcome::Done);
+        self.done(cpu, Outcome::Done);
         self.world.update_rq_clock(cpu);
         self.policy.yield_task(&self.world, cpu, task);
         self.enter_schedule(cpu);
@@ -185,7 +188,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     fn set_nice(&mut self, cpu: CpuId, task: TaskId, nice: i8) {
-        self.done(task, Outcome::Done);
+        self.done(cpu, Outcome::Done);
         self.world.update_rq_clock(cpu);
         self.world.task_mut(task).nice = nice.clamp(-20, 19);
         if self.policy.reweight_task(&self.world, task) == Preempt::Yes {
@@ -193,9 +196,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    fn exit(&mut self, task: TaskId) {
+    fn exit(&mut self, cpu: CpuId, task: TaskId) {
         self.world.task_mut(task).exiting = true;
-        self.run(task).progress = Progress::Ended;
+        self.cpu(cpu).run.progress = Progress::Ended;
         self.ipc.exit(task, &mut self.scratch);
         self.counters.alive -= 1;
         self.emit(Tracepoint::Exit { task });

@@ -13,6 +13,7 @@ use crate::ids::TaskId;
 use crate::ipc::{Ipc, Wake, Wakes};
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::{Placement, Policy, Reason};
+use crate::rng::Stream;
 use crate::time::{Nanos, SimTime};
 use crate::workload::{Op, Outcome, Start, Workload};
 use crate::world::World;
@@ -51,8 +52,6 @@ pub(super) struct Counters {
     pub busy_cpus: u32,
     /// Rescheduling interrupts that have not arrived.
     pub in_flight: u32,
-    /// Ops that have taken effect or were tried.
-    pub ops: u64,
     /// Events since time last passed.
     pub at_once: u64,
 }
@@ -115,17 +114,24 @@ pub(super) struct HandOff {
     pub scanned: u16,
 }
 
-/// What a CPU is doing: what each event touches.
-#[derive(Clone, Copy, Debug)]
+/// What a CPU is doing: all that the end of an op touches, in two cache lines.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(super) struct Cpu {
+    /// The current task; `None` is the idle task. The same as in the world's runqueue.
+    pub task: Option<TaskId>,
+    /// The current task is to be rescheduled. The same as in the world's runqueue.
+    pub need_resched: bool,
+    /// How far the current task is.
+    pub run: TaskRun,
+    /// The jitter of what this CPU pays.
+    pub dice: Stream,
     /// Up to when the CPU's time has been charged.
     pub charged: SimTime,
     /// When the stage proper begins: before that the CPU works off what it owed.
     pub debt_end: SimTime,
     /// When the stage ends.
     pub until: SimTime,
-    /// Since when the CPU has been handling interrupts.
-    pub irq_since: SimTime,
     /// Work done on the side that delays the next stage, in ns.
     pub debt: u32,
     pub stage: Stage,
@@ -144,11 +150,15 @@ pub(super) struct Cpu {
     pub in_irq: bool,
 }
 
+const _: () = assert!(size_of::<Cpu>() == 128, "two cache lines");
+
 /// What waits for a CPU, and what it needs less often.
 pub(super) struct Desk {
     /// Whom to wake still.
     pub wakes: VecDeque<Wake>,
     pub waking: Option<Waking>,
+    /// Since when the CPU has been handling interrupts.
+    pub irq_since: SimTime,
     /// The task that the CPU is switching away from.
     pub prev: Option<TaskId>,
     /// Tasks whose timers have expired and are not handled yet.
@@ -184,7 +194,8 @@ impl Deferred {
     }
 }
 
-/// The progress of one task.
+/// The progress of one task that is not current on a CPU; of a current one the copy beside its CPU
+/// counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TaskRun {
     pub op: Op,
@@ -229,12 +240,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let world = World::new(Arc::clone(&topology), &setup.tasks, config.hz);
         policy.attach(&world);
         let nr_cpus = topology.nr_cpus();
-        let desk = Desk::new(&topology);
+        let deepest = Desk::new(&topology).governor;
+        let polling = deepest.state(topology.idle_states()).polling;
+        let dice = |cpu: CpuId| config.seed.stream("jitter", cpu.idx() as u64);
         let mut simulator = Simulator {
             agenda: Agenda::new(nr_cpus, setup.tasks.len()),
             ipc: Ipc::new(&setup, config.ipc),
-            prices: Prices::new(&topology, config.seed, config.jitter_1024),
-            cpus: vec![Cpu::new(desk.governor.state(topology.idle_states()).polling); nr_cpus],
+            prices: Prices::new(&topology, config.jitter_1024),
+            cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, dice(cpu))).collect(),
             desks: topology.cpus().iter().map(|_| Desk::new(&topology)).collect(),
             tasks: vec![TaskRun::new(); setup.tasks.len()],
             pipes_free: vec![SimTime::ZERO; setup.pipes as usize],
@@ -305,9 +318,16 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         &mut self.desks[cpu.idx()]
     }
 
+    /// `ns` as `cpu` happens to pay it now.
     #[inline]
+    pub(super) fn jittered(&mut self, cpu: CpuId, ns: u32) -> Nanos {
+        self.prices.jittered(&mut self.cpus[cpu.idx()].dice, ns)
+    }
+
+    /// How far `task` is: beside its CPU while it is current, in the table while it is not.
     pub(super) fn run(&mut self, task: TaskId) -> &mut TaskRun {
-        &mut self.tasks[task.idx()]
+        let cpu = &mut self.cpus[self.world.task(task).cpu.idx()];
+        if cpu.task == Some(task) { &mut cpu.run } else { &mut self.tasks[task.idx()] }
     }
 
     /// Starts a stage that takes `ns` beside what the CPU still owes. Stages of one cost that follow
@@ -349,12 +369,15 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 }
 
 impl Cpu {
-    fn new(polling: bool) -> Cpu {
+    fn new(polling: bool, dice: Stream) -> Cpu {
         Cpu {
+            task: None,
+            need_resched: false,
+            run: TaskRun::new(),
+            dice,
             charged: SimTime::ZERO,
             debt_end: SimTime::ZERO,
             until: SimTime::NEVER,
-            irq_since: SimTime::ZERO,
             debt: 0,
             stage: Stage::Idle,
             cost: Cost::Idle,
@@ -369,11 +392,21 @@ impl Cpu {
     }
 }
 
+impl Cpu {
+    /// Whether the current task, which could go on, has to give way: at the border of user space, or
+    /// inside it. Kernel code is left at its end only (`PREEMPT_VOLUNTARY`).
+    #[inline]
+    pub(super) fn goes(&self) -> bool {
+        self.need_resched && (self.run.progress == Progress::Next || self.run.op.is_user())
+    }
+}
+
 impl Desk {
     fn new(topology: &Topology) -> Desk {
         Desk {
             wakes: VecDeque::with_capacity(4),
             waking: None,
+            irq_since: SimTime::ZERO,
             prev: None,
             timers: VecDeque::with_capacity(4),
             inbox: VecDeque::with_capacity(32),

@@ -2,7 +2,7 @@
 
 use simsched_topology::CpuId;
 
-use super::state::{Progress, Simulator, Stage, TaskRun};
+use super::state::{Progress, Simulator, Stage};
 use crate::agenda::Event;
 use crate::error::SimError;
 use crate::ids::TaskId;
@@ -15,7 +15,7 @@ use crate::world::{BOOT_CLOCK, TaskState};
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Enters `schedule()`: between here and the dequeue a sleeper can still be woken where it is.
     pub(super) fn enter_schedule(&mut self, cpu: CpuId) {
-        let ns = self.prices.jittered(cpu, self.prices.list().sleep_entry);
+        let ns = self.jittered(cpu, self.prices.list().sleep_entry);
         self.begin(cpu, Stage::Schedule, Cost::ContextSwitch, ns);
     }
 
@@ -24,6 +24,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.world.update_rq_clock(cpu);
         let prev = self.world.curr(cpu);
         self.world.rq_update(cpu, |rq| rq.need_resched = false);
+        self.cpu(cpu).need_resched = false;
         let sleeps = prev.is_some_and(|task| self.is_leaving(task));
         if let Some(task) = prev.filter(|_| sleeps) {
             self.deactivate(cpu, task);
@@ -72,6 +73,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let proc = |task: TaskId| self.world.task(task).proc;
         let ns = self.prices.switch(prev.map(proc), next.map(proc));
         self.world.rq_update(cpu, |rq| rq.curr = next);
+        self.change_task(cpu, next);
         if let Some(task) = next {
             self.world.task_mut(task).on_cpu = true;
         } else {
@@ -83,8 +85,19 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if prev.is_none() {
             self.restart_tick(cpu);
         }
-        let ns = self.prices.jittered(cpu, ns);
+        let ns = self.jittered(cpu, ns);
         self.begin(cpu, Stage::Switch, Cost::ContextSwitch, ns);
+    }
+
+    /// The progress of the current task goes back to the table, that of the next comes from there.
+    fn change_task(&mut self, cpu: CpuId, next: Option<TaskId>) {
+        let row = &mut self.cpus[cpu.idx()];
+        if let Some(prev) = std::mem::replace(&mut row.task, next) {
+            self.tasks[prev.idx()] = row.run;
+        }
+        if let Some(next) = next {
+            row.run = self.tasks[next.idx()];
+        }
     }
 
     /// `finish_task_switch()`: the previous task is free to run elsewhere.
@@ -100,11 +113,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// The CPU is open to interrupts again, with its current task or its idle task.
     pub(super) fn back_in(&mut self, cpu: CpuId) -> Result<(), SimError> {
-        if self.cpus[cpu.idx()].deferred.any() {
+        let row = &self.cpus[cpu.idx()];
+        if row.deferred.any() {
             self.take_deferred(cpu);
             return Ok(());
         }
-        match self.world.curr(cpu) {
+        match row.task {
             None => {
                 self.idle_loop(cpu);
                 Ok(())
@@ -183,11 +197,11 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Goes on with the current task where it was: its system call is over or has to wait, it comes
     /// back from an interrupt, or it has just got the CPU.
     fn resume_task(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
-        let run = self.tasks[task.idx()];
-        match run.progress {
-            Progress::Next | Progress::Under if self.goes(cpu, run) => self.enter_schedule(cpu),
+        let row = &self.cpus[cpu.idx()];
+        match row.run.progress {
+            Progress::Next | Progress::Under if row.goes() => self.enter_schedule(cpu),
             Progress::Next => return self.next_op(cpu, task),
-            Progress::Under | Progress::Retry => self.continue_op(cpu, task, run.remains),
+            Progress::Under | Progress::Retry => self.continue_op(cpu),
             Progress::Ended => {
                 self.world.task_mut(task).state = TaskState::Dead;
                 self.enter_schedule(cpu);
@@ -196,18 +210,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 if self.world.task(task).state == TaskState::Sleeping {
                     self.enter_schedule(cpu);
                 } else {
-                    self.retry_op(cpu, task);
+                    self.retry_op(cpu);
                 }
             }
         }
         Ok(())
-    }
-
-    /// Whether a task that could go on has to give way: at the border of user space, or inside it.
-    /// Kernel code is left at its end only (`PREEMPT_VOLUNTARY`).
-    #[inline]
-    fn goes(&self, cpu: CpuId, run: TaskRun) -> bool {
-        let in_user = run.progress == Progress::Next || run.op.is_user();
-        in_user && self.world.rq(cpu).need_resched
     }
 }

@@ -116,7 +116,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let list = self.prices.list();
         let affine = if waking.placement.affine { list.wake_affine } else { 0 };
         let ns = list.wakeup + affine + self.prices.scan(waking.placement.scanned, distance);
-        let ns = self.prices.jittered(cpu, ns);
+        let ns = self.jittered(cpu, ns);
         self.desk(cpu).waking = Some(waking);
         self.begin(cpu, Stage::Wake, Cost::Wakeup, ns);
     }
@@ -227,6 +227,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return;
         }
         self.world.rq_update(cpu, |rq| rq.need_resched = true);
+        self.cpu(cpu).need_resched = true;
         if from != cpu {
             self.kick(from, cpu);
         }
