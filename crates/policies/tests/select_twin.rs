@@ -12,7 +12,7 @@ mod common;
 use proptest::prelude::*;
 use simsched_core::testkit::WorldKit;
 use simsched_core::{Placement, Policy, TaskId, WakeKind, Wakeup};
-use simsched_policies::fair::{Fair, Features, Overrides, reason};
+use simsched_policies::fair::{Fair, Features, IdleStats, Overrides, reason};
 use simsched_topology::{CpuId, CpuSet, Topology};
 
 use common::{machine, vector_machine};
@@ -38,6 +38,8 @@ struct Case {
     pinned: bool,
     bias: bool,
     sis_util: bool,
+    /// With the expected idle time of the waker's CPU and what a scan costs, in ns.
+    sis_prop: Option<(u64, u64)>,
     scan: Vec<u32>,
     idle_cores: Vec<bool>,
 }
@@ -71,6 +73,7 @@ struct Twin<'a> {
     case: &'a Case,
     recent_used_cpu: usize,
     idle_cores: Vec<bool>,
+    sis_prop: Option<(u64, u64)>,
     scanned: usize,
 }
 
@@ -168,9 +171,19 @@ impl Twin<'_> {
     /// Spec 05, section 4.1.
     fn scan(&mut self, target: usize, has_core: bool) -> Option<(usize, simsched_core::Reason)> {
         let nr_cpus = self.shape.llc.len();
-        let mut mask: Vec<bool> =
-            (0..nr_cpus).map(|cpu| self.shares_cache(cpu, target) && self.allowed(cpu)).collect();
+        let near: Vec<bool> = (0..nr_cpus).map(|cpu| self.shares_cache(cpu, target)).collect();
+        let mut mask: Vec<bool> = (0..nr_cpus).map(|cpu| near[cpu] && self.allowed(cpu)).collect();
+        let before = self.scanned;
         let mut budget = u32::MAX;
+        if let Some((idle, cost)) = self.sis_prop
+            && !has_core
+        {
+            let span = near.iter().filter(|&&near| near).count() as u64;
+            budget = 4;
+            if span * idle > 4 * (cost + 1) {
+                budget = u32::try_from(span * idle / (cost + 1)).unwrap();
+            }
+        }
         if self.case.sis_util {
             budget = self.case.scan[self.shape.llc[target]] + 1;
             if budget == 1 {
@@ -194,13 +207,26 @@ impl Twin<'_> {
             }
             self.scanned += 1;
             if self.is_free(cpu) {
+                self.pay((self.scanned - before) as u64);
                 return Some((cpu, reason::IDLE_CPU));
             }
+        }
+        if !has_core {
+            self.pay((self.scanned - before) as u64);
         }
         if has_core {
             self.idle_cores[self.shape.llc[target]] = false;
         }
         remembered.map(|cpu| (cpu, reason::IDLE_CPU))
+    }
+
+    /// Spec 05, section 4.3, at 35 ns for each CPU.
+    fn pay(&mut self, scanned: u64) {
+        if let Some((idle, cost)) = &mut self.sis_prop {
+            let time = 35 * scanned;
+            *idle -= time.min(*idle);
+            *cost = cost.wrapping_add_signed((time.cast_signed() - cost.cast_signed()) / 8);
+        }
     }
 
     /// Spec 05, section 4.2.
@@ -251,23 +277,23 @@ fn any_case(nr_cpus: usize) -> impl Strategy<Value = Case> {
         prop::collection::vec(any_cpu(), nr_cpus),
         (cpu.clone(), cpu.clone(), cpu),
         [any::<bool>(); 4],
+        prop::option::of((0u64..3_000, 0u64..2_000)),
         prop::collection::vec(0u32..9, nr_cpus),
         prop::collection::vec(any::<bool>(), nr_cpus),
     )
-        .prop_map(
-            |(cpus, (waker, prev, recent), [sync, pinned, bias, sis_util], scan, idle)| Case {
-                cpus,
-                waker,
-                prev,
-                recent,
-                sync,
-                pinned,
-                bias,
-                sis_util,
-                scan,
-                idle_cores: idle,
-            },
-        )
+        .prop_map(|(cpus, (waker, prev, recent), flags, sis_prop, scan, idle_cores)| Case {
+            cpus,
+            waker,
+            prev,
+            recent,
+            sync: flags[0],
+            pinned: flags[1],
+            bias: flags[2],
+            sis_util: flags[3],
+            sis_prop,
+            scan,
+            idle_cores,
+        })
 }
 
 const WAKEE: TaskId = TaskId(0);
@@ -282,6 +308,7 @@ fn select(topology: &Topology, case: &Case) -> (Fair, WorldKit, Placement) {
         wa_weight: false,
         wakeup_bias_prev: case.bias,
         sis_util: case.sis_util,
+        sis_prop: case.sis_prop.is_some(),
         ..Features::default()
     };
     let mut fair = Fair::new(features, Overrides::default());
@@ -310,6 +337,11 @@ fn select(topology: &Topology, case: &Case) -> (Fair, WorldKit, Placement) {
         kit.set_allowed(WAKEE, Some(allowed));
     }
     fair.wakee_mut(WAKEE).recent_used_cpu = CpuId::new(case.recent);
+    if let Some((wake_avg_idle, avg_scan_cost)) = case.sis_prop {
+        let wake_stamp = kit.world().jiffies();
+        let stats = fair.idle_stats_mut(CpuId::new(case.waker));
+        *stats = IdleStats { wake_stamp, wake_avg_idle, avg_scan_cost, ..*stats };
+    }
     let kind = if case.sync { WakeKind::WakeSync } else { WakeKind::Wake };
     let [waker, prev] = [case.waker, case.prev].map(CpuId::new);
     let wakeup = Wakeup { wakee: WAKEE, prev, waker, kind };
@@ -324,6 +356,7 @@ fn check(topology: &Topology, case: &Case) -> Result<(), TestCaseError> {
         case,
         recent_used_cpu: case.recent,
         idle_cores: case.idle_cores.clone(),
+        sis_prop: case.sis_prop,
         scanned: 0,
     };
     let target = twin.target();
@@ -332,6 +365,10 @@ fn check(topology: &Topology, case: &Case) -> Result<(), TestCaseError> {
     prop_assert_eq!((placement.cpu.idx(), placement.reason), (cpu, why));
     prop_assert_eq!(usize::from(placement.scanned), twin.scanned);
     prop_assert_eq!(fair.wakee(WAKEE).recent_used_cpu.idx(), twin.recent_used_cpu);
+    if let Some(paid) = twin.sis_prop {
+        let stats = fair.idle_stats(CpuId::new(case.waker));
+        prop_assert_eq!((stats.wake_avg_idle, stats.avg_scan_cost), paid);
+    }
     for cpu in topology.cpus().iter() {
         let hint = fair.llc_shared(kit.world(), cpu).has_idle_cores;
         prop_assert_eq!(hint, twin.idle_cores[shape.llc[cpu.idx()]]);
