@@ -107,9 +107,12 @@ fn all_policies() -> String {
     for section in sections() {
         let width = section.items.iter().map(|item| item.name.len()).max().unwrap_or(0);
         text.push_str(&format!("{}\n", section.title));
-        for Item { name, doc, source, .. } in &section.items {
+        for Item { name, value, doc, source } in &section.items {
+            // A default may be long and stands with the item itself; versions are short.
+            let versions =
+                if value.starts_with('@') { format!(" ({value})") } else { String::new() };
             let source = if source.is_empty() { String::new() } else { format!(" [{source}]") };
-            text.push_str(&format!("  {name:<width$}  {doc}{source}\n"));
+            text.push_str(&format!("  {name:<width$}  {doc}{versions}{source}\n"));
         }
         text.push('\n');
     }

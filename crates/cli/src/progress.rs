@@ -47,6 +47,14 @@ impl Progress {
         self.draw(&format!("{done} of {all} runs done"));
     }
 
+    /// Takes the line away, for what comes to stand there.
+    pub(crate) fn clear(&mut self) {
+        if self.drawn > 0 {
+            self.say(self.wipe());
+            self.drawn = 0;
+        }
+    }
+
     /// All is over, after `events` events.
     pub(crate) fn done(&mut self, events: u64) {
         if self.quiet {
@@ -59,7 +67,7 @@ impl Progress {
             units::decimal(seconds),
             self.speed(events)
         );
-        self.say(&format!("{}{text}\n", self.wipe()));
+        self.say(&format!("{text}\n"));
     }
 
     /// Ten times a second at most, and on a terminal only.
@@ -91,8 +99,6 @@ impl Progress {
 impl Drop for Progress {
     /// An error message starts on a line of its own.
     fn drop(&mut self) {
-        if self.drawn > 0 && !self.quiet {
-            self.say(self.wipe());
-        }
+        self.clear();
     }
 }

@@ -27,6 +27,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 fn one(args: &RunArgs, scenario: &Scenario) -> Result<(), Failure> {
     let mut progress = Progress::start(args.quiet);
     let Outcome { report, text } = scenario.measure(args.seed, Some(&mut progress))?;
+    progress.clear();
     tell(args, &output::json(&report), || {
         format!("{text}\n{}", output::text::run(&report, scenario.topology()))
     })?;
@@ -47,9 +48,11 @@ fn many(args: &RunArgs, scenario: &Scenario, seeds: u32) -> Result<(), Failure> 
     // which thread was faster.
     let runs: Vec<Result<Report, Failure>> = (0..seeds).into_par_iter().map(run).collect();
     let summary = Summary::of(runs.into_iter().collect::<Result<Vec<Report>, Failure>>()?);
+    let mut progress = progress.into_inner().expect("no run panics while it counts").1;
+    progress.clear();
     tell(args, &output::json(&summary), || output::text::seeds(&summary, scenario.topology()))?;
     let events = summary.runs.iter().map(|run| run.events).sum();
-    progress.lock().expect("no run panics while it counts").1.done(events);
+    progress.done(events);
     Ok(())
 }
 

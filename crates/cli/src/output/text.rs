@@ -3,7 +3,7 @@
 use serde_json::Value;
 use simsched_topology::Topology;
 
-use super::units::{count, decimal, micros, percent, span};
+use super::units::{self, count, decimal, micros, percent, span};
 use crate::report::{Counts, End, Percentiles, Report, ScenarioReport};
 use crate::summary::Summary;
 
@@ -95,18 +95,8 @@ fn cells(summary: &serde_json::Map<String, Value>, path: &[&str], scale: f64) ->
 }
 
 fn scenario(page: &mut Page, scenario: &ScenarioReport, topology: &Topology) {
-    page.line(
-        "machine",
-        &format!(
-            "{}@{}: {} CPUs, {} LLCs, {} nodes, {} packages",
-            scenario.topology,
-            scenario.mode,
-            topology.nr_cpus(),
-            topology.nr_llcs(),
-            topology.nr_nodes(),
-            topology.nr_packages(),
-        ),
-    );
+    let size = units::machine(topology);
+    page.line("machine", &format!("{}@{}: {size}", scenario.topology, scenario.mode));
     page.line("policy", &scenario.policy);
     let settings = scenario.settings.iter().map(|(key, value)| format!("{key}={value}"));
     let settings: Vec<String> = settings.collect();

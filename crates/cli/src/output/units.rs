@@ -1,5 +1,7 @@
 //! Numbers as people quote them.
 
+use simsched_topology::Topology;
+
 /// A count with its thousands set apart: `1,234,567`.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -43,6 +45,17 @@ pub(crate) fn span(nanos: u64) -> String {
 #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
 pub(crate) fn micros(nanos: u64) -> String {
     format!("{:.2}", nanos as f64 / 1e3)
+}
+
+/// The size of a machine: `384 CPUs, 24 LLCs, 2 nodes, 2 packages`.
+pub(crate) fn machine(topology: &Topology) -> String {
+    let parts = [
+        (topology.nr_cpus(), "CPU"),
+        (topology.nr_llcs(), "LLC"),
+        (topology.nr_nodes(), "node"),
+        (topology.nr_packages(), "package"),
+    ];
+    parts.map(|(nr, what)| format!("{nr} {what}{}", if nr == 1 { "" } else { "s" })).join(", ")
 }
 
 /// A part of a whole in percent with one digit after the point; of nothing it is `-`.

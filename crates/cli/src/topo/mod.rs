@@ -83,15 +83,8 @@ fn check(file: &str) -> Result<(), Failure> {
     let mut found = String::new();
     for mode in modes(&text, file).map_err(Failure::input)? {
         let machine = Topology::parse(&text, file, Some(&mode.name)).map_err(Failure::input)?;
-        found.push_str(&format!(
-            "{file}@{}: {} CPUs, {} cores, {} LLCs, {} nodes, {} packages\n",
-            mode.name,
-            machine.nr_cpus(),
-            machine.nr_cores(),
-            machine.nr_llcs(),
-            machine.nr_nodes(),
-            machine.nr_packages()
-        ));
+        let size = output::units::machine(&machine);
+        found.push_str(&format!("{file}@{}: {size}\n", mode.name));
     }
     output::print(&found)
 }

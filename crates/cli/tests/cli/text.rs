@@ -55,7 +55,7 @@ fn the_output_of_the_program_comes_first_and_as_it_prints_it() {
     let (whole, thousandths) = seconds.split_once('.').unwrap();
     assert!(whole.parse::<u32>().is_ok() && thousandths.len() == 3, "{seconds}");
     assert_eq!(lines[3], "");
-    assert!(lines[4].starts_with("machine     t8@lab: 8 CPUs, 1 LLCs"), "{}", lines[4]);
+    assert!(lines[4].starts_with("machine     t8@lab: 8 CPUs, 1 LLC, 1 node"), "{}", lines[4]);
     assert!(text.lines().last().unwrap().starts_with("digest      "));
 }
 
