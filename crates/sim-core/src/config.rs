@@ -52,7 +52,7 @@ pub const SETTINGS: &[SettingInfo] = &[
     SettingInfo {
         name: "hz",
         default: "250",
-        range: "100, 250, 300 or 1000",
+        range: HZ_VALUES,
         doc: "ticks per second (CONFIG_HZ; 250: Debian, 1000: many test kernels)",
     },
     SettingInfo {
@@ -82,13 +82,26 @@ pub const SETTINGS: &[SettingInfo] = &[
 ];
 
 impl Config {
+    /// Whether all values are in range.
+    ///
+    /// # Errors
+    /// Names the first setting that is not.
+    pub fn check(&self) -> Result<(), SimError> {
+        let wrong = |name, found, want| Err(setting_error(name, &format!("{found}"), want));
+        match self {
+            Config { hz, .. } if !is_hz(*hz) => wrong("hz", *hz, HZ_VALUES),
+            Config { jitter_1024: j @ 513.., .. } => wrong("jitter_1024", *j, "0..=512"),
+            _ => Ok(()),
+        }
+    }
+
     /// Changes the setting `name`, and tells whether there is one of that name.
     ///
     /// # Errors
     /// When the setting does not take this value.
     pub fn set(&mut self, name: &str, value: &str) -> Result<bool, SimError> {
         match name {
-            "hz" => self.hz = number(name, value, "100, 250, 300 or 1000", is_hz)?,
+            "hz" => self.hz = number(name, value, HZ_VALUES, is_hz)?,
             "irq_accounting" => self.irq_accounting = switch(name, value)?,
             "skew_tick" => self.skew_tick = switch(name, value)?,
             "jitter_1024" => self.jitter_1024 = number(name, value, "0..=512", |v| v <= 512)?,
@@ -101,6 +114,13 @@ impl Config {
     }
 }
 
+/// The tick rates of Linux.
+const HZ_VALUES: &str = "100, 250, 300 or 1000";
+
+fn setting_error(name: &str, found: &str, want: &str) -> SimError {
+    SimError::Setting(format!("setting {name}: found '{found}', expected {want}"))
+}
+
 fn is_hz(value: u32) -> bool {
     matches!(value, 100 | 250 | 300 | 1000)
 }
@@ -109,13 +129,11 @@ fn switch(name: &str, value: &str) -> Result<bool, SimError> {
     match value {
         "on" | "true" | "1" => Ok(true),
         "off" | "false" | "0" => Ok(false),
-        _ => Err(SimError::Setting(format!("setting {name}: found '{value}', expected on or off"))),
+        _ => Err(setting_error(name, value, "on or off")),
     }
 }
 
 fn number(name: &str, value: &str, want: &str, ok: fn(u32) -> bool) -> Result<u32, SimError> {
     let found = value.parse().ok().filter(|v| ok(*v));
-    found.ok_or_else(|| {
-        SimError::Setting(format!("setting {name}: found '{value}', expected {want}"))
-    })
+    found.ok_or_else(|| setting_error(name, value, want))
 }

@@ -55,6 +55,12 @@ pub trait Policy {
     /// The nice value of `task` has changed; its row already holds the new one.
     fn reweight_task(&mut self, world: &World, task: TaskId) -> Preempt;
 
+    /// `task` has ended and its CPU has switched away from it (`task_dead`): what it leaves behind
+    /// on its runqueue can go.
+    fn task_dead(&mut self, world: &World, task: TaskId) {
+        let _ = (world, task);
+    }
+
     /// `cpu` found no task and is about to switch to its idle task (the start of
     /// `newidle_balance`).
     fn newly_idle(&mut self, world: &World, cpu: CpuId);
@@ -140,6 +146,10 @@ impl<T: Policy + ?Sized> Policy for Box<T> {
 
     fn reweight_task(&mut self, world: &World, task: TaskId) -> Preempt {
         (**self).reweight_task(world, task)
+    }
+
+    fn task_dead(&mut self, world: &World, task: TaskId) {
+        (**self).task_dead(world, task);
     }
 
     fn newly_idle(&mut self, world: &World, cpu: CpuId) {

@@ -94,9 +94,9 @@ fn a_wakeup_delays_the_waker_by_the_sum_of_its_items() {
     let waking = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee } if *wakee == TaskId(0));
     let woke = sim.observer().find(waking).unwrap();
     let marked = sim.observer().find(|t| matches!(t, Tracepoint::Mark { .. })).unwrap();
-    // The mark stands where the system call returns; the debts for the hand-off and the interrupt
-    // delay the op that follows it.
-    assert_eq!(marked.since(woke).0, u64::from(costs.wakeup));
+    // The mark stands where the system call returns; the interrupt that was sent with the hand-off
+    // delays the op that follows it.
+    assert_eq!(marked.since(woke).0, u64::from(costs.wakeup + costs.handoff));
     let (_, _, script, log) = sim.into_parts();
     assert_eq!(script.log[waker.idx()].len(), 5);
     let paid = log.charged(0, Cost::Wakeup);
@@ -171,8 +171,8 @@ fn a_wakeup_during_the_switch_goes_back_to_the_same_cpu() {
     let costs = topology.costs();
     let into_switch = u64::from(costs.sleep_entry + costs.context_switch_idle / 2);
     let mut script = Script::new(objects());
-    let reader = script.task(CpuId(2), &[Op::Run(Nanos(2_000_000)), READ]);
-    script.task(CpuId(0), &[Op::Run(Nanos(2_000_000 + into_switch)), WRITE]);
+    let reader = script.task(CpuId(2), &[Op::Run(Nanos(2_000_000)), WAIT]);
+    script.task(CpuId(0), &[Op::Run(Nanos(2_000_000 + into_switch)), WAKE]);
     let mut policy = RoundRobin::default();
     policy.target = vec![Some(CpuId(7)); 2];
     let (status, sim) = simulate(script, policy);
@@ -189,8 +189,8 @@ fn without_hand_off_the_waker_waits_for_the_switch() {
     let costs = topology.costs();
     let into_switch = u64::from(costs.sleep_entry + costs.context_switch_idle / 2);
     let mut script = Script::new(objects());
-    script.task(CpuId(2), &[Op::Run(Nanos(2_000_000)), READ]);
-    script.task(CpuId(0), &[Op::Run(Nanos(2_000_000 + into_switch)), WRITE]);
+    script.task(CpuId(2), &[Op::Run(Nanos(2_000_000)), WAIT]);
+    script.task(CpuId(0), &[Op::Run(Nanos(2_000_000 + into_switch)), WAKE]);
     let mut policy = RoundRobin::default();
     policy.ttwu_queue = Some(TtwuQueue::Off);
     policy.target = vec![Some(CpuId(7)); 2];
@@ -241,4 +241,95 @@ fn a_task_spawned_twice_is_refused() {
     let (status, _) = simulate(script, RoundRobin::default());
     let error = status.unwrap_err().to_string();
     assert!(error.contains("task 0 spawns task 1, which has started already"), "{error}");
+}
+
+/// Interrupts are open between two wakeups of one system call: the waker of 300 tasks handles each
+/// of its ticks, and what is handed to it meanwhile.
+#[test]
+fn a_long_wake_list_is_interrupted_by_ticks() {
+    let mut script = Script::new(objects());
+    for idx in 0..3000 {
+        script.task(CpuId::new(1 + idx % 15), &[WAIT]);
+    }
+    let wake = Op::FutexWake { futex: FutexId(0), count: 3000 };
+    script.task(CpuId(0), &[Op::Run(Nanos(50_000_000)), wake]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let costs = *topology().costs();
+    let busy = sim.observer().find(|t| matches!(t, Tracepoint::Exit { task: TaskId(3000) }));
+    let ticks = sim.observer().charged(0, Cost::Tick) / u64::from(costs.tick);
+    let periods = busy.unwrap().0 / 4_000_000;
+    assert!(ticks.abs_diff(periods) <= 1, "{ticks} ticks in {periods} periods");
+}
+
+/// A child that two parents spawn within the time of one fork is started once.
+#[test]
+fn two_spawns_of_one_child_at_once_are_refused() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[Op::Spawn(TaskId(2))]);
+    script.task(CpuId(1), &[Op::Run(Nanos(100)), Op::Spawn(TaskId(2))]);
+    script.spawned(&[]);
+    let (status, _) = simulate(script, RoundRobin::default());
+    let error = status.unwrap_err().to_string();
+    assert!(error.contains("spawns task 2, which has started already"), "{error}");
+}
+
+#[test]
+fn an_op_for_ever_lasts_to_the_horizon() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[Op::Run(Nanos(u64::MAX))]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Horizon));
+    assert_eq!(sim.elapsed(), Nanos::from_secs(10));
+}
+
+#[test]
+fn an_object_that_was_not_declared_is_the_workloads_fault() {
+    for op in [
+        Op::Write { pipe: PipeId(77), bytes: 1 },
+        Op::Spawn(TaskId(99)),
+        Op::Join(TaskId(50)),
+        Op::FutexWake { futex: FutexId(70), count: 1 },
+    ] {
+        let mut script = Script::new(objects());
+        script.task(CpuId(0), &[op]);
+        let (status, _) = simulate(script, RoundRobin::default());
+        let error = status.unwrap_err().to_string();
+        assert!(error.contains("task 0 does") && error.contains("not declared"), "{error}");
+    }
+}
+
+/// Spec 05 section 6: the need-resched flag of a polling CPU is set instead of an interrupt, also
+/// while it is on its way out of its idle state.
+#[test]
+fn a_cpu_that_leaves_a_polling_state_gets_no_interrupt() {
+    let spr = Arc::new(Topology::builtin("spr", None).unwrap());
+    assert!(spr.idle_states().iter().all(|state| state.polling));
+    let mut script = Script::new(objects());
+    script.task(CpuId(2), &[WAIT]);
+    script.task(CpuId(2), &[Op::Sleep(Nanos(20_000_000))]);
+    script.task(CpuId(0), &[Op::Run(Nanos(20_100_000)), WAKE]);
+    let (status, sim) = simulate_on(spr, script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    assert_eq!(sim.observer().charged(2, Cost::Ipi), 0);
+}
+
+/// Looking at an empty pipe costs a system call; the copy is paid when there is something to copy.
+#[test]
+fn a_copy_is_paid_when_data_moves() {
+    let topology = topology();
+    let costs = topology.costs();
+    let bytes = 60_000;
+    let mut script = Script::new(objects());
+    let reader = script.task(CpuId(2), &[Op::Read { pipe: PipeId(0), bytes }]);
+    let write = Op::Write { pipe: PipeId(0), bytes };
+    script.task(CpuId(0), &[Op::Run(Nanos(5_000_000)), write]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let copy = u64::from(costs.pipe_copy) + u64::from(bytes) * u64::from(costs.copy_per_kib) / 1024;
+    let look = u64::from(costs.syscall + costs.recheck);
+    let exit = u64::from(costs.thread_exit);
+    let ran = |t: &Tracepoint| matches!(t, Tracepoint::Running { task, .. } if *task == reader);
+    assert_eq!(sim.observer().count(ran), 2);
+    assert_eq!(sim.observer().charged(2, Cost::Syscall), look + copy + exit);
 }

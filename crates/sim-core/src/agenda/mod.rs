@@ -31,6 +31,9 @@ pub enum Event {
     Timer(TaskId),
 }
 
+/// The last instant that can be planned: 104 days. What lies beyond never comes.
+const LAST: SimTime = SimTime((1 << 53) - 1);
+
 /// The plans of all sources.
 #[derive(Clone, Debug)]
 pub struct Agenda {
@@ -60,12 +63,13 @@ impl Agenda {
         }
     }
 
-    /// Plans `event` for `time`, in place of what was planned for its source.
+    /// Plans `event` for `time`, in place of what was planned for its source; 104 days at most.
     #[inline]
     pub fn arm(&mut self, event: Event, time: SimTime) {
         if let Event::StageEnd(cpu) = event {
             self.arm_stage(cpu, time);
         } else {
+            let time = time.min(LAST);
             self.wheel_from = self.wheel_from.min(time.0);
             self.wheel.arm(self.index(event), time.0);
         }
@@ -77,7 +81,7 @@ impl Agenda {
         if self.fired == Some(cpu) {
             self.fired = None;
         }
-        self.stages.arm(cpu, time.0);
+        self.stages.arm(cpu, time.min(LAST).0);
     }
 
     /// Drops what is planned for the source of `event`, if anything is.

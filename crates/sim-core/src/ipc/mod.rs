@@ -193,6 +193,38 @@ impl Ipc {
         Some(holder.map_or(text.clone(), |holder| format!("{text}, which task {holder} holds")))
     }
 
+    /// Whether `op` would find its pipe with nothing to read, or with no room to write anything;
+    /// false for ops on other objects. A writer that has slept needs a slot.
+    #[inline]
+    pub(crate) fn finds_pipe_unready(&self, op: Op, retry: bool) -> bool {
+        match op {
+            Op::Write { pipe, .. } if retry => self.pipes[pipe.idx()].is_full(),
+            Op::Write { pipe, bytes } => !self.pipes[pipe.idx()].has_room(bytes),
+            Op::Read { pipe, .. } => self.pipes[pipe.idx()].is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Whether all objects that `op` names were declared.
+    #[inline]
+    pub(crate) fn declares(&self, op: Op) -> bool {
+        match op {
+            Op::Write { pipe, .. } | Op::Read { pipe, .. } | Op::PollPipe(pipe) => {
+                pipe.idx() < self.pipes.len()
+            }
+            Op::Send { socket, .. } | Op::Recv { socket, .. } | Op::PollSocket(socket) => {
+                socket.idx() < self.ends.len()
+            }
+            Op::Lock(lock) | Op::Unlock(lock) => lock.idx() < self.locks.len(),
+            Op::Barrier(barrier) => barrier.idx() < self.barriers.len(),
+            Op::FutexWait { futex, .. }
+            | Op::FutexSet { futex, .. }
+            | Op::FutexWake { futex, .. } => futex.idx() < self.futexes.len(),
+            Op::Spawn(task) | Op::Join(task) => task.idx() < self.sleepers.len(),
+            _ => true,
+        }
+    }
+
     /// How many bytes are in `pipe`, written and not read.
     ///
     /// # Panics

@@ -111,6 +111,20 @@ impl Pipe {
         sleepers.poll(&mut self.readers, self.used > 0, poller)
     }
 
+    /// Whether there is nothing to read.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// Whether a write of `bytes` could write any of them.
+    #[inline]
+    pub(super) fn has_room(&self, bytes: u32) -> bool {
+        let part = bytes % PAGE;
+        let fits = || u32::from(self.filled[self.slot(self.used - 1)]) + part <= PAGE;
+        !self.is_full() || (part != 0 && fits())
+    }
+
     /// How many bytes are written and not read.
     pub(super) fn bytes(&self) -> u32 {
         let filled = (0..self.used).map(|nth| u32::from(self.filled[self.slot(nth)])).sum::<u32>();
@@ -118,7 +132,8 @@ impl Pipe {
     }
 
     /// Whether all slots are in use (`pipe_full`): the last may still have room to merge.
-    fn is_full(&self) -> bool {
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
         self.used == SLOTS
     }
 

@@ -122,6 +122,11 @@ impl Sleepers {
         Sleepers { rows: vec![awake; nr_tasks] }
     }
 
+    /// How many tasks were declared.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Queues `task` behind all others (an exclusive sleeper, or a waiter of a futex).
     pub(super) fn push_back(
         &mut self,

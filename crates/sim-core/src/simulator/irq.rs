@@ -3,7 +3,7 @@
 
 use simsched_topology::CpuId;
 
-use super::state::{After, Deferred, Irq, Progress, Simulator, Stage};
+use super::state::{Deferred, Irq, Progress, Simulator, Stage};
 use crate::agenda::Event;
 use crate::error::SimError;
 use crate::ids::TaskId;
@@ -80,7 +80,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let row = &mut self.cpus[cpu.idx()];
         if !row.in_irq {
             row.in_irq = true;
-            self.desks[cpu.idx()].irq_since = now;
+            self.desks[cpu.idx()].irq_since = now + Nanos(u64::from(row.debt));
         }
         let (irq, cost, ns) = if row.deferred.take(Deferred::TICK) {
             (Irq::Tick, Cost::Tick, tick)
@@ -106,9 +106,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Irq::Timer(task) => {
                 self.counters.timers -= 1;
                 self.timed_out(task);
-                self.cpu(cpu).after = After::Irq;
-                self.desk(cpu).wakes.push_back(Wake { task, sync: false });
-                return self.run_wakes(cpu);
+                if self.begin_wakeup(cpu, Wake { task, sync: false })? {
+                    return Ok(());
+                }
             }
         }
         self.irq_exit(cpu)

@@ -52,11 +52,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                     return Ok(Status::Finished);
                 }
                 if self.is_stuck() {
+                    self.close();
                     return Err(self.deadlock());
                 }
             }
             let Some((now, event)) = self.agenda.next_until(horizon) else {
-                self.world.set_now(horizon);
+                self.world.set_now(horizon.max(self.world.now()));
                 self.close();
                 return Ok(Status::Horizon);
             };
@@ -88,7 +89,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Stage::Switch => self.finish_switch(cpu),
             Stage::Irq(irq) => self.irq_done(cpu, irq),
             Stage::Spin => self.spin_done(cpu),
-            Stage::IdleExit => self.back_in(cpu),
+            Stage::IdleExit | Stage::Debt => self.back_in(cpu),
             Stage::Idle => Ok(()),
         }
     }

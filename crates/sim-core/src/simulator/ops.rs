@@ -2,7 +2,7 @@
 
 use simsched_topology::CpuId;
 
-use super::state::{After, Progress, Simulator, Stage, TaskRun};
+use super::state::{Progress, Simulator, Stage, TaskRun};
 use crate::agenda::Event;
 use crate::error::SimError;
 use crate::ids::{PipeId, TaskId};
@@ -17,6 +17,13 @@ use crate::world::TaskState;
 const LIVELOCK: u32 = 1_000_000;
 
 impl Op {
+    /// Whether the op stays in user space as long as nobody waits or has to wait; else it makes a
+    /// futex call.
+    #[inline]
+    fn is_lock(self) -> bool {
+        matches!(self, Op::Lock(_) | Op::Unlock(_) | Op::Barrier(_))
+    }
+
     /// Whether the task computes in user space: it can be rescheduled at any instant.
     #[inline]
     pub(super) fn is_user(self) -> bool {
@@ -30,20 +37,27 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         for _ in 0..LIVELOCK {
             let last = self.cpus[cpu.idx()].run.outcome;
             let op = self.workload.next_op(task, self.world.now(), last);
+            if !self.ipc.declares(op) {
+                return Err(self.undeclared(task, op));
+            }
             let timeless = self.is_timeless(task, op);
             let run = &mut self.cpus[cpu.idx()].run;
             if timeless {
                 run.outcome = Outcome::Done;
                 continue;
             }
-            run.op = op;
-            run.progress = Progress::Under;
+            (run.op, run.progress, run.retry) = (op, Progress::Under, false);
             let (cost, ns) = self.price(cpu, task, op);
             self.begin(cpu, Stage::Op, cost, ns);
             return Ok(());
         }
         let name = self.world.tasks().name(task).to_owned();
         Err(SimError::Livelock { at: self.world.now(), task: task.0, name })
+    }
+
+    fn undeclared(&self, task: TaskId, op: Op) -> SimError {
+        let contract = format!("task {task} does {op:?} on an object that was not declared");
+        SimError::WorkloadBroke { at: self.world.now(), contract }
     }
 
     /// Does an op that takes no time; false if it takes some.
@@ -63,17 +77,30 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// Goes on with an op that was interrupted.
+    /// Goes on with an op that was interrupted; a pipe's mutex is held that much longer.
     pub(super) fn continue_op(&mut self, cpu: CpuId) {
-        let TaskRun { op, remains, .. } = self.cpus[cpu.idx()].run;
+        let TaskRun { op, remains, look, .. } = self.cpus[cpu.idx()].run;
         let cost = if op.is_user() { Cost::User } else { Cost::Syscall };
         self.begin(cpu, Stage::Op, cost, remains);
+        if let Op::Write { pipe, .. } | Op::Read { pipe, .. } = op
+            && !look
+        {
+            let free = &mut self.pipes_free[pipe.idx()];
+            *free = (*free).max(self.cpus[cpu.idx()].until);
+        }
     }
 
     /// A sleeper is back in its system call and looks again.
     pub(super) fn retry_op(&mut self, cpu: CpuId) {
-        self.cpu(cpu).run.progress = Progress::Retry;
-        let ns = self.jittered(cpu, self.prices.list().recheck);
+        let run = &mut self.cpus[cpu.idx()].run;
+        (run.progress, run.retry) = (Progress::Under, true);
+        let recheck = self.prices.list().recheck;
+        let ns = match self.cpus[cpu.idx()].run.op {
+            op @ (Op::Write { pipe, bytes } | Op::Read { pipe, bytes }) => {
+                self.pipe_op(cpu, op, pipe, recheck, bytes)
+            }
+            _ => self.jittered(cpu, recheck),
+        };
         self.begin(cpu, Stage::Op, Cost::Syscall, ns);
     }
 
@@ -84,8 +111,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let ns = match op {
             Op::Run(ns) => return (Cost::User, ns),
             Op::Write { pipe, bytes } | Op::Read { pipe, bytes } => {
-                let copy = list.pipe_copy + self.prices.copy(bytes);
-                return (Cost::Syscall, self.pipe_op(cpu, pipe, syscall, copy));
+                return (Cost::Syscall, self.pipe_op(cpu, op, pipe, syscall, bytes));
             }
             Op::Send { bytes, .. } | Op::Recv { bytes, .. } => {
                 syscall + list.socket_copy + self.prices.copy(bytes)
@@ -103,16 +129,33 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         (Cost::Syscall, self.jittered(cpu, ns))
     }
 
-    /// A pipe's mutex is held while bytes are copied; who finds it taken spins, in order of
-    /// arrival.
-    fn pipe_op(&mut self, cpu: CpuId, pipe: PipeId, syscall: u32, copy: u32) -> Nanos {
+    /// Getting to a pipe takes `entry`; a pipe that is ready is copied to or from under its mutex,
+    /// and who finds that taken spins, in order of arrival.
+    fn pipe_op(&mut self, cpu: CpuId, op: Op, pipe: PipeId, entry: u32, bytes: u32) -> Nanos {
+        let copy = self.prices.list().pipe_copy + self.prices.copy(bytes);
         let row = &mut self.cpus[cpu.idx()];
+        let (entry, copy) = self.prices.jittered_pair(&mut row.dice, entry, copy);
+        row.run.look = self.ipc.finds_pipe_unready(op, row.run.retry);
+        if row.run.look {
+            return entry;
+        }
         let start = self.world.now() + Nanos(u64::from(row.debt));
-        let (syscall, copy) = self.prices.jittered_pair(&mut row.dice, syscall, copy);
         let free = &mut self.pipes_free[pipe.idx()];
-        let end = (start + syscall).max(*free) + copy;
+        let end = (start + entry).max(*free) + copy;
         *free = end;
         end.since(start)
+    }
+
+    /// The look at a pipe is over: if it has become ready since, the copy follows.
+    fn looked(&mut self, cpu: CpuId, op: Op) -> bool {
+        let run = &self.cpus[cpu.idx()].run;
+        let (Op::Write { pipe, bytes } | Op::Read { pipe, bytes }) = op else { return true };
+        if !run.look || self.ipc.finds_pipe_unready(op, run.retry) {
+            return true;
+        }
+        let ns = self.pipe_op(cpu, op, pipe, 0, bytes);
+        self.begin(cpu, Stage::Op, Cost::Syscall, ns);
+        false
     }
 
     /// An op has taken its time: now it takes effect.
@@ -120,6 +163,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let row = &self.cpus[cpu.idx()];
         let task = row.task.expect("an op has a task");
         let op = row.run.op;
+        if row.run.look && !self.looked(cpu, op) {
+            return Ok(());
+        }
         match op {
             Op::Run(_) => self.done(cpu, Outcome::Done),
             Op::Sleep(ns) => self.sleep_until(cpu, task, self.world.now() + ns),
@@ -134,7 +180,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.scratch.is_empty() {
             return self.back_in(cpu);
         }
-        self.cpu(cpu).after = After::Syscall;
         self.desks[cpu.idx()].wakes.extend(self.scratch.drain());
         self.run_wakes(cpu)
     }
@@ -148,7 +193,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     #[inline]
     fn attempt(&mut self, cpu: CpuId, task: TaskId, op: Op) {
-        let retry = self.cpus[cpu.idx()].run.progress == Progress::Retry;
+        let TaskRun { retry, .. } = self.cpus[cpu.idx()].run;
         match self.ipc.attempt(task, op, retry, &mut self.scratch) {
             Verdict::Done(outcome) => self.done(cpu, outcome),
             Verdict::Block => {
@@ -156,6 +201,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.world.task_mut(task).state = TaskState::Sleeping;
             }
         }
+        if op.is_lock() && (!self.scratch.is_empty() || self.is_blocked(cpu)) {
+            let list = self.prices.list();
+            self.cpus[cpu.idx()].debt += list.syscall + list.futex;
+        }
+    }
+
+    fn is_blocked(&self, cpu: CpuId) -> bool {
+        self.cpus[cpu.idx()].run.progress == Progress::Blocked
     }
 
     fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: SimTime) {
@@ -175,7 +228,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         self.done(cpu, Outcome::Done);
         self.ipc.spawned(parent, child);
-        self.cpu(cpu).after = After::Syscall;
         self.begin_fork(cpu, parent, child)
     }
 

@@ -67,6 +67,8 @@ pub(super) enum Stage {
     Op,
     /// Handling an interrupt.
     Irq(Irq),
+    /// Working off what it did on the side, and nothing else.
+    Debt,
     /// Waiting for another CPU to finish switching away from the wakee.
     Spin,
     /// Choosing a CPU for a wakee and queueing it there.
@@ -88,20 +90,12 @@ pub(super) enum Irq {
     Timer(TaskId),
 }
 
-/// Where a CPU goes when its wake list is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum After {
-    /// Back to the task that made the system call.
-    Syscall,
-    /// Back from the interrupt.
-    Irq,
-}
-
-/// A wakeup under way: its list, where in it, and the answer of the policy.
+/// A wakeup between its two instants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waking {
-    pub wake: Wake,
+    pub task: TaskId,
     pub placement: Placement,
+    pub migrated: bool,
     pub fork: bool,
 }
 
@@ -137,12 +131,12 @@ pub(super) struct Cpu {
     pub stage: Stage,
     /// What the stage's time is charged to.
     pub cost: Cost,
-    pub after: After,
     /// Interrupts that came at a bad time.
     pub deferred: Deferred,
     /// The planned look at the flag is an interrupt, not only a line that a polling CPU sees.
     pub ipi_sent: bool,
-    /// In a state that watches the need-resched flag: no interrupt is needed.
+    /// Its idle task watches the need-resched flag, from the choice of such a state until it goes to
+    /// `schedule()`: no interrupt is needed.
     pub polling: bool,
     pub tick_stopped: bool,
     /// A tick has found the CPU idle since it last ran a task.
@@ -154,9 +148,12 @@ const _: () = assert!(size_of::<Cpu>() == 128, "two cache lines");
 
 /// What waits for a CPU, and what it needs less often.
 pub(super) struct Desk {
-    /// Whom to wake still.
+    /// Whom the system call under way has to wake still.
     pub wakes: VecDeque<Wake>,
+    /// The wakeup that the CPU is in the middle of.
     pub waking: Option<Waking>,
+    /// The wakee that another CPU is still switching away from.
+    pub spinning: Option<Wake>,
     /// Since when the CPU has been handling interrupts.
     pub irq_since: SimTime,
     /// The task that the CPU is switching away from.
@@ -205,6 +202,10 @@ pub(super) struct TaskRun {
     pub progress: Progress,
     /// On which CPU its timer runs.
     pub timer_cpu: CpuId,
+    /// It has slept in its op and was woken.
+    pub retry: bool,
+    /// The stage under way only looks whether the op can be done.
+    pub look: bool,
 }
 
 /// Where a task is between two of its ops.
@@ -216,8 +217,6 @@ pub(super) enum Progress {
     Under,
     /// Its op could not be done: it sleeps or will, and looks again when it is woken.
     Blocked,
-    /// It looks again whether its op can be done.
-    Retry,
     /// It sleeps until its timer expires, then its op is done.
     Timed,
     /// It has ended.
@@ -228,7 +227,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Builds a run of `workload` on `topology` under `policy`, watched by `observer`.
     ///
     /// # Errors
-    /// When the workload places a task on a CPU that does not exist or where it may not run.
+    /// When the workload places a task on a CPU that does not exist or where it may not run, or a
+    /// setting of `config` is out of its range.
     pub fn new(
         topology: Arc<Topology>,
         mut policy: P,
@@ -236,6 +236,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         observer: O,
         config: Config,
     ) -> Result<Self, SimError> {
+        config.check()?;
         let setup = workload.setup();
         let world = World::new(Arc::clone(&topology), &setup.tasks, config.hz);
         policy.attach(&world);
@@ -381,7 +382,6 @@ impl Cpu {
             debt: 0,
             stage: Stage::Idle,
             cost: Cost::Idle,
-            after: After::Syscall,
             deferred: Deferred::default(),
             ipi_sent: false,
             polling,
@@ -406,6 +406,7 @@ impl Desk {
         Desk {
             wakes: VecDeque::with_capacity(4),
             waking: None,
+            spinning: None,
             irq_since: SimTime::ZERO,
             prev: None,
             timers: VecDeque::with_capacity(4),
@@ -423,6 +424,8 @@ impl TaskRun {
             remains: Nanos::ZERO,
             progress: Progress::Next,
             timer_cpu: CpuId(0),
+            retry: false,
+            look: false,
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::world::{BOOT_CLOCK, TaskState};
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Enters `schedule()`: between here and the dequeue a sleeper can still be woken where it is.
     pub(super) fn enter_schedule(&mut self, cpu: CpuId) {
+        self.cpu(cpu).polling = false;
         let ns = self.jittered(cpu, self.prices.list().sleep_entry);
         self.begin(cpu, Stage::Schedule, Cost::ContextSwitch, ns);
     }
@@ -33,6 +34,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if let Some(task) = next {
             self.check_pick(cpu, task)?;
         } else {
+            self.check_idle(cpu)?;
             self.policy.newly_idle(&self.world, cpu);
         }
         if prev == next {
@@ -60,6 +62,15 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return Ok(());
         }
         let contract = format!("picked task {task} on CPU {cpu}, where it is not queued");
+        Err(SimError::PolicyBroke { at: self.world.now(), contract })
+    }
+
+    fn check_idle(&self, cpu: CpuId) -> Result<(), SimError> {
+        let waiting = self.world.rq(cpu).nr_running;
+        if waiting == 0 {
+            return Ok(());
+        }
+        let contract = format!("picked nobody on CPU {cpu}, where {waiting} tasks are runnable");
         Err(SimError::PolicyBroke { at: self.world.now(), contract })
     }
 
@@ -104,6 +115,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn finish_switch(&mut self, cpu: CpuId) -> Result<(), SimError> {
         if let Some(prev) = self.desk(cpu).prev.take() {
             self.world.task_mut(prev).on_cpu = false;
+            if self.world.task(prev).state == TaskState::Dead {
+                self.policy.task_dead(&self.world, prev);
+            }
         }
         if let Some(task) = self.world.curr(cpu) {
             self.emit(Tracepoint::Running { cpu, task });
@@ -123,37 +137,41 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.idle_loop(cpu);
                 Ok(())
             }
+            Some(_) if !self.desks[cpu.idx()].wakes.is_empty() => self.run_wakes(cpu),
             Some(task) => self.resume_task(cpu, task),
         }
     }
 
     /// One turn of `do_idle()`: leaves for `schedule()` if there is something to do, else sleeps.
+    /// What was handed over is queued on the way out; on the way in its interrupt is still to come.
     pub(super) fn idle_loop(&mut self, cpu: CpuId) {
-        self.sched_ttwu_pending(cpu);
-        if self.world.rq(cpu).need_resched {
+        let row = &self.cpus[cpu.idx()];
+        if row.need_resched {
+            self.sched_ttwu_pending(cpu);
+            self.desks[cpu.idx()].governor.leave(self.world.now());
             self.enter_schedule(cpu);
-            return;
+        } else if row.debt > 0 {
+            // What it did on the side for others (a timer's wakeup) ends before it sleeps.
+            self.begin(cpu, Stage::Debt, Cost::Wakeup, Nanos::ZERO);
+        } else {
+            self.sleep_idle(cpu);
         }
-        let now = self.world.now();
-        // What the CPU did on the side for others (a timer's wakeup) ends before it sleeps.
-        if self.cpus[cpu.idx()].debt > 0 {
-            self.begin(cpu, Stage::IdleExit, Cost::Wakeup, Nanos::ZERO);
-            return;
-        }
+    }
+
+    /// The CPU enters the idle state that fits what it expects.
+    fn sleep_idle(&mut self, cpu: CpuId) {
+        self.charge(cpu);
         let states = self.prices.idle_states();
         let governor = &mut self.desks[cpu.idx()].governor;
-        governor.enter(now, states);
-        let polling = governor.state(states).polling;
+        governor.enter(self.world.now(), states);
         let long = governor.predicted() >= self.world.tick();
-        self.charge(cpu);
         let row = &mut self.cpus[cpu.idx()];
-        row.polling = polling;
+        row.polling = governor.state(states).polling;
         row.stage = Stage::Idle;
         row.cost = Cost::Idle;
         row.until = SimTime::NEVER;
         self.counters.busy_cpus -= 1;
-        let stop = row.idle_ticked || long;
-        if stop && !row.tick_stopped {
+        if (row.idle_ticked || long) && !row.tick_stopped {
             row.tick_stopped = true;
             self.agenda.disarm(Event::Tick(cpu));
         }
@@ -162,11 +180,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Something calls for an idle CPU: it comes out of its idle state first.
     pub(super) fn leave_idle(&mut self, cpu: CpuId) {
         self.counters.busy_cpus += 1;
-        let now = self.world.now();
-        let governor = &mut self.desks[cpu.idx()].governor;
-        let exit = governor.state(self.prices.idle_states()).measured_exit_ns;
-        governor.leave(now);
-        self.cpu(cpu).polling = false;
+        let states = self.prices.idle_states();
+        let exit = self.desks[cpu.idx()].governor.state(states).measured_exit_ns;
         self.begin(cpu, Stage::IdleExit, Cost::IdleExit, Nanos(u64::from(exit)));
     }
 
@@ -201,7 +216,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         match row.run.progress {
             Progress::Next | Progress::Under if row.goes() => self.enter_schedule(cpu),
             Progress::Next => return self.next_op(cpu, task),
-            Progress::Under | Progress::Retry => self.continue_op(cpu),
+            Progress::Under => self.continue_op(cpu),
             Progress::Ended => {
                 self.world.task_mut(task).state = TaskState::Dead;
                 self.enter_schedule(cpu);

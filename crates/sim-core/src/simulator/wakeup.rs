@@ -1,12 +1,13 @@
 //! `try_to_wake_up`, `wake_up_new_task`: ask where, price it, enqueue, preempt or kick.
 //!
-//! A wakeup takes two instants. At the first the waker looks at the wakee and asks the policy for
-//! a CPU; at the second, after the time that this takes, the wakee is queued there. In between
-//! other wakers may have chosen the same CPU: that race is the kernel's, and it is kept.
+//! A wakeup takes two instants. At the first the waker looks at the wakee, asks the policy for a
+//! CPU and gives it to the wakee; at the second, after the time that choice and queueing take, the
+//! wakee is queued there. In between other wakers may have chosen the same CPU: that race is the
+//! kernel's, and it is kept.
 
 use simsched_topology::CpuId;
 
-use super::state::{After, HandOff, Simulator, Stage, Waking};
+use super::state::{HandOff, Simulator, Stage, Waking};
 use crate::error::SimError;
 use crate::ids::TaskId;
 use crate::ipc::Wake;
@@ -17,36 +18,44 @@ use crate::workload::Workload;
 use crate::world::TaskState;
 
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
-    /// Executes the wake list of `cpu` from its head on; then what comes after it.
+    /// Goes on with the wake list of `cpu`; then with what comes after it. Interrupts are open
+    /// between two wakeups of a list.
     pub(super) fn run_wakes(&mut self, cpu: CpuId) -> Result<(), SimError> {
-        while let Some(wake) = self.desk(cpu).wakes.pop_front() {
+        while !self.desks[cpu.idx()].wakes.is_empty() {
+            let row = &self.cpus[cpu.idx()];
+            if row.deferred.any() {
+                self.take_deferred(cpu);
+                return Ok(());
+            }
+            if row.debt > 0 {
+                self.begin(cpu, Stage::Debt, Cost::Wakeup, Nanos::ZERO);
+                return Ok(());
+            }
+            let wake = self.desk(cpu).wakes.pop_front().expect("a list that is not empty");
             if self.begin_wakeup(cpu, wake)? {
                 return Ok(());
             }
         }
-        match self.cpus[cpu.idx()].after {
-            After::Syscall => self.back_in(cpu),
-            After::Irq => self.irq_exit(cpu),
-        }
+        self.back_in(cpu)
     }
 
     /// `try_to_wake_up()` up to the choice of a CPU; false where nothing remains to be done.
-    fn begin_wakeup(&mut self, cpu: CpuId, wake: Wake) -> Result<bool, SimError> {
+    pub(super) fn begin_wakeup(&mut self, cpu: CpuId, wake: Wake) -> Result<bool, SimError> {
         let task = wake.task;
-        self.emit(Tracepoint::Waking { wakee: task, waker: cpu });
         if self.world.task(task).state != TaskState::Sleeping {
             return Ok(false);
         }
+        self.emit(Tracepoint::Waking { wakee: task, waker: cpu });
         if self.world.task(task).on_rq {
             self.ttwu_runnable(cpu, task);
             return Ok(false);
         }
         self.world.task_mut(task).state = TaskState::Waking;
-        self.place(cpu, wake)?;
-        Ok(true)
+        self.place(cpu, wake)
     }
 
-    /// `ttwu_runnable()`: the wakee has not left its runqueue yet, so it stays there.
+    /// `ttwu_runnable()`: the wakee has not left its runqueue yet, so it stays there. Waking the
+    /// very task that was interrupted costs nothing worth counting.
     fn ttwu_runnable(&mut self, waker: CpuId, task: TaskId) {
         let cpu = self.world.task(task).cpu;
         self.world.update_rq_clock(cpu);
@@ -56,42 +65,62 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.world.curr(cpu) != Some(task) {
             self.check_preempt_curr(waker, cpu, task, Enqueue::Wakeup { migrated: false });
         }
-        self.cpus[waker.idx()].debt += self.prices.list().wakeup;
+        if self.world.curr(waker) != Some(task) {
+            self.cpus[waker.idx()].debt += self.prices.list().wakeup;
+        }
     }
 
-    /// Waits until the wakee's old CPU is done with it, or chooses a CPU.
-    fn place(&mut self, cpu: CpuId, wake: Wake) -> Result<(), SimError> {
+    /// Chooses a CPU, unless the wakee's old one is still switching away from it: then it goes back
+    /// there, if the hand-off rule accepts, or the waker spins until that CPU is done. True while
+    /// something remains to be done.
+    fn place(&mut self, cpu: CpuId, wake: Wake) -> Result<bool, SimError> {
         let task = wake.task;
         let prev = self.world.task(task).cpu;
         if self.world.task(task).on_cpu {
-            return self.wake_switching(cpu, wake, prev);
+            if self.ttwu_queue_cond(cpu, prev, task, true) {
+                self.hand_back(cpu, prev, task);
+                return Ok(false);
+            }
+            self.spin(cpu, prev, wake);
+            return Ok(true);
         }
         let kind = if wake.sync { WakeKind::WakeSync } else { WakeKind::Wake };
         let placement = self.ask(Wakeup { wakee: task, prev, waker: cpu, kind })?;
-        self.begin_placement(cpu, Waking { wake, placement, fork: false });
-        Ok(())
+        let migrated = placement.cpu != prev;
+        if migrated {
+            self.set_task_cpu(task, prev, placement);
+        }
+        let queueing = self.queueing_price(cpu, placement.cpu, task);
+        self.begin_placement(cpu, queueing, Waking { task, placement, migrated, fork: false });
+        Ok(true)
     }
 
-    /// The wakee's old CPU is still switching away from it: give it back there if the hand-off rule
-    /// accepts, else spin until that CPU is done.
-    fn wake_switching(&mut self, cpu: CpuId, wake: Wake, prev: CpuId) -> Result<(), SimError> {
-        let on_cpu = Placement { cpu: prev, reason: Reason::ON_CPU, scanned: 0, affine: false };
-        let waking = Waking { wake, placement: on_cpu, fork: false };
-        if self.ttwu_queue_cond(cpu, prev, wake.task, true) {
-            self.begin_placement(cpu, waking);
-            return Ok(());
-        }
+    /// The wakee's old CPU takes it back when it is done switching; nothing was chosen.
+    fn hand_back(&mut self, cpu: CpuId, prev: CpuId, task: TaskId) {
+        let reason = Reason::ON_CPU;
+        self.cpus[cpu.idx()].debt += self.prices.list().wakeup + self.prices.list().handoff;
+        self.hand_over(cpu, prev, HandOff { task, migrated: false, reason, scanned: 0 });
+    }
+
+    fn spin(&mut self, cpu: CpuId, prev: CpuId, wake: Wake) {
         let until = self.cpus[prev.idx()].until;
         let wait = until.since(self.world.now()) + Nanos(1);
-        self.desk(cpu).waking = Some(waking);
+        self.desk(cpu).spinning = Some(wake);
         self.begin(cpu, Stage::Spin, Cost::Wakeup, wait);
-        Ok(())
     }
 
     /// The wakee's old CPU should be done by now.
     pub(super) fn spin_done(&mut self, cpu: CpuId) -> Result<(), SimError> {
-        let waking = self.desk(cpu).waking.take().expect("a spinning waker has a wakee");
-        self.place(cpu, waking.wake)
+        let wake = self.desk(cpu).spinning.take().expect("a spinning waker has a wakee");
+        if self.place(cpu, wake)? { Ok(()) } else { self.wakeup_done(cpu) }
+    }
+
+    /// `set_task_cpu()`: the load and the virtual time of the wakee leave its old runqueue.
+    fn set_task_cpu(&mut self, task: TaskId, from: CpuId, placement: Placement) {
+        let Placement { cpu: to, reason, .. } = placement;
+        self.policy.migrate_task_rq(&self.world, task, to);
+        self.world.task_mut(task).cpu = to;
+        self.emit(Tracepoint::Migrate { task, from, to, cause: Cause::Wakeup, reason });
     }
 
     /// `select_task_rq()`: the policy's answer, or the only CPU where the task may run.
@@ -111,44 +140,48 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         Err(SimError::PolicyBroke { at: self.world.now(), contract })
     }
 
-    fn begin_placement(&mut self, cpu: CpuId, waking: Waking) {
+    /// What it takes to get a wakee onto the runqueue of `cpu`, as the waker finds it now.
+    fn queueing_price(&self, waker: CpuId, cpu: CpuId, task: TaskId) -> u32 {
+        if self.ttwu_queue_cond(waker, cpu, task, false) {
+            self.prices.list().handoff
+        } else {
+            self.prices.remote_enqueue(self.world.topology().distance_class(waker, cpu))
+        }
+    }
+
+    fn begin_placement(&mut self, cpu: CpuId, queueing: u32, waking: Waking) {
         let distance = self.world.topology().distance_class(cpu, waking.placement.cpu);
         let list = self.prices.list();
         let affine = if waking.placement.affine { list.wake_affine } else { 0 };
-        let ns = list.wakeup + affine + self.prices.scan(waking.placement.scanned, distance);
-        let ns = self.jittered(cpu, ns);
+        let scan = self.prices.scan(waking.placement.scanned, distance);
+        let ns = self.jittered(cpu, list.wakeup + affine + scan + queueing);
         self.desk(cpu).waking = Some(waking);
         self.begin(cpu, Stage::Wake, Cost::Wakeup, ns);
     }
 
-    /// The second instant of a wakeup: the wakee gets its CPU and is queued.
+    /// The second instant of a wakeup: the wakee is queued.
     pub(super) fn finish_wakeup(&mut self, cpu: CpuId) -> Result<(), SimError> {
         let waking = self.desk(cpu).waking.take().expect("a waker has a wakee");
-        if waking.fork {
-            self.wake_up_new_task(cpu, waking);
+        let Waking { task, placement, migrated, fork } = waking;
+        let Placement { cpu: target, reason, scanned, .. } = placement;
+        if fork {
+            self.wake_up_new_task(cpu, task, placement);
         } else {
-            self.ttwu_queue(cpu, waking);
+            self.ttwu_queue(cpu, target, HandOff { task, migrated, reason, scanned });
         }
-        self.run_wakes(cpu)
+        self.wakeup_done(cpu)
     }
 
-    /// `set_task_cpu()` and `ttwu_queue()`.
-    fn ttwu_queue(&mut self, waker: CpuId, waking: Waking) {
-        let Placement { cpu, reason, scanned, .. } = waking.placement;
-        let task = waking.wake.task;
-        let from = self.world.task(task).cpu;
-        let migrated = cpu != from;
-        if migrated {
-            self.policy.migrate_task_rq(&self.world, task, cpu);
-            self.world.task_mut(task).cpu = cpu;
-            self.emit(Tracepoint::Migrate { task, from, to: cpu, cause: Cause::Wakeup, reason });
-        }
-        let hand_off = HandOff { task, migrated, reason, scanned };
-        if reason == Reason::ON_CPU || self.ttwu_queue_cond(waker, cpu, task, false) {
+    /// A wakeup is over: the next of the list, or the end of the interrupt that woke.
+    fn wakeup_done(&mut self, cpu: CpuId) -> Result<(), SimError> {
+        if self.cpus[cpu.idx()].in_irq { self.irq_exit(cpu) } else { self.run_wakes(cpu) }
+    }
+
+    /// `ttwu_queue()`: by hand-off, or by the waker itself.
+    fn ttwu_queue(&mut self, waker: CpuId, cpu: CpuId, hand_off: HandOff) {
+        if self.ttwu_queue_cond(waker, cpu, hand_off.task, false) {
             self.hand_over(waker, cpu, hand_off);
         } else {
-            let distance = self.world.topology().distance_class(waker, cpu);
-            self.cpus[waker.idx()].debt += self.prices.remote_enqueue(distance);
             self.world.update_rq_clock(cpu);
             self.ttwu_do_activate(waker, cpu, hand_off);
         }
@@ -170,7 +203,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// `__ttwu_queue_wakelist()`: the target will queue the wakee itself.
     fn hand_over(&mut self, waker: CpuId, cpu: CpuId, hand_off: HandOff) {
-        self.cpus[waker.idx()].debt += self.prices.list().handoff;
         self.world.rq_update(cpu, |rq| rq.pending = true);
         let first = self.desks[cpu.idx()].inbox.is_empty();
         self.desk(cpu).inbox.push_back(hand_off);
@@ -233,17 +265,27 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// Makes `cpu` look: an interrupt, or nothing but the flag where its idle task is polling.
+    /// Makes `cpu` look: by an interrupt, or by nothing but the need-resched flag where its idle
+    /// task is polling (`set_nr_if_polling()`).
     fn kick(&mut self, from: CpuId, cpu: CpuId) {
         let distance = self.world.topology().distance_class(from, cpu);
-        let row = &self.cpus[cpu.idx()];
-        let delay = if row.stage == Stage::Idle && row.polling {
-            self.prices.poll_notice(distance)
+        let row = &mut self.cpus[cpu.idx()];
+        if row.polling {
+            let asleep = row.stage == Stage::Idle;
+            row.need_resched = true;
+            self.world.rq_update(cpu, |rq| rq.need_resched = true);
+            // On its way out of the idle state it sees the flag by itself.
+            if asleep {
+                self.plan_kick(from, cpu, self.prices.poll_notice(distance));
+            }
         } else {
+            row.ipi_sent = true;
             self.cpus[from.idx()].debt += self.prices.list().ipi_send;
-            self.cpus[cpu.idx()].ipi_sent = true;
-            self.prices.ipi_delivery(distance)
-        };
+            self.plan_kick(from, cpu, self.prices.ipi_delivery(distance));
+        }
+    }
+
+    fn plan_kick(&mut self, from: CpuId, cpu: CpuId, delay: u32) {
         let at = self.world.now() + Nanos(u64::from(self.cpus[from.idx()].debt + delay));
         self.plan_resched(cpu, at);
     }
@@ -257,27 +299,27 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     ) -> Result<(), SimError> {
         self.world.update_rq_clock(cpu);
         self.world.task_mut(child).cpu = cpu;
+        self.world.task_mut(child).state = TaskState::Waking;
         self.policy.task_fork(&self.world, cpu, Some(parent), child);
         self.emit(Tracepoint::Fork { parent: Some(parent), child });
         self.emit(Tracepoint::Waking { wakee: child, waker: cpu });
         let kind = WakeKind::Fork;
         let placement = self.ask(Wakeup { wakee: child, prev: cpu, waker: cpu, kind })?;
-        let wake = Wake { task: child, sync: false };
-        self.begin_placement(cpu, Waking { wake, placement, fork: true });
+        let distance = self.world.topology().distance_class(cpu, placement.cpu);
+        let queueing = self.prices.remote_enqueue(distance);
+        let waking = Waking { task: child, placement, migrated: false, fork: true };
+        self.begin_placement(cpu, queueing, waking);
         Ok(())
     }
 
     /// The second half of `wake_up_new_task()`.
-    fn wake_up_new_task(&mut self, parent_cpu: CpuId, waking: Waking) {
-        let Placement { cpu, reason, scanned, .. } = waking.placement;
-        let task = waking.wake.task;
+    fn wake_up_new_task(&mut self, parent_cpu: CpuId, task: TaskId, placement: Placement) {
+        let Placement { cpu, reason, scanned, .. } = placement;
         if cpu != parent_cpu {
             self.world.task_mut(task).cpu = cpu;
             let cause = Cause::Fork;
             self.emit(Tracepoint::Migrate { task, from: parent_cpu, to: cpu, cause, reason });
         }
-        let distance = self.world.topology().distance_class(parent_cpu, cpu);
-        self.cpus[parent_cpu.idx()].debt += self.prices.remote_enqueue(distance);
         self.enqueue_new(parent_cpu, cpu, task, reason, scanned);
     }
 
