@@ -252,10 +252,14 @@ impl Hierarchy {
     #[inline]
     pub(super) fn update_cfs_group(&mut self, se: EntityId, now: u64) {
         if let Some(child) = self.entity(se).group_cfs_rq() {
-            let child = self.queue(child);
-            let shares = self.groups[child.group.idx()].calc_group_shares(child);
-            self.reweight_entity(se, shares, now);
+            self.reweight_group(se, child, now);
         }
+    }
+
+    fn reweight_group(&mut self, se: EntityId, child: QueueId, now: u64) {
+        let child = self.queue(child);
+        let shares = self.groups[child.group.idx()].calc_group_shares(child);
+        self.reweight_entity(se, shares, now);
     }
 
     /// Ages all queues of `cpu`, from the leaves to the root. Groups come after their parents, so

@@ -43,8 +43,13 @@ impl Hierarchy {
     #[inline]
     pub(in crate::fair) fn clear_buddies(&mut self, queue: QueueId, se: EntityId) {
         let cfs_rq = self.queue(queue);
-        let se = Some(se);
-        if cfs_rq.last == se {
+        if [cfs_rq.last, cfs_rq.next, cfs_rq.skip].contains(&Some(se)) {
+            self.clear_hints(queue, Some(se));
+        }
+    }
+
+    fn clear_hints(&mut self, queue: QueueId, se: Option<EntityId>) {
+        if self.queue(queue).last == se {
             self.clear_up(queue, se, |cfs_rq| &mut cfs_rq.last);
         }
         if self.queue(queue).next == se {
