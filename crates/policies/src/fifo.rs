@@ -38,7 +38,7 @@ impl Policy for Fifo {
             Some(first) if !stays => (first, ALLOWED),
             _ => (wakeup.prev, PREV),
         };
-        Placement { cpu, reason, scanned: 0, affine: false }
+        Placement::at(cpu, reason)
     }
 
     fn migrate_task_rq(&mut self, _: &World, _: TaskId, _: CpuId) {}

@@ -34,7 +34,7 @@ pub use error::{Blocked, SimError};
 pub use ids::{BarrierId, FutexId, LockId, MarkId, PipeId, ProcId, SocketId, TaskId};
 pub use observer::{Cause, Cost, Observer, Tracepoint};
 pub use policy::{
-    Dequeue, Enqueue, Placement, Policy, Preempt, Reason, TtwuQueue, WakeKind, Wakeup,
+    Dequeue, Enqueue, Far, Placement, Policy, Preempt, Reason, TtwuQueue, WakeKind, Wakeup,
 };
 pub use rng::{Seed, Stream};
 pub use simulator::{Simulator, Status};

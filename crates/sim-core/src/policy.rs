@@ -228,10 +228,29 @@ pub struct Placement {
     pub cpu: CpuId,
     /// Why there.
     pub reason: Reason,
-    /// How many CPUs' idle state was read on the way.
+    /// How many CPUs' state was read on the way.
     pub scanned: u16,
+    /// Which of these are outside the waker's LLC.
+    pub far: Far,
     /// Whether waker's and previous CPU were compared (`wake_affine` was called).
     pub affine: bool,
+}
+
+impl Placement {
+    /// The CPU `cpu` for this reason, without a look at any other.
+    #[must_use]
+    pub fn at(cpu: CpuId, reason: Reason) -> Placement {
+        Placement { cpu, reason, scanned: 0, far: Far::default(), affine: false }
+    }
+}
+
+/// Of the CPUs that were looked at, those outside the waker's LLC, by distance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Far {
+    /// In the same package or node.
+    pub same_socket: u16,
+    /// In another package.
+    pub cross_socket: u16,
 }
 
 /// An index into [`Policy::reasons`]: the core counts reasons without knowing one by name.

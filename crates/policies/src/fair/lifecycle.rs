@@ -131,6 +131,15 @@ impl Fair {
         all.entities[se.idx()].post_init_entity_util_avg(&all.queues[queue.idx()], capacity);
     }
 
+    /// What a task has left on its runqueue goes at that queue's next update.
+    /// Source: `task_dead_fair()`.
+    pub(super) fn bury(&mut self, task: TaskId) {
+        let se = EntityId::of(task);
+        self.sync_entity_load_avg(se);
+        let queue = self.all.cfs_rq_of(se);
+        self.all.queues[queue.idx()].remove_entity_load_avg(&self.all.entities[se.idx()]);
+    }
+
     /// Source: `migrate_task_rq_fair()`, Linux 6.1.
     pub(super) fn migrate(&mut self, world: &World, task: TaskId, _to: CpuId) {
         let se = EntityId::of(task);

@@ -257,6 +257,10 @@ impl Policy for Fair {
         self.set_user_nice(world, task)
     }
 
+    fn task_dead(&mut self, _: &World, task: TaskId) {
+        self.bury(task);
+    }
+
     #[inline]
     fn newly_idle(&mut self, world: &World, cpu: CpuId) {
         self.stats[cpu.idx()].idle_stamp = world.rq(cpu).clock;

@@ -4,6 +4,7 @@ use rand::Rng;
 use simsched_topology::{Distance, IdleState, OsCosts, Topology};
 
 use crate::ids::ProcId;
+use crate::policy::{Far, Placement};
 use crate::rng::Stream;
 use crate::time::Nanos;
 
@@ -80,16 +81,14 @@ impl Prices {
         }
     }
 
-    /// Reading the idle state of `scanned` CPUs around a CPU that is `distance` away.
+    /// Reading the state of the CPUs that a choice looked at.
     #[inline]
-    pub(crate) fn scan(&self, scanned: u16, distance: Distance) -> u32 {
-        let each = match distance {
-            Distance::SameCpu | Distance::SameCore => self.costs.scan_same_core,
-            Distance::SameLlc => self.costs.scan_same_llc,
-            Distance::SameNode | Distance::SameSocket => self.costs.scan_same_node,
-            Distance::CrossSocket => self.costs.scan_cross_socket,
-        };
-        u32::from(scanned) * each
+    pub(crate) fn scan(&self, placement: &Placement) -> u32 {
+        let Placement { scanned, far: Far { same_socket, cross_socket }, .. } = *placement;
+        let near = scanned - same_socket - cross_socket;
+        u32::from(near) * self.costs.scan_same_llc
+            + u32::from(same_socket) * self.costs.scan_same_node
+            + u32::from(cross_socket) * self.costs.scan_cross_socket
     }
 
     /// Locking the runqueue of a CPU that is `distance` away and queueing a task there.

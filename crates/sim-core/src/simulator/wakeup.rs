@@ -127,7 +127,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     fn ask(&mut self, wakeup: Wakeup) -> Result<Placement, SimError> {
         let only = self.world.allowed(wakeup.wakee).filter(|set| set.len() == 1);
         if let Some(cpu) = only.and_then(|set| set.first()) {
-            return Ok(Placement { cpu, reason: Reason::PINNED, scanned: 0, affine: false });
+            return Ok(Placement::at(cpu, Reason::PINNED));
         }
         let placement = self.policy.select_task_rq(&self.world, &wakeup);
         if self.world.is_allowed(wakeup.wakee, placement.cpu) {
@@ -150,10 +150,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     fn begin_placement(&mut self, cpu: CpuId, queueing: u32, waking: Waking) {
-        let distance = self.world.topology().distance_class(cpu, waking.placement.cpu);
         let list = self.prices.list();
         let affine = if waking.placement.affine { list.wake_affine } else { 0 };
-        let scan = self.prices.scan(waking.placement.scanned, distance);
+        let scan = self.prices.scan(&waking.placement);
         let ns = self.jittered(cpu, list.wakeup + affine + scan + queueing);
         self.desk(cpu).waking = Some(waking);
         self.begin(cpu, Stage::Wake, Cost::Wakeup, ns);

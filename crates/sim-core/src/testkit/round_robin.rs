@@ -36,7 +36,7 @@ impl Policy for RoundRobin {
             Some(set) if !set.contains(wanted) => set.first().expect("a task may run somewhere"),
             _ => wanted,
         };
-        Placement { cpu, reason: Reason(0), scanned: 0, affine: false }
+        Placement::at(cpu, Reason(0))
     }
 
     fn migrate_task_rq(&mut self, _: &World, _: TaskId, _: CpuId) {}

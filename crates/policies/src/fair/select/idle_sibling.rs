@@ -127,5 +127,5 @@ impl Fair {
 }
 
 fn placement(cpu: CpuId, reason: simsched_core::Reason, scanned: u16) -> Placement {
-    Placement { cpu, reason, scanned, affine: false }
+    Placement { scanned, ..Placement::at(cpu, reason) }
 }

@@ -5,8 +5,8 @@ mod idle_sibling;
 mod slow_path;
 mod wake_affine;
 
-use simsched_core::{Placement, WakeKind, Wakeup, World};
-use simsched_topology::SdFlags;
+use simsched_core::{Far, Placement, WakeKind, Wakeup, World};
+use simsched_topology::{Distance, SdFlags};
 
 use self::idle_sibling::Sibling;
 use self::slow_path::Idlest;
@@ -73,14 +73,17 @@ impl Fair {
         let is_wake = matches!(kind, WakeKind::Wake | WakeKind::WakeSync);
         let want_affine = is_wake && self.want_affine(world, wakeup);
         let mut affine = false;
-        let (cpu, scanned, reason) = match self.walk(wakeup, want_affine) {
+        let (found, target) = match self.walk(wakeup, want_affine) {
             Walk::Balance(sd) => {
                 let ask = Idlest { task, waker, prev, flag: flag_of(kind) };
-                let (cpu, scanned) = self.find_idlest_cpu(world, ask, sd);
-                let scanned = u16::try_from(scanned).unwrap_or(u16::MAX);
-                (cpu, scanned, reason::SLOW_PATH)
+                let (cpu, looks) = self.find_idlest_cpu(world, ask, sd);
+                return Placement {
+                    scanned: looks.all,
+                    far: looks.far,
+                    ..Placement::at(cpu, reason::SLOW_PATH)
+                };
             }
-            _ if !is_wake => (prev, 0, reason::STAY),
+            _ if !is_wake => return Placement::at(prev, reason::STAY),
             walk => {
                 let mut target = prev;
                 if let Walk::Affine(imbalance_pct) = walk
@@ -92,11 +95,11 @@ impl Fair {
                     target = self.wake_affine(world, ask);
                 }
                 let ask = Sibling { task, waker, prev, target };
-                let found = self.select_idle_sibling(world, ask);
-                (found.cpu, found.scanned, found.reason)
+                (self.select_idle_sibling(world, ask), target)
             }
         };
-        Placement { cpu, reason, scanned, affine }
+        let far = far(world.topology().distance_class(waker, target), found.scanned);
+        Placement { affine, far, ..found }
     }
 
     /// Records who wakes whom, and says whether the waker's CPU is a candidate.
@@ -129,6 +132,15 @@ impl Fair {
             }
         }
         found
+    }
+}
+
+/// All CPUs that were looked at are in the target's LLC, at this distance from the waker.
+fn far(distance: Distance, scanned: u16) -> Far {
+    match distance {
+        Distance::SameCpu | Distance::SameCore | Distance::SameLlc => Far::default(),
+        Distance::CrossSocket => Far { cross_socket: scanned, ..Far::default() },
+        Distance::SameNode | Distance::SameSocket => Far { same_socket: scanned, ..Far::default() },
     }
 }
 

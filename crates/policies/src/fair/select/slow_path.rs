@@ -1,7 +1,7 @@
 //! The slow path, for fork and exec: the idlest group of each domain, then its idlest CPU.
 
-use simsched_core::{TaskId, World};
-use simsched_topology::{CpuId, CpuSet, Domains, SchedDomain, SchedGroup, SdFlags};
+use simsched_core::{Far, TaskId, World};
+use simsched_topology::{CpuId, CpuSet, Distance, Domains, SchedDomain, SchedGroup, SdFlags};
 
 use crate::fair::Fair;
 use crate::fair::entity::EntityId;
@@ -37,7 +37,29 @@ struct Search<'a> {
     allowed: &'a CpuSet,
     own: Option<Own>,
     rule: ForkImbalance,
-    scanned: usize,
+    looks: Looks,
+}
+
+/// How many CPUs were looked at, and which of them far from the waker.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Looks {
+    pub(super) all: u16,
+    pub(super) far: Far,
+}
+
+impl Looks {
+    /// Counts a look at a CPU that is `distance` away.
+    fn count(&mut self, distance: Distance) {
+        let far = match distance {
+            Distance::SameCpu | Distance::SameCore | Distance::SameLlc => None,
+            Distance::SameNode | Distance::SameSocket => Some(&mut self.far.same_socket),
+            Distance::CrossSocket => Some(&mut self.far.cross_socket),
+        };
+        if let Some(far) = far {
+            *far += 1;
+        }
+        self.all += 1;
+    }
 }
 
 impl Fair {
@@ -48,19 +70,20 @@ impl Fair {
         world: &World,
         ask: Idlest,
         sd: usize,
-    ) -> (CpuId, usize) {
+    ) -> (CpuId, Looks) {
         let allowed = world.allowed(ask.task).unwrap_or(world.topology().cpus());
         if !self.domains().of(ask.waker)[sd].span.intersects(allowed) {
-            return (ask.prev, 0);
+            return (ask.prev, Looks::default());
         }
         if ask.flag != SdFlags::BALANCE_FORK {
             self.sync_entity_load_avg(EntityId::of(ask.task));
         }
         let own = self.own(world, ask);
         let rule = self.all.features.fork_imbalance();
-        let mut search = Search { fair: self, world, ask, allowed, own, rule, scanned: 0 };
+        let mut search =
+            Search { fair: self, world, ask, allowed, own, rule, looks: Looks::default() };
         let cpu = search.descend(sd);
-        (cpu, search.scanned)
+        (cpu, search.looks)
     }
 
     /// Source: `task_running_on_cpu()`, `cpu_load_without()` and their kin.
@@ -177,10 +200,14 @@ impl<'a> Search<'a> {
             ..GroupStats::default()
         };
         for cpu in group.span.and(self.allowed).iter() {
-            self.scanned += 1;
+            self.look_at(cpu);
             self.add_cpu(&mut stats, cpu);
         }
         stats
+    }
+
+    fn look_at(&mut self, cpu: CpuId) {
+        self.looks.count(self.world.topology().distance_class(self.ask.waker, cpu));
     }
 
     fn add_cpu(&self, stats: &mut GroupStats, cpu: CpuId) {
@@ -233,7 +260,7 @@ impl<'a> Search<'a> {
         let (mut latest, mut idle) = (0, None);
         let (mut min_load, mut least_loaded) = (u64::MAX, this);
         for cpu in group.span.and(self.allowed).iter() {
-            self.scanned += 1;
+            self.look_at(cpu);
             if self.fair.sched_idle.contains(cpu) {
                 return cpu;
             }
