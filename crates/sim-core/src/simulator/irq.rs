@@ -3,9 +3,8 @@
 
 use simsched_topology::CpuId;
 
-use super::state::{Deferred, Irq, Progress, Simulator, Stage};
+use super::state::{Deferred, Irq, Progress, Simulator, Stage, Step};
 use crate::agenda::Event;
-use crate::error::SimError;
 use crate::ids::TaskId;
 use crate::ipc::Wake;
 use crate::observer::{Cost, Observer};
@@ -99,7 +98,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// The handler of `irq` has done its work: now it takes effect.
-    pub(super) fn irq_done(&mut self, cpu: CpuId, irq: Irq) -> Result<(), SimError> {
+    pub(super) fn irq_done(&mut self, cpu: CpuId, irq: Irq) -> Step {
         match irq {
             Irq::Tick => self.scheduler_tick(cpu),
             Irq::Ipi => self.sched_ttwu_pending(cpu),
@@ -134,7 +133,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// The end of interrupt handling, unless another one waits.
-    pub(super) fn irq_exit(&mut self, cpu: CpuId) -> Result<(), SimError> {
+    pub(super) fn irq_exit(&mut self, cpu: CpuId) -> Step {
         if self.cpus[cpu.idx()].deferred.any() {
             self.take_deferred(cpu);
             return Ok(());

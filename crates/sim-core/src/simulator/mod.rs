@@ -18,7 +18,7 @@ use crate::policy::{Policy, Reason};
 use crate::time::{Nanos, SimTime};
 use crate::workload::Workload;
 use crate::world::TaskState;
-use state::Stage;
+use state::{Stage, Step};
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,13 +61,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.close();
                 return Ok(Status::Horizon);
             };
-            self.step(now, event)?;
+            self.step(now, event).map_err(|error| *error)?;
         }
         Ok(Status::Paused)
     }
 
     #[inline]
-    fn step(&mut self, now: SimTime, event: Event) -> Result<(), SimError> {
+    fn step(&mut self, now: SimTime, event: Event) -> Step {
         self.watch_time(now)?;
         self.world.set_now(now);
         self.counters.events += 1;
@@ -81,7 +81,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     #[inline]
-    fn stage_end(&mut self, cpu: CpuId) -> Result<(), SimError> {
+    fn stage_end(&mut self, cpu: CpuId) -> Step {
         match self.cpus[cpu.idx()].stage {
             Stage::Op => self.end_op(cpu),
             Stage::Wake => self.finish_wakeup(cpu),
@@ -95,10 +95,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// Puts a task of the first hour on its CPU.
-    fn start_at_zero(&mut self, task: TaskId, cpu: CpuId) -> Result<(), SimError> {
+    fn start_at_zero(&mut self, task: TaskId, cpu: CpuId) -> Step {
         if cpu.idx() >= self.cpus.len() || !self.world.is_allowed(task, cpu) {
             let contract = format!("task {task} starts on CPU {cpu}, where it may not run");
-            return Err(SimError::WorkloadBroke { at: self.world.now(), contract });
+            return Err(SimError::WorkloadBroke { at: self.world.now(), contract }.into());
         }
         self.world.task_mut(task).cpu = cpu;
         self.policy.task_fork(&self.world, cpu, None, task);
@@ -136,14 +136,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Time must pass: a run that does event after event at one instant is stuck.
     #[inline]
-    fn watch_time(&mut self, now: SimTime) -> Result<(), SimError> {
+    fn watch_time(&mut self, now: SimTime) -> Step {
         if now != self.world.now() {
             self.counters.at_once = 0;
             return Ok(());
         }
         self.counters.at_once += 1;
         let limit = 1_000_000 + 100 * self.tasks.len() as u64;
-        if self.counters.at_once < limit { Ok(()) } else { Err(self.livelock(now)) }
+        if self.counters.at_once < limit { Ok(()) } else { Err(self.livelock(now).into()) }
     }
 
     fn livelock(&self, at: SimTime) -> SimError {
@@ -152,7 +152,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         SimError::Livelock { at, task: task.0, name: self.world.tasks().name(task).to_owned() }
     }
 
-    fn check_policy(&self) -> Result<(), SimError> {
+    fn check_policy(&self) -> Step {
         for idx in 0..self.cpus.len() {
             let broken = self.policy.check(&self.world, CpuId::new(idx));
             broken.map_err(|contract| SimError::PolicyBroke { at: self.world.now(), contract })?;

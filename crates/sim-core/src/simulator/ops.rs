@@ -2,7 +2,7 @@
 
 use simsched_topology::CpuId;
 
-use super::state::{Progress, Simulator, Stage, TaskRun};
+use super::state::{Progress, Simulator, Stage, Step, TaskRun};
 use crate::agenda::Event;
 use crate::error::SimError;
 use crate::ids::{PipeId, TaskId};
@@ -33,12 +33,12 @@ impl Op {
 
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Asks the workload what `task` does next, and begins it.
-    pub(super) fn next_op(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+    pub(super) fn next_op(&mut self, cpu: CpuId, task: TaskId) -> Step {
         for _ in 0..LIVELOCK {
             let last = self.cpus[cpu.idx()].run.outcome;
             let op = self.workload.next_op(task, self.world.now(), last);
             if !self.ipc.declares(op) {
-                return Err(self.undeclared(task, op));
+                return Err(self.undeclared(task, op).into());
             }
             let timeless = self.is_timeless(task, op);
             let run = &mut self.cpus[cpu.idx()].run;
@@ -52,7 +52,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return Ok(());
         }
         let name = self.world.tasks().name(task).to_owned();
-        Err(SimError::Livelock { at: self.world.now(), task: task.0, name })
+        Err(SimError::Livelock { at: self.world.now(), task: task.0, name }.into())
     }
 
     fn undeclared(&self, task: TaskId, op: Op) -> SimError {
@@ -159,7 +159,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// An op has taken its time: now it takes effect.
-    pub(super) fn end_op(&mut self, cpu: CpuId) -> Result<(), SimError> {
+    pub(super) fn end_op(&mut self, cpu: CpuId) -> Step {
         let row = &self.cpus[cpu.idx()];
         let task = row.task.expect("an op has a task");
         let op = row.run.op;
@@ -178,10 +178,24 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             _ => self.attempt(cpu, task, op),
         }
         if self.scratch.is_empty() {
-            return self.back_in(cpu);
+            return self.after_op(cpu, task);
         }
         self.desks[cpu.idx()].wakes.extend(self.scratch.drain());
         self.run_wakes(cpu)
+    }
+
+    /// The op woke nobody: the task goes on at once, unless something else comes first.
+    #[inline]
+    fn after_op(&mut self, cpu: CpuId, task: TaskId) -> Step {
+        let row = &self.cpus[cpu.idx()];
+        if row.deferred.any() {
+            self.take_deferred(cpu);
+            return Ok(());
+        }
+        if row.run.progress == Progress::Next && !row.need_resched {
+            return self.next_op(cpu, task);
+        }
+        self.resume_task(cpu, task)
     }
 
     #[inline]
@@ -221,17 +235,17 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.agenda.arm(Event::Timer(task), at + slack);
     }
 
-    fn spawn(&mut self, cpu: CpuId, parent: TaskId, child: TaskId) -> Result<(), SimError> {
+    fn spawn(&mut self, cpu: CpuId, parent: TaskId, child: TaskId) -> Step {
         if self.world.task(child).state != TaskState::New {
             let contract = format!("task {parent} spawns task {child}, which has started already");
-            return Err(SimError::WorkloadBroke { at: self.world.now(), contract });
+            return Err(SimError::WorkloadBroke { at: self.world.now(), contract }.into());
         }
         self.done(cpu, Outcome::Done);
         self.ipc.spawned(parent, child);
         self.begin_fork(cpu, parent, child)
     }
 
-    fn sched_yield(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+    fn sched_yield(&mut self, cpu: CpuId, task: TaskId) -> Step {
         self.done(cpu, Outcome::Done);
         self.world.update_rq_clock(cpu);
         self.policy.yield_task(&self.world, cpu, task);

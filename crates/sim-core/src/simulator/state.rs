@@ -18,6 +18,9 @@ use crate::time::{Nanos, SimTime};
 use crate::workload::{Op, Outcome, Start, Workload};
 use crate::world::World;
 
+/// What a step of the simulator ends with. Errors are rare and large, so they are kept apart.
+pub(super) type Step<T = ()> = Result<T, Box<SimError>>;
+
 /// A machine under a policy and a workload, watched by an observer.
 pub struct Simulator<P, W, O> {
     pub(super) world: World,
@@ -263,7 +266,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         };
         for (idx, spec) in setup.tasks.iter().enumerate() {
             if let Start::AtZero(cpu) = spec.start {
-                simulator.start_at_zero(TaskId::new(idx), cpu)?;
+                simulator.start_at_zero(TaskId::new(idx), cpu).map_err(|error| *error)?;
             }
         }
         Ok(simulator)

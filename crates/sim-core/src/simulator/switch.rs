@@ -2,7 +2,7 @@
 
 use simsched_topology::CpuId;
 
-use super::state::{Progress, Simulator, Stage};
+use super::state::{Progress, Simulator, Stage, Step};
 use crate::agenda::Event;
 use crate::error::SimError;
 use crate::ids::TaskId;
@@ -21,7 +21,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// `__schedule()`: the current task leaves if it sleeps, and the policy picks the next.
-    pub(super) fn schedule(&mut self, cpu: CpuId) -> Result<(), SimError> {
+    pub(super) fn schedule(&mut self, cpu: CpuId) -> Step {
         self.world.update_rq_clock(cpu);
         let prev = self.world.curr(cpu);
         self.world.rq_update(cpu, |rq| rq.need_resched = false);
@@ -55,23 +55,23 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.world.rq_update(cpu, |rq| rq.nr_running -= 1);
     }
 
-    fn check_pick(&self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+    fn check_pick(&self, cpu: CpuId, task: TaskId) -> Step {
         let row = self.world.task(task);
         let elsewhere = row.on_cpu && self.world.curr(cpu) != Some(task);
         if row.on_rq && row.cpu == cpu && !elsewhere {
             return Ok(());
         }
         let contract = format!("picked task {task} on CPU {cpu}, where it is not queued");
-        Err(SimError::PolicyBroke { at: self.world.now(), contract })
+        Err(SimError::PolicyBroke { at: self.world.now(), contract }.into())
     }
 
-    fn check_idle(&self, cpu: CpuId) -> Result<(), SimError> {
+    fn check_idle(&self, cpu: CpuId) -> Step {
         let waiting = self.world.rq(cpu).nr_running;
         if waiting == 0 {
             return Ok(());
         }
         let contract = format!("picked nobody on CPU {cpu}, where {waiting} tasks are runnable");
-        Err(SimError::PolicyBroke { at: self.world.now(), contract })
+        Err(SimError::PolicyBroke { at: self.world.now(), contract }.into())
     }
 
     fn switch_to(
@@ -112,7 +112,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// `finish_task_switch()`: the previous task is free to run elsewhere.
-    pub(super) fn finish_switch(&mut self, cpu: CpuId) -> Result<(), SimError> {
+    pub(super) fn finish_switch(&mut self, cpu: CpuId) -> Step {
         if let Some(prev) = self.desk(cpu).prev.take() {
             self.world.task_mut(prev).on_cpu = false;
             if self.world.task(prev).state == TaskState::Dead {
@@ -126,7 +126,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// The CPU is open to interrupts again, with its current task or its idle task.
-    pub(super) fn back_in(&mut self, cpu: CpuId) -> Result<(), SimError> {
+    pub(super) fn back_in(&mut self, cpu: CpuId) -> Step {
         let row = &self.cpus[cpu.idx()];
         if row.deferred.any() {
             self.take_deferred(cpu);
@@ -211,7 +211,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Goes on with the current task where it was: its system call is over or has to wait, it comes
     /// back from an interrupt, or it has just got the CPU.
-    fn resume_task(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+    pub(super) fn resume_task(&mut self, cpu: CpuId, task: TaskId) -> Step {
         let row = &self.cpus[cpu.idx()];
         match row.run.progress {
             Progress::Next | Progress::Under if row.goes() => self.enter_schedule(cpu),

@@ -7,7 +7,7 @@
 
 use simsched_topology::CpuId;
 
-use super::state::{HandOff, Simulator, Stage, Waking};
+use super::state::{HandOff, Simulator, Stage, Step, Waking};
 use crate::error::SimError;
 use crate::ids::TaskId;
 use crate::ipc::Wake;
@@ -20,7 +20,7 @@ use crate::world::TaskState;
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Goes on with the wake list of `cpu`; then with what comes after it. Interrupts are open
     /// between two wakeups of a list.
-    pub(super) fn run_wakes(&mut self, cpu: CpuId) -> Result<(), SimError> {
+    pub(super) fn run_wakes(&mut self, cpu: CpuId) -> Step {
         while !self.desks[cpu.idx()].wakes.is_empty() {
             let row = &self.cpus[cpu.idx()];
             if row.deferred.any() {
@@ -40,7 +40,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// `try_to_wake_up()` up to the choice of a CPU; false where nothing remains to be done.
-    pub(super) fn begin_wakeup(&mut self, cpu: CpuId, wake: Wake) -> Result<bool, SimError> {
+    pub(super) fn begin_wakeup(&mut self, cpu: CpuId, wake: Wake) -> Step<bool> {
         let task = wake.task;
         if self.world.task(task).state != TaskState::Sleeping {
             return Ok(false);
@@ -73,7 +73,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Chooses a CPU, unless the wakee's old one is still switching away from it: then it goes back
     /// there, if the hand-off rule accepts, or the waker spins until that CPU is done. True while
     /// something remains to be done.
-    fn place(&mut self, cpu: CpuId, wake: Wake) -> Result<bool, SimError> {
+    fn place(&mut self, cpu: CpuId, wake: Wake) -> Step<bool> {
         let task = wake.task;
         let prev = self.world.task(task).cpu;
         if self.world.task(task).on_cpu {
@@ -110,7 +110,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// The wakee's old CPU should be done by now.
-    pub(super) fn spin_done(&mut self, cpu: CpuId) -> Result<(), SimError> {
+    pub(super) fn spin_done(&mut self, cpu: CpuId) -> Step {
         let wake = self.desk(cpu).spinning.take().expect("a spinning waker has a wakee");
         if self.place(cpu, wake)? { Ok(()) } else { self.wakeup_done(cpu) }
     }
@@ -124,7 +124,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// `select_task_rq()`: the policy's answer, or the only CPU where the task may run.
-    fn ask(&mut self, wakeup: Wakeup) -> Result<Placement, SimError> {
+    fn ask(&mut self, wakeup: Wakeup) -> Step<Placement> {
         let only = self.world.allowed(wakeup.wakee).filter(|set| set.len() == 1);
         if let Some(cpu) = only.and_then(|set| set.first()) {
             return Ok(Placement::at(cpu, Reason::PINNED));
@@ -137,7 +137,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             "chose CPU {} for task {}, which may not run there",
             placement.cpu, wakeup.wakee
         );
-        Err(SimError::PolicyBroke { at: self.world.now(), contract })
+        Err(SimError::PolicyBroke { at: self.world.now(), contract }.into())
     }
 
     /// What it takes to get a wakee onto the runqueue of `cpu`, as the waker finds it now.
@@ -159,7 +159,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// The second instant of a wakeup: the wakee is queued.
-    pub(super) fn finish_wakeup(&mut self, cpu: CpuId) -> Result<(), SimError> {
+    pub(super) fn finish_wakeup(&mut self, cpu: CpuId) -> Step {
         let waking = self.desk(cpu).waking.take().expect("a waker has a wakee");
         let Waking { task, placement, migrated, fork } = waking;
         let Placement { cpu: target, reason, scanned, .. } = placement;
@@ -172,7 +172,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// A wakeup is over: the next of the list, or the end of the interrupt that woke.
-    fn wakeup_done(&mut self, cpu: CpuId) -> Result<(), SimError> {
+    fn wakeup_done(&mut self, cpu: CpuId) -> Step {
         if self.cpus[cpu.idx()].in_irq { self.irq_exit(cpu) } else { self.run_wakes(cpu) }
     }
 
@@ -290,12 +290,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// `wake_up_new_task()` up to the choice of a CPU: the parent's op is done, the child is next.
-    pub(super) fn begin_fork(
-        &mut self,
-        cpu: CpuId,
-        parent: TaskId,
-        child: TaskId,
-    ) -> Result<(), SimError> {
+    pub(super) fn begin_fork(&mut self, cpu: CpuId, parent: TaskId, child: TaskId) -> Step {
         self.world.update_rq_clock(cpu);
         self.world.task_mut(child).cpu = cpu;
         self.world.task_mut(child).state = TaskState::Waking;
