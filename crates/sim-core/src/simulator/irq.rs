@@ -3,7 +3,8 @@
 
 use simsched_topology::CpuId;
 
-use super::state::{Deferred, Irq, Progress, Simulator, Stage, Step};
+use super::cpu::{Deferred, Irq, Progress, Stage};
+use super::state::{Simulator, Step};
 use crate::agenda::Event;
 use crate::ids::TaskId;
 use crate::ipc::Wake;

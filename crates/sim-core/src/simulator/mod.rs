@@ -1,5 +1,6 @@
 //! The event loop: what can happen, and who deals with it.
 
+mod cpu;
 mod irq;
 mod ops;
 mod state;
@@ -18,7 +19,8 @@ use crate::policy::{Policy, Reason};
 use crate::time::{Nanos, SimTime};
 use crate::workload::Workload;
 use crate::world::TaskState;
-use state::{Stage, Step};
+use cpu::Stage;
+use state::Step;
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use simsched_topology::CpuId;
 
-use super::state::{Progress, Simulator, Stage, Step, TaskRun};
+use super::cpu::{Progress, Stage, TaskRun};
+use super::state::{Simulator, Step};
 use crate::agenda::Event;
 use crate::error::SimError;
 use crate::ids::{PipeId, TaskId};

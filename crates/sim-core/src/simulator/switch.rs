@@ -2,7 +2,8 @@
 
 use simsched_topology::CpuId;
 
-use super::state::{Progress, Simulator, Stage, Step};
+use super::cpu::{Progress, Stage};
+use super::state::{Simulator, Step};
 use crate::agenda::Event;
 use crate::error::SimError;
 use crate::ids::TaskId;

@@ -7,7 +7,8 @@
 
 use simsched_topology::CpuId;
 
-use super::state::{HandOff, Simulator, Stage, Step, Waking};
+use super::cpu::{HandOff, Stage, Waking};
+use super::state::{Simulator, Step};
 use crate::error::SimError;
 use crate::ids::TaskId;
 use crate::ipc::Wake;

@@ -1,0 +1,239 @@
+//! What the simulator knows of each CPU and of each task's progress, beside the world.
+
+use std::collections::VecDeque;
+
+use simsched_topology::{CpuId, Topology};
+
+use crate::hardware::IdleGovernor;
+use crate::ids::TaskId;
+use crate::ipc::Wake;
+use crate::observer::Cost;
+use crate::policy::{Placement, Reason};
+use crate::rng::Stream;
+use crate::time::{Nanos, SimTime};
+use crate::workload::{Op, Outcome};
+
+/// What a CPU is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Waiting in an idle state; no end is planned.
+    Idle,
+    /// Coming out of an idle state.
+    IdleExit,
+    /// Executing the op of its current task.
+    Op,
+    /// Handling an interrupt.
+    Irq(Irq),
+    /// Working off what it did on the side, and nothing else.
+    Debt,
+    /// Waiting for another CPU to finish switching away from the wakee.
+    Spin,
+    /// Choosing a CPU for a wakee and queueing it there.
+    Wake,
+    /// In `schedule()`, before the dequeue and the choice of the next task.
+    Schedule,
+    /// Switching to the current task.
+    Switch,
+}
+
+/// Why a CPU was interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Irq {
+    /// A rescheduling interrupt, which also empties the hand-off list.
+    Ipi,
+    /// The tick.
+    Tick,
+    /// A task's timer.
+    Timer(TaskId),
+}
+
+/// A wakeup between its two instants.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waking {
+    pub task: TaskId,
+    pub placement: Placement,
+    pub migrated: bool,
+    pub fork: bool,
+}
+
+/// A wakeup in a hand-off list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HandOff {
+    pub task: TaskId,
+    pub migrated: bool,
+    pub reason: Reason,
+    pub scanned: u16,
+}
+
+/// What a CPU is doing: all that the end of an op touches, in two cache lines.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(super) struct Cpu {
+    /// The current task; `None` is the idle task. The same as in the world's runqueue.
+    pub task: Option<TaskId>,
+    /// The current task is to be rescheduled. The same as in the world's runqueue.
+    pub need_resched: bool,
+    /// How far the current task is.
+    pub run: TaskRun,
+    /// The jitter of what this CPU pays.
+    pub dice: Stream,
+    /// Up to when the CPU's time has been charged.
+    pub charged: SimTime,
+    /// When the stage proper begins: before that the CPU works off what it owed.
+    pub debt_end: SimTime,
+    /// When the stage ends.
+    pub until: SimTime,
+    /// Work done on the side that delays the next stage, in ns.
+    pub debt: u32,
+    pub stage: Stage,
+    /// What the stage's time is charged to.
+    pub cost: Cost,
+    /// Interrupts that came at a bad time.
+    pub deferred: Deferred,
+    /// The planned look at the flag is an interrupt, not only a line that a polling CPU sees.
+    pub ipi_sent: bool,
+    /// Its idle task watches the need-resched flag, from the choice of such a state until it goes to
+    /// `schedule()`: no interrupt is needed.
+    pub polling: bool,
+    pub tick_stopped: bool,
+    /// A tick has found the CPU idle since it last ran a task.
+    pub idle_ticked: bool,
+    pub in_irq: bool,
+}
+
+const _: () = assert!(size_of::<Cpu>() == 128, "two cache lines");
+
+/// What waits for a CPU, and what it needs less often.
+pub(super) struct Desk {
+    /// Whom the system call under way has to wake still.
+    pub wakes: VecDeque<Wake>,
+    /// The wakeup that the CPU is in the middle of.
+    pub waking: Option<Waking>,
+    /// The wakee that another CPU is still switching away from.
+    pub spinning: Option<Wake>,
+    /// Since when the CPU has been handling interrupts.
+    pub irq_since: SimTime,
+    /// The task that the CPU is switching away from.
+    pub prev: Option<TaskId>,
+    /// Tasks whose timers have expired and are not handled yet.
+    pub timers: VecDeque<TaskId>,
+    /// The hand-off list (`rq->wake_list`), in order of arrival.
+    pub inbox: VecDeque<HandOff>,
+    pub governor: IdleGovernor,
+}
+
+/// Which interrupts wait until a CPU is open to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Deferred(u8);
+
+impl Deferred {
+    pub(super) const TICK: u8 = 1;
+    pub(super) const IPI: u8 = 2;
+    pub(super) const TIMER: u8 = 4;
+
+    #[inline]
+    pub(super) fn any(self) -> bool {
+        self.0 != 0
+    }
+
+    pub(super) fn add(&mut self, irq: u8) {
+        self.0 |= irq;
+    }
+
+    /// Takes `irq` out; tells whether it was there.
+    pub(super) fn take(&mut self, irq: u8) -> bool {
+        let was = self.0 & irq != 0;
+        self.0 &= !irq;
+        was
+    }
+}
+
+/// The progress of one task that is not current on a CPU; of a current one the copy beside its CPU
+/// counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TaskRun {
+    pub op: Op,
+    pub outcome: Outcome,
+    /// What is left of an interrupted op.
+    pub remains: Nanos,
+    pub progress: Progress,
+    /// On which CPU its timer runs.
+    pub timer_cpu: CpuId,
+    /// It has slept in its op and was woken.
+    pub retry: bool,
+    /// The stage under way only looks whether the op can be done.
+    pub look: bool,
+}
+
+/// Where a task is between two of its ops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// It has to ask for its next op.
+    Next,
+    /// Its op is under way; `remains` tells how long.
+    Under,
+    /// Its op could not be done: it sleeps or will, and looks again when it is woken.
+    Blocked,
+    /// It sleeps until its timer expires, then its op is done.
+    Timed,
+    /// It has ended.
+    Ended,
+}
+impl Cpu {
+    pub(super) fn new(polling: bool, dice: Stream) -> Cpu {
+        Cpu {
+            task: None,
+            need_resched: false,
+            run: TaskRun::new(),
+            dice,
+            charged: SimTime::ZERO,
+            debt_end: SimTime::ZERO,
+            until: SimTime::NEVER,
+            debt: 0,
+            stage: Stage::Idle,
+            cost: Cost::Idle,
+            deferred: Deferred::default(),
+            ipi_sent: false,
+            polling,
+            tick_stopped: true,
+            idle_ticked: false,
+            in_irq: false,
+        }
+    }
+
+    /// Whether the current task, which could go on, has to give way: at the border of user space, or
+    /// inside it. Kernel code is left at its end only (`PREEMPT_VOLUNTARY`).
+    #[inline]
+    pub(super) fn goes(&self) -> bool {
+        self.need_resched && (self.run.progress == Progress::Next || self.run.op.is_user())
+    }
+}
+
+impl Desk {
+    pub(super) fn new(topology: &Topology) -> Desk {
+        Desk {
+            wakes: VecDeque::with_capacity(4),
+            waking: None,
+            spinning: None,
+            irq_since: SimTime::ZERO,
+            prev: None,
+            timers: VecDeque::with_capacity(4),
+            inbox: VecDeque::with_capacity(32),
+            governor: IdleGovernor::new(topology.idle_states()),
+        }
+    }
+}
+
+impl TaskRun {
+    pub(super) fn new() -> TaskRun {
+        TaskRun {
+            op: Op::Yield,
+            outcome: Outcome::Started,
+            remains: Nanos::ZERO,
+            progress: Progress::Next,
+            timer_cpu: CpuId(0),
+            retry: false,
+            look: false,
+        }
+    }
+}
