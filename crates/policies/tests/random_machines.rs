@@ -14,7 +14,7 @@ use simsched_core::{
     SimError, SimTime, Simulator, TaskId,
 };
 use simsched_policies::catalog;
-use simsched_topology::{CpuId, CpuSet, Topology};
+use simsched_topology::{CpuId, CpuSet, OsCosts, Topology};
 
 /// What any machine file has beside its structure.
 const REST: &str = r#"
@@ -45,18 +45,21 @@ struct Machine {
     cores: u16,
     threads: u16,
     numbering: &'static str,
+    /// Whether everything but computing and sleeping costs nothing (spec 09, invariant 4).
+    free: bool,
 }
 
 impl Machine {
     fn topology(&self) -> Arc<Topology> {
-        let Machine { sockets, llcs, cores, threads, numbering } = self;
+        let Machine { sockets, llcs, cores, threads, numbering, free } = self;
         let text = format!(
             "name = \"random\"\ntitle = \"random\"\ndefault_mode = \"one\"\ncosts = \"x86\"\n\
              [cores]\nsockets = {sockets}\nllcs_per_socket = {llcs}\ncores_per_llc = {cores}\n\
              threads_per_core = {threads}\nnumbering = \"{numbering}\"\n\
              [mode.one]\nnodes_per_socket = 1\ncross_socket = 21\n{REST}"
         );
-        Arc::new(Topology::parse(&text, "random.toml", None).unwrap())
+        let priced = Topology::parse(&text, "random.toml", None).unwrap();
+        Arc::new(if *free { priced.with_costs(OsCosts::free()) } else { priced })
     }
 
     fn nr_cpus(&self) -> u16 {
@@ -86,13 +89,14 @@ struct Plan {
 
 fn machine() -> impl Strategy<Value = Machine> {
     let numbering = prop_oneof![Just("smt_split"), Just("linear")];
-    (1..3_u16, 1..4_u16, 1..4_u16, 1..3_u16, numbering).prop_map(
-        |(sockets, llcs, cores, threads, numbering)| Machine {
+    (1..3_u16, 1..4_u16, 1..4_u16, 1..3_u16, numbering, any::<bool>()).prop_map(
+        |(sockets, llcs, cores, threads, numbering, free)| Machine {
             sockets,
             llcs,
             cores,
             threads,
             numbering,
+            free,
         },
     )
 }
