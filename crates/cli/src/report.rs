@@ -187,8 +187,9 @@ mod tests {
         counts[usize::from(Reason::STILL_QUEUED.0)] = 1;
         counts[usize::from(Reason::ON_CPU.0)] = 2;
         counts[usize::from(Reason::PINNED.0)] = 3;
+        counts[usize::from(Reason::FALLBACK.0)] = 4;
         let named = Value::Object(by_reason(&counts, &["prev_idle", "target_idle"]));
-        let want = r#"{"prev_idle":7,"target_idle":8,"still_queued":1,"on_cpu":2,"pinned":3}"#;
+        let want = r#"{"prev_idle":7,"target_idle":8,"still_queued":1,"on_cpu":2,"pinned":3,"fallback":4}"#;
         assert_eq!(named.to_string(), want);
     }
 

@@ -59,7 +59,7 @@ pub const SETTINGS: &[SettingInfo] = &[
         name: "irq_accounting",
         default: "on",
         range: "on or off",
-        doc: "interrupts are not charged to tasks (CONFIG_IRQ_TIME_ACCOUNTING)",
+        doc: "interrupts are not charged to tasks (CONFIG_IRQ_TIME_ACCOUNTING; Debian's 6.1: off)",
     },
     SettingInfo {
         name: "skew_tick",

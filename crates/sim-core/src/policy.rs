@@ -187,10 +187,11 @@ impl<T: Policy + ?Sized> Policy for Box<T> {
 pub enum TtwuQueue {
     /// Always queued by the waker (feature `TTWU_QUEUE` off).
     Off,
-    /// Handed over to CPUs of another LLC, and to the wakee's own CPU while that switches away
-    /// from it (up to 5.19).
+    /// Handed over to CPUs of another LLC, and to the wakee's own CPU while that switches away from
+    /// it and has at most one other task (5.8 to 5.19).
     CrossLlc,
-    /// The same, and to any other CPU on which nothing is runnable (6.0 and later).
+    /// Handed over to CPUs of another LLC, and to any other CPU on which nothing is runnable (6.0 and
+    /// later).
     CrossLlcOrIdle,
 }
 
@@ -264,8 +265,11 @@ impl Reason {
     pub const ON_CPU: Reason = Reason(254);
     /// No placement: the wakee may run on one CPU only.
     pub const PINNED: Reason = Reason(253);
+    /// The policy's choice was not allowed: another CPU, in the same node if there is one
+    /// (`select_fallback_rq`).
+    pub const FALLBACK: Reason = Reason(252);
     /// The names of the reasons above, from 255 downwards.
-    pub const CORE_NAMES: [&'static str; 3] = ["still_queued", "on_cpu", "pinned"];
+    pub const CORE_NAMES: [&'static str; 4] = ["still_queued", "on_cpu", "pinned", "fallback"];
 }
 
 /// Why a task is put on a runqueue.

@@ -162,32 +162,44 @@ impl Fair {
         }
     }
 
-    /// Computes the scan hint of the LLC of `cpu`, at most once in the balance interval of its
-    /// domain. That is the long one only while no CPU of the LLC is idle, since somebody balances
-    /// on behalf of the idle ones. The periodic pass of a load balancer takes this over; until
-    /// then idle CPUs are aged here too, as the pass for idle CPUs would.
-    pub(super) fn publish_nr_idle_scan(&mut self, world: &World, cpu: CpuId) {
+    /// What the periodic pass does beside balancing, at a tick of `cpu`: it ages the queues of idle
+    /// CPUs and of this one, and computes the scan hint of the LLC.
+    ///
+    /// A stand-in until there is a balancer: the LLC is due when the least interval of its domain is
+    /// over (the kernel's interval doubles as long as all is balanced), the long one of busy CPUs
+    /// while none of them is idle.
+    pub(super) fn rebalance(&mut self, world: &World, cpu: CpuId) {
+        self.all.update_blocked(cpu, world.rq(cpu).clock_task);
         let topology = world.topology();
         let llc = topology.llc_of(cpu);
         let span = topology.llc_span(llc);
-        let Some(sd) = self.domains().sd_llc(cpu) else { return };
-        let interval = BalanceInterval {
-            balance_interval_ms: sd.min_interval,
-            busy_factor: sd.busy_factor,
-            is_busy: !span.intersects(world.idle()),
-        };
-        let (weight, hz) = (sd.weight, world.hz());
-        let jiffies = interval.jiffies(hz, hz * topology.nr_cpus() as u64 / 10);
-        if world.jiffies() < self.llcs[llc.idx()].last_update + jiffies {
+        if !self.is_llc_due(world, cpu) {
             return;
         }
+        self.llcs[llc.idx()].last_update = world.jiffies();
         for other in span.iter().filter(|&other| world.is_idle(other)) {
             self.update_blocked_averages(world, other);
         }
-        let sum_util = span.iter().map(|cpu| self.cpu_util(cpu)).sum();
-        let hint = nr_idle_scan(weight, self.llc_imbalance_pct[llc.idx()], sum_util);
-        let shared = &mut self.llcs[llc.idx()];
-        (shared.nr_idle_scan, shared.last_update) = (hint, world.jiffies());
+        if self.features.sis_util {
+            let weight = self.domains().llc_size(cpu);
+            let sum_util = span.iter().map(|cpu| self.cpu_util(cpu)).sum();
+            let hint = nr_idle_scan(weight, self.llc_imbalance_pct[llc.idx()], sum_util);
+            self.llcs[llc.idx()].nr_idle_scan = hint;
+        }
+    }
+
+    fn is_llc_due(&self, world: &World, cpu: CpuId) -> bool {
+        let topology = world.topology();
+        let llc = topology.llc_of(cpu);
+        let Some(sd) = self.domains().sd_llc(cpu) else { return false };
+        let interval = BalanceInterval {
+            balance_interval_ms: sd.min_interval,
+            busy_factor: sd.busy_factor,
+            is_busy: !topology.llc_span(llc).intersects(world.idle()),
+        };
+        let hz = world.hz();
+        let jiffies = interval.jiffies(hz, hz * topology.nr_cpus() as u64 / 10);
+        world.jiffies() >= self.llcs[llc.idx()].last_update + jiffies
     }
 
     /// The estimated utilization of `cpu`, at most its capacity. Source: `cpu_util_cfs()`.

@@ -1,6 +1,6 @@
 //! The life of a task outside its queues: birth, change of CPU, change of weight; and of groups.
 
-use simsched_core::{Preempt, SchedPolicy, TaskId, World};
+use simsched_core::{Preempt, TaskId, World};
 use simsched_topology::CpuId;
 
 use super::entity::{EntityId, task_load};
@@ -178,7 +178,9 @@ impl Fair {
         }
         let rq = world.rq(cpu);
         let lag = world.sched_clock().wrapping_sub(rq.clock);
-        let now = if before(rq.clock_task, last) { last } else { rq.clock_task + lag };
+        // Somebody may have aged the queue on behalf of the idle CPU, beyond its own clock.
+        let now = rq.clock_task + lag;
+        let now = if before(now, last) { last } else { now };
         self.all.entity_mut(se).update_load_avg_blocked(now);
     }
 
@@ -200,11 +202,9 @@ impl Fair {
         if is_running {
             self.all.put_prev_task(se, now);
         }
-        if row.policy != SchedPolicy::Idle {
-            let load = task_load(row.nice, row.policy);
-            self.all.reweight_entity(se, load.weight, now);
-            self.all.entity_mut(se).load = load;
-        }
+        let load = task_load(row.nice, row.policy);
+        self.all.reweight_entity(se, load.weight, now);
+        self.all.entity_mut(se).load = load;
         if is_queued {
             self.all.enqueue_task(se, EnqueueFlags::RESTORE, now);
         }

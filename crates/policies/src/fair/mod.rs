@@ -263,7 +263,10 @@ impl Policy for Fair {
 
     #[inline]
     fn newly_idle(&mut self, world: &World, cpu: CpuId) {
-        self.stats[cpu.idx()].idle_stamp = world.rq(cpu).clock;
+        // A hand-off on its way ends `newidle_balance()` before it takes the time.
+        if !world.rq(cpu).pending {
+            self.stats[cpu.idx()].idle_stamp = world.rq(cpu).clock;
+        }
     }
 
     #[inline]
@@ -272,9 +275,7 @@ impl Policy for Fair {
     }
 
     fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) {
-        if self.features.sis_util {
-            self.publish_nr_idle_scan(world, cpu);
-        }
+        self.rebalance(world, cpu);
     }
 
     fn ttwu_queue(&self) -> TtwuQueue {

@@ -55,9 +55,9 @@ impl Driver {
         let cpus = *self.kit.world().topology().cpus();
         let mut preempted = Vec::new();
         for cpu in cpus.iter() {
-            if let Some(curr) = self.curr(cpu)
-                && self.fair.task_tick(self.kit.world(), cpu, curr) == Preempt::Yes
-            {
+            // An idle CPU has no tick.
+            let Some(curr) = self.curr(cpu) else { continue };
+            if self.fair.task_tick(self.kit.world(), cpu, curr) == Preempt::Yes {
                 preempted.push(cpu);
             }
             self.fair.trigger_load_balance(self.kit.world(), cpu);

@@ -11,7 +11,7 @@ use crate::ipc::Verdict;
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::{Policy, Preempt};
 use crate::time::{Nanos, SimTime};
-use crate::workload::{Op, Outcome, Workload};
+use crate::workload::{Op, Outcome, SchedPolicy, Workload};
 use crate::world::TaskState;
 
 /// So many ops of one task without any time passing are a program that never ends.
@@ -34,6 +34,7 @@ impl Op {
 
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Asks the workload what `task` does next, and begins it.
+    #[inline]
     pub(super) fn next_op(&mut self, cpu: CpuId, task: TaskId) -> Step {
         for _ in 0..LIVELOCK {
             let last = self.cpus[cpu.idx()].run.outcome;
@@ -132,6 +133,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Getting to a pipe takes `entry`; a pipe that is ready is copied to or from under its mutex,
     /// and who finds that taken spins, in order of arrival.
+    #[inline]
     fn pipe_op(&mut self, cpu: CpuId, op: Op, pipe: PipeId, entry: u32, bytes: u32) -> Nanos {
         let copy = self.prices.list().pipe_copy + self.prices.copy(bytes);
         let row = &mut self.cpus[cpu.idx()];
@@ -160,6 +162,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// An op has taken its time: now it takes effect.
+    #[inline]
     pub(super) fn end_op(&mut self, cpu: CpuId) -> Step {
         let row = &self.cpus[cpu.idx()];
         let task = row.task.expect("an op has a task");
@@ -250,6 +253,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.done(cpu, Outcome::Done);
         self.world.update_rq_clock(cpu);
         self.policy.yield_task(&self.world, cpu, task);
+        let is_batch = self.world.task(task).policy == SchedPolicy::Batch;
+        if self.world.rq(cpu).nr_running != 1 && !is_batch {
+            self.world.skip_clock_update(cpu);
+        }
         self.enter_schedule(cpu);
         Ok(())
     }

@@ -23,7 +23,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// `__schedule()`: the current task leaves if it sleeps, and the policy picks the next.
     pub(super) fn schedule(&mut self, cpu: CpuId) -> Step {
-        self.world.update_rq_clock(cpu);
+        self.world.update_rq_clock_unless_skipped(cpu);
         let prev = self.world.curr(cpu);
         self.world.rq_update(cpu, |rq| rq.need_resched = false);
         self.cpu(cpu).need_resched = false;
@@ -39,6 +39,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             self.policy.newly_idle(&self.world, cpu);
         }
         if prev == next {
+            if next.is_none() {
+                self.policy.idle_entered(&self.world, cpu);
+            }
             return self.back_in(cpu);
         }
         self.switch_to(cpu, prev, next, !sleeps);

@@ -9,7 +9,6 @@ use simsched_topology::CpuId;
 
 use super::cpu::{HandOff, Stage, Waking};
 use super::state::{Simulator, Step};
-use crate::error::SimError;
 use crate::ids::TaskId;
 use crate::ipc::Wake;
 use crate::observer::{Cause, Cost, Observer, Tracepoint};
@@ -59,12 +58,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// very task that was interrupted costs nothing worth counting.
     fn ttwu_runnable(&mut self, waker: CpuId, task: TaskId) {
         let cpu = self.world.task(task).cpu;
-        self.world.update_rq_clock(cpu);
         self.world.task_mut(task).state = TaskState::Running;
         let reason = Reason::STILL_QUEUED;
         self.emit(Tracepoint::Wakeup { wakee: task, cpu, reason, scanned: 0 });
         if self.world.curr(cpu) != Some(task) {
+            self.world.update_rq_clock(cpu);
             self.check_preempt_curr(waker, cpu, task, Enqueue::Wakeup { migrated: false });
+            self.policy.task_woken(&self.world, cpu);
         }
         if self.world.curr(waker) != Some(task) {
             self.cpus[waker.idx()].debt += self.prices.list().wakeup;
@@ -86,7 +86,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return Ok(true);
         }
         let kind = if wake.sync { WakeKind::WakeSync } else { WakeKind::Wake };
-        let placement = self.ask(Wakeup { wakee: task, prev, waker: cpu, kind })?;
+        let placement = self.ask(Wakeup { wakee: task, prev, waker: cpu, kind });
         let migrated = placement.cpu != prev;
         if migrated {
             self.set_task_cpu(task, prev, placement);
@@ -124,21 +124,29 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.emit(Tracepoint::Migrate { task, from, to, cause: Cause::Wakeup, reason });
     }
 
-    /// `select_task_rq()`: the policy's answer, or the only CPU where the task may run.
-    fn ask(&mut self, wakeup: Wakeup) -> Step<Placement> {
+    /// `select_task_rq()`: the policy's answer, or the only CPU where the task may run; another where
+    /// the answer is not allowed.
+    fn ask(&mut self, wakeup: Wakeup) -> Placement {
         let only = self.world.allowed(wakeup.wakee).filter(|set| set.len() == 1);
         if let Some(cpu) = only.and_then(|set| set.first()) {
-            return Ok(Placement::at(cpu, Reason::PINNED));
+            return Placement::at(cpu, Reason::PINNED);
         }
         let placement = self.policy.select_task_rq(&self.world, &wakeup);
         if self.world.is_allowed(wakeup.wakee, placement.cpu) {
-            return Ok(placement);
+            return placement;
         }
-        let contract = format!(
-            "chose CPU {} for task {}, which may not run there",
-            placement.cpu, wakeup.wakee
-        );
-        Err(SimError::PolicyBroke { at: self.world.now(), contract }.into())
+        let cpu = self.select_fallback_rq(wakeup.wakee);
+        Placement { cpu, reason: Reason::FALLBACK, ..placement }
+    }
+
+    /// `select_fallback_rq()`: a CPU where the wakee may run, in the node of its last one if there
+    /// is one.
+    fn select_fallback_rq(&self, task: TaskId) -> CpuId {
+        let topology = self.world.topology();
+        let allowed = self.world.allowed(task).unwrap_or(topology.cpus());
+        let node = topology.node_span(topology.node_of(self.world.task(task).cpu));
+        let near = allowed.and(node).first();
+        near.or(allowed.first()).expect("a task may run somewhere")
     }
 
     /// What it takes to get a wakee onto the runqueue of `cpu`, as the waker finds it now.
@@ -197,8 +205,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if topology.llc_of(waker) != topology.llc_of(cpu) {
             return true;
         }
-        let may = rule == TtwuQueue::CrossLlcOrIdle || on_cpu;
-        cpu != waker && may && self.world.rq(cpu).nr_running == 0
+        let nr_running = self.world.rq(cpu).nr_running;
+        cpu != waker
+            && match rule {
+                TtwuQueue::CrossLlcOrIdle => nr_running == 0,
+                _ => on_cpu && nr_running <= 1,
+            }
     }
 
     /// `__ttwu_queue_wakelist()`: the target will queue the wakee itself.
@@ -251,6 +263,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if goes {
             self.resched_curr(waker, cpu);
         }
+        let stays_queued = self.world.curr(cpu).is_none_or(|curr| self.world.task(curr).on_rq);
+        if stays_queued && self.world.rq(cpu).need_resched {
+            self.world.skip_clock_update(cpu);
+        }
     }
 
     /// `resched_curr()`: marks the current task of `cpu`, and tells that CPU.
@@ -299,7 +315,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.emit(Tracepoint::Fork { parent: Some(parent), child });
         self.emit(Tracepoint::Waking { wakee: child, waker: cpu });
         let kind = WakeKind::Fork;
-        let placement = self.ask(Wakeup { wakee: child, prev: cpu, waker: cpu, kind })?;
+        let placement = self.ask(Wakeup { wakee: child, prev: cpu, waker: cpu, kind });
         let distance = self.world.topology().distance_class(cpu, placement.cpu);
         let queueing = self.prices.remote_enqueue(distance);
         let waking = Waking { task: child, placement, migrated: false, fork: true };

@@ -182,6 +182,19 @@ impl World {
         self.rqs[cpu.idx()].update_clock(now);
     }
 
+    /// `update_rq_clock()` of `cpu`, unless somebody has just done it and asked that it count as the
+    /// time of the next `schedule()` (`rq_clock_skip_update()`).
+    pub(crate) fn update_rq_clock_unless_skipped(&mut self, cpu: CpuId) {
+        if !std::mem::take(&mut self.rqs[cpu.idx()].skip_update) {
+            self.update_rq_clock(cpu);
+        }
+    }
+
+    /// `rq_clock_skip_update()` of `cpu`.
+    pub(crate) fn skip_clock_update(&mut self, cpu: CpuId) {
+        self.rqs[cpu.idx()].skip_update = true;
+    }
+
     /// Changes what idleness depends on, and keeps the idle masks in step.
     #[inline]
     pub(crate) fn rq_update(&mut self, cpu: CpuId, change: impl FnOnce(&mut RqRow)) {

@@ -21,6 +21,8 @@ pub struct RqRow {
     pub pending: bool,
     /// The current task is to be rescheduled (`TIF_NEED_RESCHED`).
     pub need_resched: bool,
+    /// The next `schedule()` leaves the clock as it is (`RQCF_REQ_SKIP`).
+    pub(crate) skip_update: bool,
 }
 
 impl RqRow {
@@ -35,6 +37,7 @@ impl RqRow {
             nr_running: 0,
             pending: false,
             need_resched: false,
+            skip_update: false,
         }
     }
 

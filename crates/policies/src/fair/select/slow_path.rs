@@ -251,7 +251,8 @@ impl<'a> Search<'a> {
     }
 
     /// The idle CPU of a group that became idle last, or else the least loaded one; `this` if
-    /// nothing is known of any. Exit latencies are not known to the scheduler here.
+    /// nothing is known of any. Simplification: exit latencies of idle states, which the kernel would
+    /// compare first, are not shown to the scheduler.
     /// Source: `find_idlest_group_cpu()`.
     fn find_idlest_group_cpu(&mut self, group: &SchedGroup, this: CpuId) -> CpuId {
         if group.weight == 1 {

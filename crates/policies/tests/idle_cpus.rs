@@ -1,0 +1,159 @@
+//! What happens to the load and the statistics of CPUs that idle, in whole runs.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::sync::Arc;
+
+use simsched_core::testkit::{Script, WorldKit};
+use simsched_core::{
+    BOOT_CLOCK, Config, FutexId, Nanos, Observer, Op, PipeId, Policy, Reason, Setup, SimTime,
+    Simulator, Status, TaskId, Tracepoint, World,
+};
+use simsched_policies::fair::features::Version;
+use simsched_policies::fair::{Fair, Features, Overrides};
+use simsched_topology::{CpuId, CpuSet, Topology};
+
+const WAIT: Op = Op::FutexWait { futex: FutexId(0), value: 0 };
+const WAKE: Op = Op::FutexWake { futex: FutexId(0), count: 9 };
+
+/// All tracepoints.
+#[derive(Default)]
+struct Log(Vec<Tracepoint>);
+
+impl Observer for Log {
+    fn on(&mut self, _: &World, tracepoint: Tracepoint) {
+        self.0.push(tracepoint);
+    }
+}
+
+fn run(ms: u64) -> Op {
+    Op::Run(Nanos::from_millis(ms))
+}
+
+fn script() -> Script {
+    Script::new(Setup { procs: vec!["p".to_owned()], futexes: 1, pipes: 1, ..Setup::default() })
+}
+
+fn simulate(
+    machine: &str,
+    script: Script,
+    features: Features,
+    until_ms: u64,
+) -> Simulator<Fair, Script, Log> {
+    let topology = Arc::new(Topology::builtin(machine, None).unwrap());
+    let policy = Fair::new(features, Overrides::default());
+    let config = Config { jitter_1024: 0, ..Config::default() };
+    let mut sim = Simulator::new(topology, policy, script, Log::default(), config).unwrap();
+    assert_eq!(sim.run_until(SimTime(until_ms * 1_000_000)), Ok(Status::Horizon));
+    sim
+}
+
+/// `util_avg` of a task that ran 50 ms, slept 160 ms on an idle CPU and was pulled to another socket
+/// by a synchronous wakeup; with a hog beside it, whose ticks age the idle CPUs of the LLC.
+fn util_after_migration(hog: bool) -> u64 {
+    let mut script = script();
+    let pipe = PipeId(0);
+    let sleeper = script.task(CpuId(0), &[run(50), Op::Read { pipe, bytes: 1 }, run(1_000)]);
+    let write = Op::Write { pipe, bytes: 1 };
+    script.task(CpuId(60), &[Op::Sleep(Nanos::from_millis(212)), write, run(1_000)]);
+    if hog {
+        let hog = script.task(CpuId(1), &[run(1_000)]);
+        script.spec(hog).allowed = Some(CpuSet::single(CpuId(1)));
+    }
+    let sim = simulate("spr", script, Features::default(), 213);
+    let cpu = sim.world().task(sleeper).cpu;
+    assert_eq!(sim.world().topology().package_of(cpu).0, 1, "CPU {cpu}");
+    sim.policy().entity(sleeper).avg.util_avg
+}
+
+/// Spec 04 section 7: a task that leaves an idle CPU is aged by the time that CPU has idled, whether
+/// or not somebody has aged the queue in between.
+#[test]
+fn what_leaves_an_idle_cpu_is_aged_alike_with_and_without_a_busy_neighbour() {
+    let (alone, beside_a_hog) = (util_after_migration(false), util_after_migration(true));
+    // 160 ms are five half-lives of at most 1024.
+    assert!(alone < 60, "{alone}");
+    assert!(beside_a_hog.abs_diff(alone) <= 5, "{alone} {beside_a_hog}");
+}
+
+/// The load of an idle CPU decays in every version, with or without a scan hint.
+#[test]
+fn an_idle_cpu_forgets_its_load_with_and_without_sis_util() {
+    for version in [Version::V6_1, Version::V5_16] {
+        let mut script = script();
+        script.task(CpuId(0), &[run(100), WAIT]);
+        let hog = script.task(CpuId(2), &[run(1_000)]);
+        script.spec(hog).allowed = Some(CpuSet::single(CpuId(2)));
+        let sim = simulate("t16", script, Features::of(version), 900);
+        let util = sim.policy().cfs_rq(CpuId(0)).avg.util_avg;
+        assert!(util <= 1, "{version:?}: {util}");
+    }
+}
+
+/// Spec 05 section 2, step 6: where no domain of the slow path reaches the allowed CPUs, another one
+/// is taken.
+#[test]
+fn a_child_that_may_run_far_away_only_is_started_there() {
+    let nr_cpus = 384;
+    let mut script = script();
+    script.task(CpuId(0), &[Op::Spawn(TaskId(1)), run(1_000)]);
+    let child = script.spawned(&[run(1_000)]);
+    let last: CpuSet = (nr_cpus - 2..nr_cpus).map(CpuId).collect();
+    script.spec(child).allowed = Some(last);
+    let sim = simulate("power10", script, Features::default(), 5);
+    assert_eq!(sim.world().task(child).cpu, CpuId(nr_cpus - 2));
+    let placed = |t: &Tracepoint| matches!(t, Tracepoint::Wakeup { wakee, reason: Reason::FALLBACK, .. } if *wakee == child);
+    assert_eq!(sim.observer().0.iter().filter(|t| placed(t)).count(), 1);
+}
+
+/// Spec 06 section 10.1: `newidle_balance` ends before it notes the time when a wakeup is on its
+/// way, so that wakeup adds no sample to the idle time.
+#[test]
+fn a_cpu_that_idles_with_a_hand_off_pending_takes_no_sample() {
+    let mut kit = WorldKit::new(Topology::builtin("t16", None).unwrap(), 250);
+    let mut fair = Fair::new(Features::default(), Overrides::default());
+    fair.attach(kit.world());
+    fair.task_woken(kit.world(), CpuId(0));
+    let before = fair.idle_stats(CpuId(0)).avg_idle;
+    kit.set_pending(CpuId(0), true);
+    kit.set_clock(BOOT_CLOCK + 1_000_000);
+    fair.newly_idle(kit.world(), CpuId(0));
+    kit.set_clock(BOOT_CLOCK + 1_000_100);
+    fair.task_woken(kit.world(), CpuId(0));
+    assert_eq!(fair.idle_stats(CpuId(0)).avg_idle, before);
+}
+
+/// `rq_clock_skip_update()`: the wakee that preempts is accounted from the moment it was queued.
+#[test]
+fn a_preempting_wakee_runs_on_the_clock_of_its_wakeup() {
+    struct Clock(Vec<(SimTime, u64)>);
+    impl Observer for Clock {
+        fn on(&mut self, world: &World, tracepoint: Tracepoint) {
+            match tracepoint {
+                Tracepoint::Wakeup { wakee: TaskId(0), cpu, .. } => {
+                    self.0.push((world.now(), world.rq(cpu).clock));
+                }
+                Tracepoint::Switch { cpu, next: Some(TaskId(0)), preempted: true, .. } => {
+                    self.0.push((world.now(), world.rq(cpu).clock));
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut script = script();
+    let only = Some(CpuSet::single(CpuId(1)));
+    let sleeper = script.task(CpuId(1), &[WAIT, run(1)]);
+    script.spec(sleeper).allowed = only;
+    let hog = script.task(CpuId(1), &[run(1_000)]);
+    script.spec(hog).allowed = only;
+    script.task(CpuId(0), &[run(102), WAKE]);
+    let topology = Arc::new(Topology::builtin("t16", None).unwrap());
+    let policy = Fair::new(Features::default(), Overrides::default());
+    let clock = Clock(Vec::new());
+    let mut sim = Simulator::new(topology, policy, script, clock, Config::default()).unwrap();
+    sim.run_until(SimTime(104_000_000)).unwrap();
+    let seen = &sim.observer().0;
+    let (woken, switched) = (seen[seen.len() - 2], seen[seen.len() - 1]);
+    assert!(switched.0 > woken.0, "{seen:?}");
+    assert_eq!(switched.1, woken.1, "{seen:?}");
+}
