@@ -123,6 +123,8 @@ fn the_scan_hint_follows_the_utilization_of_the_llc() {
         driver.sleep(CpuId(cpu));
     }
     driver.pass(400 * MS, |_| {});
+    assert_eq!(hint(&driver), 0, "nobody has ticked");
+    driver.fair.trigger_load_balance(driver.kit.world(), CpuId(0));
     assert_eq!(hint(&driver), 8);
 }
 
