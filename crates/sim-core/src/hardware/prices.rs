@@ -66,8 +66,9 @@ impl Prices {
     fn spread(&self, ns: u32, dice: u64) -> Nanos {
         let ns = u64::from(ns);
         let spread = ns * u64::from(self.jitter_1024);
-        let above = (2 * spread * dice) >> 42;
-        Nanos(ns - (spread >> 10) + above)
+        // A price of 2^32 ns times the spread times the dice needs 75 bits.
+        let above = (u128::from(2 * spread) * u128::from(dice)) >> 42;
+        Nanos(ns - (spread >> 10) + u64::try_from(above).expect("at most twice the spread"))
     }
 
     /// A context switch between tasks of these processes; `None` is the idle task, which borrows
@@ -133,6 +134,16 @@ impl Prices {
 mod tests {
     use super::*;
     use crate::rng::Seed;
+
+    #[test]
+    fn the_highest_price_has_jitter_too() {
+        let topology = Topology::builtin("t8", None).unwrap();
+        let prices = Prices::new(&topology, 512);
+        let mut dice = Seed(1).stream("jitter", 0);
+        let paid: Vec<u64> = (0..100).map(|_| prices.jittered(&mut dice, u32::MAX).0).collect();
+        assert!(paid.iter().all(|ns| (1 << 31..=3 << 31).contains(ns)));
+        assert!(paid.iter().any(|ns| *ns > 1 << 32));
+    }
 
     #[test]
     fn jitter_stays_within_its_spread_and_has_the_price_as_its_mean() {
