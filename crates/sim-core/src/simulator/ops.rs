@@ -116,7 +116,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 return (Cost::Syscall, self.pipe_op(cpu, op, pipe, syscall, bytes));
             }
             Op::Send { bytes, .. } | Op::Recv { bytes, .. } => {
-                syscall + list.socket_copy + self.prices.copy(bytes)
+                (syscall + list.socket_copy).saturating_add(self.prices.copy(bytes))
             }
             Op::PollPipe(_) | Op::PollSocket(_) => syscall + list.recheck,
             Op::Lock(_) | Op::Unlock(_) | Op::Barrier(_) => list.lock,
@@ -135,7 +135,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// and who finds that taken spins, in order of arrival.
     #[inline]
     fn pipe_op(&mut self, cpu: CpuId, op: Op, pipe: PipeId, entry: u32, bytes: u32) -> Nanos {
-        let copy = self.prices.list().pipe_copy + self.prices.copy(bytes);
+        let copy = self.prices.list().pipe_copy.saturating_add(self.prices.copy(bytes));
         let row = &mut self.cpus[cpu.idx()];
         let (entry, copy) = self.prices.jittered_pair(&mut row.dice, entry, copy);
         row.run.look = self.ipc.finds_pipe_unready(op, row.run.retry);
