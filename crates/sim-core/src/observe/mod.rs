@@ -6,6 +6,7 @@ mod invariants;
 mod life;
 mod lockstep;
 mod stats;
+mod wasted;
 
 pub use digest::Digest;
 pub use histogram::Histogram;

@@ -3,6 +3,7 @@
 use simsched_topology::{CpuId, Distance, Topology};
 
 use super::histogram::Histogram;
+use super::wasted::Wasted;
 use crate::ids::{MarkId, TaskId};
 use crate::observer::{Cause, Cost, Observer, Tracepoint};
 use crate::policy::Reason;
@@ -40,6 +41,7 @@ pub struct Stats {
     wakeup_latency: Histogram,
     runqueue_wait: Histogram,
     marks: Vec<MarkStats>,
+    wasted: Wasted,
 }
 
 /// All values of a [`Reason`].
@@ -87,6 +89,7 @@ impl Stats {
             wakeup_latency: Histogram::new(),
             runqueue_wait: Histogram::new(),
             marks: vec![unmarked; nr_marks],
+            wasted: Wasted::new(topology.nr_cpus()),
         }
     }
 
@@ -205,6 +208,13 @@ impl Stats {
         Nanos(row.iter().sum::<u64>() - row[Cost::Idle as usize])
     }
 
+    /// The CPU time that idled away while tasks waited for a CPU: over time, the lesser of the
+    /// numbers of idle CPUs and of waiting tasks.
+    #[must_use]
+    pub fn idle_while_waiting(&self) -> Nanos {
+        self.wasted.total()
+    }
+
     /// The marks of the workload, by [`MarkId`].
     #[must_use]
     pub fn marks(&self) -> &[MarkStats] {
@@ -231,6 +241,9 @@ impl Stats {
             stamps.waking = SimTime::NEVER;
         } else if stamps.queued == SimTime::NEVER {
             stamps.queued = world.now();
+        }
+        if reason != Reason::STILL_QUEUED {
+            self.wasted.enqueued(world.now());
         }
     }
 
@@ -276,7 +289,10 @@ impl Observer for Stats {
                 self.scanned += u64::from(scanned);
                 self.wakeup(world, wakee, cpu, reason);
             }
-            Tracepoint::Switch { prev, preempted, .. } => self.switch(world.now(), prev, preempted),
+            Tracepoint::Switch { prev, next, preempted, .. } => {
+                self.switch(world.now(), prev, preempted);
+                self.wasted.switched(world.now(), prev.is_none(), next.is_none(), preempted);
+            }
             Tracepoint::Running { task, .. } => self.running(world.now(), task),
             Tracepoint::Migrate { from, to, cause, reason, .. } => {
                 self.by_cause[cause as usize] += 1;
