@@ -69,7 +69,8 @@ fn a_missing_key_is_named_with_its_table() {
     let costs = REGULAR.replace("costs = \"x86\"\n", "") + "[costs]\nsyscall = 100\n";
     assert_eq!(
         parse(&costs).expect_err("few prices").to_string(),
-        "m.toml:15: the key `costs.context_switch_process` is missing; expected a price in nanoseconds"
+        "m.toml:15: the key `costs.list` is missing; expected list = \"x86\" (a price list: x86, power10, lab), \
+         or every price: `context_switch_process` has none"
     );
     let tail = TAIL.replace("same_socket = 100\n", "");
     let error = Topology::parse(&format!("{REGULAR}{tail}"), "m.toml", None).expect_err("no price");

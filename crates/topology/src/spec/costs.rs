@@ -5,9 +5,10 @@
 use crate::builtin;
 use crate::costs::{IdleState, OsCosts};
 use crate::error::TopologyError;
-use crate::fact::Fact;
+use crate::fact::{Fact, decimal};
 use crate::facts::{CacheToCache, IdleFacts};
 
+use super::hardware::no_transfer;
 use super::reader::{Doc, Table};
 
 type Result<T> = std::result::Result<T, TopologyError>;
@@ -22,25 +23,35 @@ pub(crate) fn read(root: &Table<'_>, c2c: &CacheToCache) -> Result<Vec<(&'static
     if let Some(own) = &own {
         own.only(&[OsCosts::NAMES, &["list"]].concat())?;
     }
+    let valid = builtin::price_lists();
+    let missing = |table: &Table<'_>, name: &str| {
+        let one = format!("list = \"{}\" (a price list: {})", valid[0], valid.join(", "));
+        table.missing("list", &format!("{one}, or every price: `{name}` has none"))
+    };
     let Some(list) = list else {
-        return prices(own.as_ref().unwrap_or(root), c2c, None);
+        let own = own.as_ref().unwrap_or(root);
+        return prices(own, c2c, None, &|name| missing(own, name));
     };
     let name = list.text()?;
-    let valid = builtin::price_lists();
     let text = builtin::price_list(name).ok_or_else(|| list.unknown_name(name, &valid))?;
     let file = format!("costs/{name}.toml");
     let doc = Doc::new(&file, text);
     let parsed = doc.parse()?;
     let table = Table::root(&doc, &parsed).need("costs", "a table [costs]")?.table()?;
     table.only(OsCosts::NAMES)?;
-    prices(&table, c2c, own.as_ref())
+    prices(&table, c2c, own.as_ref(), &|name| match name {
+        // Every other price stands in every list.
+        "poll_notice_same_llc" | "poll_notice_cross" => no_transfer(root, &["same_llc"]),
+        _ => table.missing(name, "a price in nanoseconds"),
+    })
 }
 
-/// The items, from `own` if it has them, else from `list`, else the transfer of a cache line.
+/// The items, from `own` if it has them, else from `list`, else the transfer of a cache line, else an error.
 fn prices(
     list: &Table<'_>,
     c2c: &CacheToCache,
     own: Option<&Table<'_>>,
+    missing: &dyn Fn(&str) -> TopologyError,
 ) -> Result<Vec<(&'static str, Fact)>> {
     OsCosts::NAMES
         .iter()
@@ -50,13 +61,16 @@ fn prices(
             }
             let line = match name {
                 "poll_notice_same_llc" => c2c.same_llc.as_ref(),
-                "poll_notice_cross" => c2c.cross_socket.as_ref().or(c2c.same_socket.as_ref()),
+                "poll_notice_cross" => {
+                    let lines = [&c2c.cross_socket, &c2c.same_socket, &c2c.same_llc];
+                    lines.into_iter().find_map(Option::as_ref)
+                }
                 _ => None,
             };
             match (list.get(name), line) {
                 (Some(item), _) => Ok((name, item.fact()?)),
                 (None, Some(line)) => Ok((name, line.clone())),
-                (None, None) => Err(list.missing(name, "a price in nanoseconds")),
+                (None, None) => Err(missing(name)),
             }
         })
         .collect()
@@ -74,10 +88,14 @@ pub(crate) fn values(facts: &[(&'static str, Fact)]) -> OsCosts {
 
 /// The `[[idle]]` states: those in use, and the ranges of all.
 pub(crate) fn idle(root: &Table<'_>) -> Result<(Vec<IdleState>, Vec<IdleFacts>)> {
-    let (mut states, mut facts) = (Vec::new(), Vec::new());
+    let (mut states, mut facts): (Vec<IdleState>, Vec<IdleFacts>) = (Vec::new(), Vec::new());
     for table in root.tables("idle")? {
         let (state, fact) = idle_state(&table)?;
+        if facts.iter().any(|other| other.name == fact.name) {
+            return Err(table.contradicts("name", "another idle state has this name too"));
+        }
         if fact.enabled {
+            deeper(&table, states.last(), &state)?;
             states.push(state);
         }
         facts.push(fact);
@@ -86,6 +104,22 @@ pub(crate) fn idle(root: &Table<'_>) -> Result<(Vec<IdleState>, Vec<IdleFacts>)>
         return Err(root.missing("idle", "[[idle]] states, from shallow to deep"));
     }
     Ok((states, facts))
+}
+
+/// States go from shallow to deep: a deeper one takes no less to leave, and stays no shorter.
+fn deeper(table: &Table<'_>, last: Option<&IdleState>, state: &IdleState) -> Result<()> {
+    let Some(last) = last else { return Ok(()) };
+    for (key, before, now) in [
+        ("exit_us", last.exit_ns, state.exit_ns),
+        ("residency_us", last.residency_ns, state.residency_ns),
+    ] {
+        if now < before {
+            let [now, before] = [now, before].map(|ns| decimal(u64::from(ns)));
+            let what = format!("{now} is less than the {before} of the shallower state");
+            return Err(table.contradicts(key, &format!("{what} \"{}\"", last.name)));
+        }
+    }
+    Ok(())
 }
 
 const IDLE_KEYS: &[&str] = &[
@@ -102,7 +136,9 @@ const IDLE_KEYS: &[&str] = &[
 fn idle_state(table: &Table<'_>) -> Result<(IdleState, IdleFacts)> {
     table.only(IDLE_KEYS)?;
     let flag = |key: &str, default| table.get(key).map_or(Ok(default), |item| item.flag());
-    let name = table.need("name", "the name that cpuidle shows")?.text()?.to_owned();
+    let name = table.need("name", "the name that cpuidle shows")?.label()?.to_owned();
+    let polling =
+        format!("true or false: whether a CPU in \"{name}\" needs no interrupt to wake up");
     let exit_us = table.need("exit_us", "the advertised exit latency")?.fact()?;
     let residency_us = table.need("residency_us", "the target residency")?.fact()?;
     let measured_exit_us = table.get("measured_exit_us").map(|item| item.fact()).transpose()?;
@@ -113,7 +149,7 @@ fn idle_state(table: &Table<'_>) -> Result<(IdleState, IdleFacts)> {
         exit_ns: ns(&exit_us),
         measured_exit_ns: ns(measured_exit_us.as_ref().unwrap_or(&exit_us)),
         residency_ns: ns(&residency_us),
-        polling: table.need("polling", "whether a wakeup needs no IPI")?.flag()?,
+        polling: table.need("polling", &polling)?.flag()?,
         loses_l1_l2: flag("loses_l1_l2", false)?,
     };
     let enabled = flag("enabled", true)?;

@@ -81,7 +81,7 @@ pub(crate) fn line_transfer(
         None if llcs == nr_packages => &c2c.same_llc,
         known => known,
     };
-    let mut prices = [0; 6];
+    let (mut prices, mut missing) = ([0; 6], Vec::new());
     for (distance, key, fact, needed) in [
         (Distance::SameCore, "smt", &c2c.smt, wide(cpus, cores)),
         (Distance::SameLlc, "same_llc", &c2c.same_llc, wide(cores, llcs)),
@@ -89,16 +89,27 @@ pub(crate) fn line_transfer(
         (Distance::SameSocket, "same_socket", same_socket, wide(llcs, nr_packages)),
         (Distance::CrossSocket, "cross_socket", &c2c.cross_socket, wide(nr_packages, 1)),
     ] {
-        let table = root.table("c2c_ns")?.unwrap_or_else(|| root.clone());
-        let expected = "the transfer of a cache line in nanoseconds";
-        let key = if root.get("c2c_ns").is_some() { key } else { "c2c_ns" };
         match fact {
             Some(fact) => {
                 prices[distance.idx()] = u32::try_from(fact.rounded()).unwrap_or(u32::MAX);
             }
-            None if needed => return Err(table.missing(key, expected)),
+            None if needed && !missing.contains(&key) => missing.push(key),
             None => {}
         }
     }
-    Ok(prices)
+    if missing.is_empty() { Ok(prices) } else { Err(no_transfer(root, &missing)) }
+}
+
+/// The error that these keys of `[c2c_ns]` are missing: all of them if the table is, else the first.
+pub(crate) fn no_transfer(root: &Table<'_>, keys: &[&str]) -> TopologyError {
+    let expected = "the transfer of a cache line in nanoseconds";
+    match root.table("c2c_ns") {
+        Ok(Some(table)) => table.missing(keys[0], expected),
+        Ok(None) => {
+            let keys: Vec<String> = keys.iter().map(|key| format!("`c2c_ns.{key}`")).collect();
+            let keys = keys.join(", ");
+            root.missing("c2c_ns", &format!("a table [c2c_ns] with {keys}: {expected}"))
+        }
+        Err(error) => error,
+    }
 }

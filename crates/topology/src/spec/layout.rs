@@ -65,6 +65,9 @@ const NUMBERINGS: &[(&str, Numbering)] = &[
 
 /// Reads the shape; the table of the mode may override how LLCs are packed into sockets.
 pub(crate) fn read<'a>(root: &Table<'a>, mode: Option<&Table<'a>>) -> Result<Layout<'a>> {
+    if let Some(core) = root.get("core").filter(Item::is_table) {
+        return Err(core.wrong("[[core]] lists, one for each core; did you mean [cores]?"));
+    }
     let listed = LISTS.iter().find_map(|key| root.get(key));
     match (root.get("cores"), listed) {
         (Some(item), None) => regular(&item, mode),

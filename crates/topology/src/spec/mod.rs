@@ -8,6 +8,7 @@ mod hardware;
 mod layout;
 mod mode;
 pub(crate) mod reader;
+mod syntax;
 
 use crate::cpuset::CpuSet;
 use crate::error::TopologyError;
@@ -74,7 +75,6 @@ pub(crate) fn modes(text: &str, file: &str) -> Result<Vec<ModeInfo>> {
 }
 
 fn lower(root: &Table<'_>, mode: &mode::Mode<'_>) -> Result<Topology> {
-    let text = |key| root.need(key, "a text").and_then(|item| item.text());
     let layout = layout::read(root, Some(&mode.table))?;
     checks::layout(&layout)?;
     let nodes = mode::nodes(mode, &layout)?;
@@ -86,15 +86,15 @@ fn lower(root: &Table<'_>, mode: &mode::Mode<'_>) -> Result<Topology> {
 
     let (idle_states, idle_facts) = costs::idle(root)?;
     let facts = hardware::read(root, &mode.table, idle_facts)?;
-    let cost_facts = costs::read(root, &facts.c2c_ns)?;
     let packages = spans(&layout.packages);
     let line_transfer = hardware::line_transfer(root, &facts.c2c_ns, &layout, packages.len())?;
+    let cost_facts = costs::read(root, &facts.c2c_ns)?;
     let cores = spans(&layout.cores);
     let seats = seats(&cores, &llcs, &node_spans, &packages);
     let capacities = seats.iter().map(|seat| layout.capacities[seat.core.idx()]).collect();
     Ok(Topology {
-        name: text("name")?.to_owned(),
-        title: text("title")?.to_owned(),
+        name: root.need("name", "a text")?.label()?.to_owned(),
+        title: root.need("title", "a text")?.line()?.to_owned(),
         mode: mode.name.clone(),
         arch: arch(root)?,
         cpus: layout::all(&layout.cores),

@@ -5,7 +5,7 @@ use crate::error::TopologyError;
 use crate::nearest::nearest;
 
 use super::layout::{Layout, Part};
-use super::reader::{Item, Table};
+use super::reader::{Item, LABEL, Table, is_label};
 
 type Result<T> = std::result::Result<T, TopologyError>;
 
@@ -60,15 +60,35 @@ pub(crate) fn modes<'a>(root: &Table<'a>) -> Result<Vec<Mode<'a>>> {
     if modes.is_empty() {
         return Err(item.wrong("at least one table [mode.NAME]"));
     }
-    modes.into_iter().map(|(name, item)| mode(name, &item)).collect()
+    let modes =
+        modes.into_iter().map(|(name, item)| mode(name, &item)).collect::<Result<Vec<_>>>()?;
+    aliases(&modes)?;
+    Ok(modes)
+}
+
+/// No alias is another mode's name or alias.
+fn aliases(modes: &[Mode<'_>]) -> Result<()> {
+    for (n, mode) in modes.iter().enumerate() {
+        let Some(item) = mode.table.get("alias") else { continue };
+        let is_alias = |other: &Mode<'_>| mode.alias.is_some() && other.alias == mode.alias;
+        let is_name = |other: &Mode<'_>| mode.alias.as_ref() == Some(&other.name);
+        let same = modes.iter().enumerate().find(|(m, o)| *m != n && (is_name(o) || is_alias(o)));
+        if let Some((_, other)) = same {
+            return Err(item.contradicts(format!("the mode `{}` has this name too", other.name)));
+        }
+    }
+    Ok(())
 }
 
 fn mode<'a>(name: &str, item: &Item<'a>) -> Result<Mode<'a>> {
+    if !is_label(name) {
+        return Err(item.contradicts(format!("a mode has {LABEL}")));
+    }
     let table = item.table()?;
     table.only(KEYS)?;
-    let text = |key| table.get(key).map(|item| item.text().map(str::to_owned)).transpose();
-    let (alias, title) = (text("alias")?, text("title")?.unwrap_or_default());
-    text("src")?;
+    let alias = table.get("alias").map(|item| item.label().map(str::to_owned)).transpose()?;
+    let title = table.get("title").map_or(Ok(""), |item| item.line())?.to_owned();
+    table.get("src").map(|item| item.text()).transpose()?;
     Ok(Mode { name: name.to_owned(), alias, title, table })
 }
 
@@ -117,9 +137,10 @@ pub(crate) fn nodes<'a>(mode: &Mode<'a>, layout: &Layout<'a>) -> Result<Vec<Part
             true => Ok(vec![Part { cpus: super::layout::all(&layout.cores), item: item.clone() }]),
             false => Err(item.wrong("true, or nodes_per_socket instead")),
         },
-        [("node", item)] => item.each()?.iter().map(listed_node).collect(),
+        [("node", item)] => some(item, item.tables()?)?.iter().map(listed_node).collect(),
         [(_, item)] => {
-            item.each()?.into_iter().map(|item| Ok(Part { cpus: item.cpus()?, item })).collect()
+            let nodes = some(item, item.each()?)?.into_iter();
+            nodes.map(|item| Ok(Part { cpus: item.cpus()?, item })).collect()
         }
         [(first, _), (_, second), ..] => {
             Err(second.contradicts(format!("the nodes are already given by `{first}`")))
@@ -127,8 +148,12 @@ pub(crate) fn nodes<'a>(mode: &Mode<'a>, layout: &Layout<'a>) -> Result<Vec<Part
     }
 }
 
-fn listed_node<'a>(item: &Item<'a>) -> Result<Part<'a>> {
-    let table = item.table()?;
+/// A list of nodes that is not empty.
+fn some<T>(item: &Item<'_>, nodes: Vec<T>) -> Result<Vec<T>> {
+    if nodes.is_empty() { Err(item.wrong("at least one node")) } else { Ok(nodes) }
+}
+
+fn listed_node<'a>(table: &Table<'a>) -> Result<Part<'a>> {
     table.only(&["cpus"])?;
     let item = table.need("cpus", "a list of CPUs")?;
     Ok(Part { cpus: item.cpus()?, item })
@@ -166,6 +191,11 @@ pub(crate) fn distances(
 ) -> Result<Vec<u32>> {
     let table = &mode.table;
     if let Some(item) = table.get("distance") {
+        for key in ["same_socket", "cross_socket"] {
+            if let Some(other) = table.get(key) {
+                return Err(other.contradicts("the distances are already given by `distance`"));
+            }
+        }
         return distance_table(&item, nodes.len());
     }
     let package_of = |node: &Part<'_>| packages.iter().position(|p| p.cpus.intersects(&node.cpus));

@@ -26,9 +26,16 @@ impl<'a> Doc<'a> {
 
     /// The table that is the whole file.
     pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'a>>> {
-        DeTable::parse(self.text).map_err(|error| TopologyError::Syntax {
-            at: self.place(error.span().map_or(0, |span| span.start)),
-            message: error.message().replace('\n', ", "),
+        let odd = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
+        if let Some(offset) = self.text.find(odd) {
+            let message = "the file is not text: it holds a control character".to_owned();
+            return Err(TopologyError::Syntax { at: self.place(offset), message });
+        }
+        DeTable::parse(self.text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            let at = self.place(span.start);
+            let message = super::syntax::describe(self.text, span, error.message());
+            TopologyError::Syntax { at, message }
         })
     }
 
@@ -60,7 +67,8 @@ impl<'a> Table<'a> {
 
     /// The full name of a key of this table.
     pub(crate) fn key(&self, key: &str) -> String {
-        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+        let key = on_one_line(key);
+        if self.path.is_empty() { key } else { format!("{}.{key}", self.path) }
     }
 
     /// Refuses every key but these and `note`.
@@ -93,6 +101,12 @@ impl<'a> Table<'a> {
         TopologyError::MissingKey { at: self.place(), key: self.key(key), expected }
     }
 
+    /// The error that the value of this key, or the table, contradicts another.
+    pub(crate) fn contradicts(&self, key: &str, what: &str) -> TopologyError {
+        let at = self.get(key).map_or_else(|| self.place(), |item| item.place());
+        TopologyError::Contradiction { at, key: self.key(key), what: what.to_owned() }
+    }
+
     /// A sub-table that may be absent.
     pub(crate) fn table(&self, key: &str) -> Result<Option<Table<'a>>> {
         self.get(key).map(|item| item.table()).transpose()
@@ -100,7 +114,7 @@ impl<'a> Table<'a> {
 
     /// The tables of `[[key]]`, none if absent.
     pub(crate) fn tables(&self, key: &str) -> Result<Vec<Table<'a>>> {
-        self.get(key).map_or(Ok(Vec::new()), |list| list.each()?.iter().map(Item::table).collect())
+        self.get(key).map_or(Ok(Vec::new()), |list| list.tables())
     }
 
     /// The number of a table `{ v, lo, hi, src }`.
@@ -171,7 +185,7 @@ impl<'a> Item<'a> {
         TopologyError::UnknownName {
             at: self.place(),
             key: self.path.clone(),
-            found: found.to_owned(),
+            found: on_one_line(found),
             valid: owned(valid),
             nearest: owned(&nearest(found, valid.iter().copied())),
         }
@@ -179,6 +193,19 @@ impl<'a> Item<'a> {
 
     pub(crate) fn text(&self) -> Result<&'a str> {
         self.value.as_str().ok_or_else(|| self.wrong("a text in quotes"))
+    }
+
+    /// A text on one line.
+    pub(crate) fn line(&self) -> Result<&'a str> {
+        let text = self.text()?;
+        let is_line = !text.contains(char::is_control);
+        if is_line { Ok(text) } else { Err(self.wrong("a text without line breaks")) }
+    }
+
+    /// A name to choose something by.
+    pub(crate) fn label(&self) -> Result<&'a str> {
+        let text = self.text()?;
+        if is_label(text) { Ok(text) } else { Err(self.wrong(LABEL)) }
     }
 
     pub(crate) fn flag(&self) -> Result<bool> {
@@ -242,6 +269,19 @@ impl<'a> Item<'a> {
         Ok(Table { doc: self.doc, path: self.path.clone(), start: self.span.start, entries })
     }
 
+    /// Whether this is a table, `[key]` or `{ }`.
+    pub(crate) fn is_table(&self) -> bool {
+        self.value.is_table()
+    }
+
+    /// The tables of `[[key]]`.
+    pub(crate) fn tables(&self) -> Result<Vec<Table<'a>>> {
+        if self.is_table() {
+            return Err(self.wrong(format!("a list of tables: write [[{}]]", self.path)));
+        }
+        self.each()?.iter().map(Item::table).collect()
+    }
+
     /// The items of a list, each named by its position.
     pub(crate) fn each(&self) -> Result<Vec<Item<'a>>> {
         let list = self.value.as_array().ok_or_else(|| self.wrong("a list"))?;
@@ -257,11 +297,12 @@ impl<'a> Item<'a> {
     /// The value as written, if it is short; else its type.
     fn found(&self) -> String {
         match self.value {
-            DeValue::String(text) => format!("\"{text}\""),
+            DeValue::String(text) => format!("\"{}\"", on_one_line(text)),
             DeValue::Integer(i) => i.as_str().to_owned(),
             DeValue::Float(x) => x.as_str().to_owned(),
             DeValue::Boolean(flag) => flag.to_string(),
             DeValue::Datetime(time) => time.to_string(),
+            DeValue::Array(list) if list.is_empty() => "an empty list".to_owned(),
             DeValue::Array(_) => "a list".to_owned(),
             DeValue::Table(_) => "a table".to_owned(),
         }
@@ -270,3 +311,17 @@ impl<'a> Item<'a> {
 
 /// The largest number that a file may hold, in thousandths.
 const MAX_MILLI: u64 = 1_000_000_000_000;
+
+/// What a name must be.
+pub(crate) const LABEL: &str = "a name: not empty, on one line, without `@` and `/`";
+
+/// Whether somebody can choose something by this name, as in `genoa@nps4`.
+pub(crate) fn is_label(text: &str) -> bool {
+    !text.trim().is_empty() && !text.contains(|c: char| c.is_control() || matches!(c, '@' | '/'))
+}
+
+/// A text for a message: line breaks and their like are written as in a file.
+fn on_one_line(text: &str) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    text.chars().map(escape).collect()
+}
