@@ -55,8 +55,6 @@ pub struct Topology {
     pub(crate) coregroups: Vec<CpuSet>,
     /// Row by row: `nodes * nodes` distances, 10 on the diagonal.
     pub(crate) distances: Vec<u32>,
-    /// By CPU, 1024 for a big core.
-    pub(crate) capacities: Vec<u32>,
     pub(crate) reclaim_distance: u32,
     pub(crate) costs: OsCosts,
     pub(crate) cost_facts: Vec<(&'static str, Fact)>,
@@ -65,6 +63,9 @@ pub struct Topology {
     pub(crate) line_transfer: [u32; 6],
     pub(crate) facts: Facts,
 }
+
+/// The compute capacity of a core that is as fast as any. Source: `include/linux/sched.h`.
+const SCHED_CAPACITY_SCALE: u32 = 1024;
 
 impl Topology {
     /// Reads a machine from the text of its file, in one of its modes or in its default mode.
@@ -236,11 +237,12 @@ impl Topology {
         self.distances[a.idx() * self.nodes.len() + b.idx()]
     }
 
-    /// The compute capacity of a CPU: 1024 is one big core.
+    /// The compute capacity of a CPU: 1024, since cores of different capacity are not simulated.
     #[inline]
     #[must_use]
     pub fn capacity(&self, cpu: CpuId) -> u32 {
-        self.capacities[cpu.idx()]
+        debug_assert!(self.cpus.contains(cpu), "CPU {cpu} is not of this machine");
+        SCHED_CAPACITY_SCALE
     }
 
     /// How far apart two CPUs are.

@@ -250,25 +250,6 @@ fn a_cluster_of_cores_is_a_level_and_its_id_is_shared_since_6_8() {
     assert_eq!(build(&machine, Kernel::V6_1).share_id(CpuId(5)), CpuId(0));
 }
 
-#[test]
-fn different_capacities_are_marked_up_the_tree() {
-    let text = format!(
-        "name = \"hybrid\"\ntitle = \"two big, two little\"\ncosts = \"x86\"
-         core = [{{ cpus = \"0\" }}, {{ cpus = \"1\" }}, {{ cpus = \"2\", capacity = 400 }}, {{ cpus = \"3\", capacity = 400 }}]
-         llc = [{{ cpus = \"0-1\" }}, {{ cpus = \"2-3\" }}]
-         node = [{{ cpus = \"0-3\" }}]
-         distance = [[10]]{}",
-        common::TAIL
-    );
-    let topology = Topology::parse(&text, "hybrid.toml", None).expect("a machine");
-    let domains = build(&topology, Kernel::V6_12);
-    let [mc, pkg] = domains.of(CpuId(2)) else { panic!("two domains") };
-    assert!(!mc.flags.contains(SdFlags::ASYM_CPUCAPACITY));
-    assert!(!mc.flags.contains(SdFlags::PREFER_SIBLING));
-    assert!(pkg.flags.contains(SdFlags::ASYM_CPUCAPACITY | SdFlags::ASYM_CPUCAPACITY_FULL));
-    assert_eq!(domains.local_group(pkg).capacity, 800);
-}
-
 /// Name, span, imbalance_pct, intervals and cache_nice_tries of CPU 0, as debugfs of the lab shows them.
 #[test]
 fn the_labs_machines_have_the_domains_that_the_lab_measured() {

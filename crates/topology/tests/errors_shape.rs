@@ -178,3 +178,15 @@ fn a_machine_is_given_one_way_only() {
         "m.toml:18: `node`: nodes are given by [mode.NAME] or by [[node]], not by both"
     );
 }
+
+#[test]
+fn cores_of_different_capacity_are_refused() {
+    check(
+        LISTED,
+        "{ cpus = \"3\" }",
+        "{ cpus = \"3\", capacity = 400 }",
+        "m.toml:8: `core[3].capacity`: cores of different capacity are not simulated: every core has 1024",
+    );
+    let all = LISTED.replace("{ cpus = \"3\" }", "{ cpus = \"3\", capacity = 1024 }");
+    assert!(parse(&all).is_ok());
+}

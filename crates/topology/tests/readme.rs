@@ -24,12 +24,14 @@ fn the_regular_example_is_genoa() {
 }
 
 #[test]
-fn the_irregular_example_has_little_cores() {
+fn the_irregular_example_has_cores_with_and_without_a_sibling() {
     let head = "name = \"hybrid\"\ntitle = \"an example\"\ncosts = \"x86\"\n";
     let text = format!("{head}{}{}", blocks()[1], common::TAIL);
     let example = Topology::parse(&text, "README.md", None).expect("a machine");
     assert_eq!((example.nr_cpus(), example.nr_cores(), example.nr_llcs()), (6, 4, 2));
-    assert_eq!([0, 4, 2].map(|cpu| example.capacity(CpuId(cpu))), [1024, 1024, 400]);
+    assert_eq!(example.smt_mask(CpuId(0)).to_string(), "0,4");
+    assert_eq!(example.smt_mask(CpuId(2)).to_string(), "2");
+    assert_eq!(example.mode(), "default", "the name of the only mode");
 }
 
 #[test]

@@ -140,7 +140,6 @@ pub(super) fn levels(topology: &Topology, kernel: Kernel) -> Vec<Level> {
     }
     levels.push(Level::new("NODE", SdFlags::NONE, node()));
     levels.extend(numa_levels(topology));
-    mark_asymmetric(topology, &mut levels);
     levels
 }
 
@@ -181,37 +180,4 @@ fn numa_levels(topology: &Topology) -> Vec<Level> {
             Level::numa(distance, topology.reclaim_distance(), masks)
         })
         .collect()
-}
-
-/// Domains over CPUs of different capacity say so, and their children prefer no siblings.
-fn mark_asymmetric(topology: &Topology, levels: &mut [Level]) {
-    let distinct = |set: &CpuSet| {
-        let mut found: Vec<u32> = set.iter().map(|cpu| topology.capacity(cpu)).collect();
-        found.sort_unstable();
-        found.dedup();
-        found.len()
-    };
-    let everywhere = distinct(topology.cpus());
-    if everywhere == 1 {
-        return;
-    }
-    for at in 0..levels.len() {
-        for idx in 0..levels[at].nr_spans() {
-            let (span, here) = (levels[at].spans[idx], distinct(&levels[at].spans[idx]));
-            if here == 1 {
-                continue;
-            }
-            levels[at].flags[idx] |= SdFlags::ASYM_CPUCAPACITY;
-            if here == everywhere {
-                levels[at].flags[idx] |= SdFlags::ASYM_CPUCAPACITY_FULL;
-            }
-            if let Some(child) = at.checked_sub(1).map(|below| &mut levels[below]) {
-                for child_idx in 0..child.spans.len() {
-                    if child.spans[child_idx].intersects(&span) {
-                        child.flags[child_idx] = child.flags[child_idx] & !SdFlags::PREFER_SIBLING;
-                    }
-                }
-            }
-        }
-    }
 }

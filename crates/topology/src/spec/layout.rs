@@ -26,8 +26,6 @@ pub(crate) struct Layout<'a> {
     pub(crate) clusters: Vec<Part<'a>>,
     /// Power: the groups that firmware describes; empty when it does not.
     pub(crate) coregroups: Vec<Part<'a>>,
-    /// By core, 1024 for a big one.
-    pub(crate) capacities: Vec<u32>,
 }
 
 /// The keys of the tables that list CPUs.
@@ -170,12 +168,11 @@ fn regular<'a>(item: &Item<'a>, mode: Option<&Table<'a>>) -> Result<Layout<'a>> 
         cores: rule.groups(1, item),
         clusters: groups_of("cores_per_cluster", rule.cores)?,
         coregroups: groups_of("cores_per_coregroup", rule.llcs * rule.cores)?,
-        capacities: vec![1024; rule.nr_cores()],
     })
 }
 
 fn listed_parts<'a>(root: &Table<'a>) -> Result<Layout<'a>> {
-    let (cores, capacities) = listed_cores(root)?;
+    let cores = listed_cores(root)?;
     let llcs = parts(root, "llc")?;
     if llcs.is_empty() {
         return Err(root.missing("llc", "[[llc]] lists, one for each last-level cache"));
@@ -185,22 +182,27 @@ fn listed_parts<'a>(root: &Table<'a>) -> Result<Layout<'a>> {
         packages = vec![Part { cpus: all(&cores), item: cores[0].item.clone() }];
     }
     let (clusters, coregroups) = (parts(root, "cluster")?, parts(root, "coregroup")?);
-    Ok(Layout { packages, llcs, cores, clusters, coregroups, capacities })
+    Ok(Layout { packages, llcs, cores, clusters, coregroups })
 }
 
-fn listed_cores<'a>(root: &Table<'a>) -> Result<(Vec<Part<'a>>, Vec<u32>)> {
-    let (mut cores, mut capacities) = (Vec::new(), Vec::new());
+fn listed_cores<'a>(root: &Table<'a>) -> Result<Vec<Part<'a>>> {
+    let mut cores = Vec::new();
     for table in root.tables("core")? {
         table.only(&["cpus", "capacity"])?;
         let item = table.need("cpus", "a list of CPUs")?;
         cores.push(Part { cpus: item.cpus()?, item });
-        let capacity = table.get("capacity").map_or(Ok(1024), |item| item.whole(1..=1024))?;
-        capacities.push(u32::try_from(capacity).expect("at most 1024"));
+        if let Some(item) = table.get("capacity")
+            && item.whole(1..=1024)? != 1024
+        {
+            return Err(item.contradicts(
+                "cores of different capacity are not simulated: every core has 1024",
+            ));
+        }
     }
     if cores.is_empty() {
         return Err(root.missing("core", "[[core]] lists, one for each core"));
     }
-    Ok((cores, capacities))
+    Ok(cores)
 }
 
 fn parts<'a>(root: &Table<'a>, key: &str) -> Result<Vec<Part<'a>>> {

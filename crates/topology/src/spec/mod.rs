@@ -91,7 +91,6 @@ fn lower(root: &Table<'_>, mode: &mode::Mode<'_>) -> Result<Topology> {
     let cost_facts = costs::read(root, &facts.c2c_ns)?;
     let cores = spans(&layout.cores);
     let seats = seats(&cores, &llcs, &node_spans, &packages);
-    let capacities = seats.iter().map(|seat| layout.capacities[seat.core.idx()]).collect();
     Ok(Topology {
         name: root.need("name", "a text")?.label()?.to_owned(),
         title: root.need("title", "a text")?.line()?.to_owned(),
@@ -106,7 +105,6 @@ fn lower(root: &Table<'_>, mode: &mode::Mode<'_>) -> Result<Topology> {
         clusters: spans(&layout.clusters),
         coregroups: spans(&layout.coregroups),
         distances,
-        capacities,
         reclaim_distance: reclaim_distance(root)?,
         costs: costs::values(&cost_facts),
         cost_facts,
