@@ -8,7 +8,9 @@
 
 use simsched_core::TtwuQueue;
 use simsched_policies::PolicyError;
-use simsched_policies::catalog::{build, canonical_name, features, policies, settings};
+use simsched_policies::catalog::{
+    build, canonical_name, features, parse, policies, reasons, settings,
+};
 
 fn pairs(settings: &[(&str, &str)]) -> Vec<(String, String)> {
     settings.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
@@ -28,6 +30,7 @@ fn a_full_name_says_the_version_and_what_differs_from_it() {
     check_name("cfs@5.16", &[], "cfs@5.16");
     check_name("fifo", &[], "fifo");
     check_name("wakeup_bias_prev", &[], "cfs@6.1+wakeup_bias_prev");
+    check_name("wakeup_bias_prev@5.16", &[], "cfs@5.16+wakeup_bias_prev");
     check_name("cfs@5.16+SIS_PROP=off+SIS_UTIL=on", &[], "cfs@5.16+SIS_UTIL=on+SIS_PROP=off");
     check_name("cfs+SIS_UTIL=off+SIS_UTIL=on", &[], "cfs@6.1");
     check_name("cfs+NO_LAST_BUDDY+NEXT_BUDDY", &[], "cfs@6.1+NEXT_BUDDY=on+LAST_BUDDY=off");
@@ -51,9 +54,16 @@ fn check_error(expr: &str, message: &str) {
 
 #[test]
 fn an_unknown_name_brings_the_nearest_ones() {
-    check_error("csf", "find policy `csf`; did you mean `cfs`?");
-    check_error("wakeup_bias", "find policy `wakeup_bias`; did you mean `wakeup_bias_prev`?");
-    check_error("eevdf", "find policy `eevdf`");
+    check_error(
+        "csf",
+        "find policy `csf` (known: cfs, fifo, wakeup_bias_prev); did you mean `cfs`?",
+    );
+    check_error(
+        "wakeup_bias",
+        "find policy `wakeup_bias` (known: cfs, fifo, wakeup_bias_prev); did you mean \
+         `wakeup_bias_prev`?",
+    );
+    check_error("eevdf", "find policy `eevdf` (known: cfs, fifo, wakeup_bias_prev)");
     check_error("cfs@6.12", "find version `6.12` of `cfs` (known: 5.16, 6.1)");
     check_error(
         "cfs+SIS_UTL=on",
@@ -64,6 +74,75 @@ fn an_unknown_name_brings_the_nearest_ones() {
         "find feature or setting `latency_ms` of policy `cfs`; did you mean `latency_ns`?",
     );
     check_error("fifo+SIS_UTIL=on", "find feature or setting `SIS_UTIL` of policy `fifo`");
+}
+
+#[test]
+fn a_version_belongs_to_the_base_and_a_setting_has_a_value() {
+    check_error("wakeup_bias_prev@9.9", "find version `9.9` of `cfs` (known: 5.16, 6.1)");
+    check_error(
+        "cfs+wakeup_bias_prev@6.1",
+        "find version `6.1` of `wakeup_bias_prev` (known: none; a version belongs to the base, as \
+         in cfs@6.1+wakeup_bias_prev)",
+    );
+    check_error(
+        "cfs+latency_ns",
+        "switch `latency_ns` on: it is a setting and needs a value, latency_ns=VALUE with \
+         100000..=1000000000 ns",
+    );
+    check_error(
+        "cfs+fork_imbalance",
+        "switch `fork_imbalance` on: it is a setting and needs a value, fork_imbalance=VALUE with \
+         v5.16, v4, v5.18, v6.0",
+    );
+}
+
+#[test]
+fn a_version_says_what_it_changes() {
+    let changes = parse("cfs@5.16+latency_ns=9000000+migration_cost_ns=7", &[]).unwrap().changes();
+    let found: Vec<(&str, &str, &str)> =
+        changes.iter().map(|c| (c.key, c.value.as_str(), c.default.as_str())).collect();
+    let want = [
+        ("SIS_UTIL", "off", "on"),
+        ("SIS_PROP", "on", "off"),
+        ("numa_imbalance", "v5.16", "merged"),
+        ("fork_imbalance", "v5.16", "v6.0"),
+        ("latency_ns", "9000000", ""),
+        ("migration_cost_ns", "7", "500000"),
+    ];
+    assert_eq!(found, want);
+    assert_eq!(parse("cfs@6.1", &[]).unwrap().changes(), []);
+}
+
+#[track_caller]
+fn check_idle(expr: &str, want: &[&str]) {
+    let found = parse(expr, &[]).unwrap().without_effect();
+    assert_eq!(found.iter().map(|(key, _)| *key).collect::<Vec<_>>(), want, "{expr}");
+}
+
+#[test]
+fn a_setting_that_cannot_matter_is_known() {
+    check_idle("cfs", &[]);
+    check_idle("cfs@5.16+migration_cost_ns=1+sis_prop_cpu_ns=2", &[]);
+    check_idle("cfs@5.16+SIS_PROP=off+SIS_UTIL=on", &[]);
+    check_idle("cfs+SIS_PROP", &["SIS_PROP"]);
+    check_idle("cfs+SIS_PROP+SIS_UTIL=off+migration_cost_ns=1", &[]);
+    check_idle("cfs+sis_prop_cpu_ns=2", &["sis_prop_cpu_ns"]);
+    check_idle("cfs@5.16+NO_SIS_PROP+migration_cost_ns=1", &["migration_cost_ns"]);
+    check_idle("cfs+wakeup_bias_prev_threshold=1", &["wakeup_bias_prev_threshold"]);
+    check_idle("wakeup_bias_prev+wakeup_bias_prev_threshold=1", &[]);
+    check_idle("fifo", &[]);
+}
+
+#[test]
+fn every_reason_is_explained() {
+    for policy in policies() {
+        let found = reasons(policy.name);
+        let names: Vec<&str> = found.iter().map(|reason| reason.name).collect();
+        assert_eq!(names, build(policy.name, &[]).unwrap().reasons());
+        assert!(found.iter().all(|reason| reason.doc.ends_with('.') && reason.doc.len() > 10));
+    }
+    assert_eq!(reasons("cfs")[1].doc, "The previous CPU was free.");
+    assert_eq!(reasons("nobody"), []);
 }
 
 #[test]

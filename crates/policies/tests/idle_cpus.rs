@@ -7,7 +7,7 @@ use std::sync::Arc;
 use simsched_core::testkit::{Script, WorldKit};
 use simsched_core::{
     BOOT_CLOCK, Config, FutexId, Nanos, Observer, Op, PipeId, Policy, Reason, Setup, SimTime,
-    Simulator, Status, TaskId, Tracepoint, World,
+    Simulator, Status, TaskId, Tracepoint, WakeKind, Wakeup, World,
 };
 use simsched_policies::fair::features::Version;
 use simsched_policies::fair::{Fair, Features, Overrides};
@@ -156,4 +156,30 @@ fn a_preempting_wakee_runs_on_the_clock_of_its_wakeup() {
     let (woken, switched) = (seen[seen.len() - 2], seen[seen.len() - 1]);
     assert!(switched.0 > woken.0, "{seen:?}");
     assert_eq!(switched.1, woken.1, "{seen:?}");
+}
+
+/// Spec 05 section 5.2: of the idle CPUs of the idlest group the one in the shallowest state is taken,
+/// among equals the one that became idle last, and that one where no state is known.
+#[test]
+fn a_fork_takes_the_idle_cpu_that_wakes_quickest_then_the_one_idle_last() {
+    let mut kit = WorldKit::new(Topology::builtin("t16", None).unwrap(), 250);
+    let (parent, child) = (kit.add_task(0), kit.add_task(0));
+    kit.run_on(CpuId(0), Some(parent));
+    let mut fair = Fair::new(Features::default(), Overrides::default());
+    fair.attach(kit.world());
+    // CPUs 4 to 7, the LLC beside the parent's, became idle one after the other: 6 was last.
+    for (order, cpu) in [4, 5, 7, 6].into_iter().enumerate() {
+        kit.set_clock(BOOT_CLOCK + 1_000 * (1 + order as u64));
+        fair.newly_idle(kit.world(), CpuId(cpu));
+    }
+    let mut fork = |kit: &WorldKit| {
+        let kind = WakeKind::Fork;
+        let ask = Wakeup { wakee: child, prev: CpuId(0), waker: CpuId(0), kind };
+        fair.select_task_rq(kit.world(), &ask).cpu
+    };
+    assert_eq!(fork(&kit), CpuId(6), "nothing is known of states");
+    for (cpu, latency) in [(4, 170), (5, 2), (6, 170), (7, 2)] {
+        kit.set_exit_latency(CpuId(cpu), Some(latency));
+    }
+    assert_eq!(fork(&kit), CpuId(7), "5 and 7 are shallow, 7 became idle later");
 }

@@ -71,6 +71,12 @@ impl Prices {
         Nanos(ns - (spread >> 10) + u64::try_from(above).expect("at most twice the spread"))
     }
 
+    /// The exit latency of `state` as the scheduler is told it, in us. A machine with a single state
+    /// has no driver that could tell.
+    pub(crate) fn advertised(&self, state: &IdleState) -> Option<u32> {
+        (self.idle_states.len() > 1).then_some(state.exit_ns / 1000)
+    }
+
     /// A context switch between tasks of these processes; `None` is the idle task, which borrows
     /// the address space of whoever ran before it.
     #[inline]

@@ -95,6 +95,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             observer,
             config,
         };
+        let latency = simulator.prices.advertised(deepest.state(topology.idle_states()));
+        for cpu in topology.cpus().iter() {
+            simulator.world.set_idle_state(cpu, latency);
+        }
         for (idx, spec) in setup.tasks.iter().enumerate() {
             if let Start::AtZero(cpu) = spec.start {
                 simulator.start_at_zero(TaskId::new(idx), cpu).map_err(|error| *error)?;

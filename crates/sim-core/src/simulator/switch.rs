@@ -169,8 +169,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let governor = &mut self.desks[cpu.idx()].governor;
         governor.enter(self.world.now(), states);
         let long = governor.predicted() >= self.world.tick();
+        let state = governor.state(states);
+        self.world.set_idle_state(cpu, self.prices.advertised(state));
         let row = &mut self.cpus[cpu.idx()];
-        row.polling = governor.state(states).polling;
+        row.polling = state.polling;
         row.stage = Stage::Idle;
         row.cost = Cost::Idle;
         row.until = SimTime::NEVER;
@@ -184,6 +186,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Something calls for an idle CPU: it comes out of its idle state first.
     pub(super) fn leave_idle(&mut self, cpu: CpuId) {
         self.counters.busy_cpus += 1;
+        self.world.set_idle_state(cpu, None);
         let states = self.prices.idle_states();
         let exit = self.desks[cpu.idx()].governor.state(states).measured_exit_ns;
         self.begin(cpu, Stage::IdleExit, Cost::IdleExit, Nanos(u64::from(exit)));

@@ -88,6 +88,11 @@ impl WorldKit {
         self.0.rq_update(cpu, |rq| rq.pending = pending);
     }
 
+    /// Puts `cpu` into an idle state with this exit latency, or into none.
+    pub fn set_exit_latency(&mut self, cpu: CpuId, exit_latency_us: Option<u32>) {
+        self.0.set_idle_state(cpu, exit_latency_us);
+    }
+
     /// The row of `task`, to change.
     pub fn task(&mut self, task: TaskId) -> &mut TaskRow {
         self.0.task_mut(task)

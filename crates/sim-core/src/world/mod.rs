@@ -190,6 +190,11 @@ impl World {
         }
     }
 
+    /// `cpu` enters an idle state with this exit latency, or leaves it (`sched_idle_set_state()`).
+    pub(crate) fn set_idle_state(&mut self, cpu: CpuId, exit_latency_us: Option<u32>) {
+        self.rqs[cpu.idx()].exit_latency_us = exit_latency_us;
+    }
+
     /// `rq_clock_skip_update()` of `cpu`.
     pub(crate) fn skip_clock_update(&mut self, cpu: CpuId) {
         self.rqs[cpu.idx()].skip_update = true;

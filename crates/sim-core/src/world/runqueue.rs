@@ -21,6 +21,9 @@ pub struct RqRow {
     pub pending: bool,
     /// The current task is to be rescheduled (`TIF_NEED_RESCHED`).
     pub need_resched: bool,
+    /// The advertised exit latency of the idle state that the CPU is in, in us; `None` while it is in
+    /// none, or where no driver tells (`idle_get_state()`).
+    pub exit_latency_us: Option<u32>,
     /// The next `schedule()` leaves the clock as it is (`RQCF_REQ_SKIP`).
     pub(crate) skip_update: bool,
 }
@@ -37,6 +40,7 @@ impl RqRow {
             nr_running: 0,
             pending: false,
             need_resched: false,
+            exit_latency_us: None,
             skip_update: false,
         }
     }

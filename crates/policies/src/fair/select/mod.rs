@@ -20,11 +20,14 @@ pub mod reason {
     use simsched_core::Reason;
 
     macro_rules! reasons {
-        ($($(#[$doc:meta])* $name:ident = $idx:literal, $text:literal;)*) => {
-            $($(#[$doc])* pub const $name: Reason = Reason($idx);)*
+        ($(#[doc = $doc:literal] $name:ident = $idx:literal, $text:literal;)*) => {
+            $(#[doc = $doc] pub const $name: Reason = Reason($idx);)*
 
             /// The names, by index.
             pub const NAMES: &[&str] = &[$($text),*];
+
+            /// What each means, by index: the docs of the constants.
+            pub const DOCS: &[&str] = &[$($doc),*];
         };
     }
 

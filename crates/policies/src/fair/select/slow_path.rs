@@ -250,15 +250,15 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The idle CPU of a group that became idle last, or else the least loaded one; `this` if
-    /// nothing is known of any. Simplification: exit latencies of idle states, which the kernel would
-    /// compare first, are not shown to the scheduler.
+    /// The idle CPU of a group that is quickest to leave its idle state, among equals the one that
+    /// became idle last; or else the least loaded one; `this` if nothing is known of any. Where no
+    /// exit latency is known, an idle CPU that has never noted the time is not a candidate.
     /// Source: `find_idlest_group_cpu()`.
     fn find_idlest_group_cpu(&mut self, group: &SchedGroup, this: CpuId) -> CpuId {
         if group.weight == 1 {
             return group.span.first().unwrap_or(this);
         }
-        let (mut latest, mut idle) = (0, None);
+        let (mut quickest, mut latest, mut idle) = (u32::MAX, 0, None);
         let (mut min_load, mut least_loaded) = (u64::MAX, this);
         for cpu in group.span.and(self.allowed).iter() {
             self.look_at(cpu);
@@ -267,7 +267,11 @@ impl<'a> Search<'a> {
             }
             if self.world.is_idle(cpu) {
                 let stamp = self.fair.stats[cpu.idx()].idle_stamp;
-                if stamp > latest {
+                let latency = self.world.rq(cpu).exit_latency_us;
+                let is_quicker = latency.is_some_and(|latency| latency < quickest);
+                let is_as_quick = latency.is_none_or(|latency| latency == quickest);
+                if is_quicker || (is_as_quick && stamp > latest) {
+                    quickest = latency.filter(|_| is_quicker).unwrap_or(quickest);
                     (latest, idle) = (stamp, Some(cpu));
                 }
             } else if idle.is_none() {
