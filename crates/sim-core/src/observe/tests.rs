@@ -143,6 +143,7 @@ fn is_the_programs_fault(error: &SimError) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
+    /// Spec 09, invariant 2, among others: no clock is ahead of time, and none runs backwards.
     #[test]
     fn whole_runs_break_no_invariant(plan in plan()) {
         let mut run = start(&plan, observers(&plan));
@@ -155,6 +156,7 @@ proptest! {
         }
     }
 
+    /// Spec 09, invariant 1: the times of all CPUs add up to CPUs times elapsed.
     #[test]
     fn parts_equal_their_sums(plan in plan()) {
         let mut run = start(&plan, observers(&plan));
@@ -176,6 +178,7 @@ proptest! {
         }
     }
 
+    /// Spec 09, invariant 5.
     #[test]
     fn observers_and_pauses_change_nothing(plan in plan()) {
         let mut watched = start(&plan, observers(&plan));
