@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use simsched_topology::{
-    CpuId, Distance, LlcId, NodeId, OsCosts, Topology, builtin_names, builtin_text, modes,
+    CpuId, Distance, LlcId, MachineSummary, NodeId, OsCosts, Topology, builtin_names, builtin_text,
+    modes,
 };
 
 /// CPUs, LLCs and nodes of every machine in every mode.
@@ -299,6 +300,12 @@ fn every_source_is_explained() {
             used.extend(fact.src.split('+').filter(|key| !key.is_empty()).map(str::to_owned));
         }
     }
+    // Those of modes are no facts: they are found in the text.
+    for name in builtin_names() {
+        let text = builtin_text(name).expect("built in");
+        let keys = text.split("src = \"").skip(1).filter_map(|rest| rest.split('"').next());
+        used.extend(keys.flat_map(|keys| keys.split('+')).map(str::to_owned));
+    }
     let unknown: Vec<_> = used.iter().filter(|key| !known.contains(key.as_str())).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
 }
@@ -324,4 +331,18 @@ fn a_builtin_is_found_with_and_without_its_ending() {
     }
     assert_eq!(machine("milan-7543").mode(), "nps2");
     assert_eq!(machine("genoa-4n32@1s-nps4").mode(), "nps4", "an alias is resolved to the name");
+}
+
+/// Where a machine comes from stands in its file, not in its title.
+#[test]
+fn titles_describe_the_machine_only() {
+    for found in MachineSummary::builtins() {
+        assert!(!found.title.contains('('), "{}", found.title);
+        assert_eq!(
+            found.title.contains("against which the simulator is held"),
+            ["t8", "t16", "t32", "t64"].contains(&found.name.as_str()),
+            "{}",
+            found.title
+        );
+    }
 }

@@ -2,7 +2,9 @@
 
 mod common;
 
-use simsched_topology::{CpuId, NodeId, Topology};
+use simsched_topology::{
+    Bandwidth, Cache, CacheToCache, CpuId, Frequency, Latency, NodeId, Topology,
+};
 
 /// The TOML blocks of the README.
 fn blocks() -> Vec<&'static str> {
@@ -41,4 +43,46 @@ fn double_brackets_do_the_same_as_lists() {
     let machine =
         Topology::parse(&format!("{text}{}", common::TAIL), "m.toml", None).expect("right");
     assert_eq!((machine.nr_cores(), machine.mode()), (2, "default"));
+}
+
+/// The rows of the README's tables that begin with this cell.
+fn row(cell: &str) -> &'static str {
+    let readme = include_str!("../topologies/README.md");
+    let start = format!("| `{cell}` |");
+    readme.lines().find(|line| line.starts_with(&start)).unwrap_or_else(|| panic!("no row {cell}"))
+}
+
+#[test]
+fn every_key_of_the_hardware_is_listed() {
+    for (table, keys) in [
+        ("[frequency_ghz]", Frequency::NAMES),
+        ("[cache_kib]", Cache::NAMES),
+        ("[latency_ns]", Latency::NAMES),
+        ("[c2c_ns]", CacheToCache::NAMES),
+        ("[bandwidth_gbs]", Bandwidth::NAMES),
+    ] {
+        for key in keys {
+            assert!(row(table).contains(&format!("`{key}`")), "{table} {key}");
+        }
+    }
+}
+
+#[test]
+fn what_is_marked_as_required_is() {
+    let (required, optional) = row("[[idle]]").split_once("May be left out").expect("two halves");
+    let state = "name = \"C1\"\nexit_us = 1\nresidency_us = 2\npolling = true\n";
+    let good = common::Machine::new(1, 1, 2, 1).text();
+    for key in ["name", "exit_us", "residency_us", "polling"] {
+        assert!(required.contains(&format!("`{key}`")) && state.contains(key), "{key}");
+        let without: String =
+            state.lines().filter(|l| !l.starts_with(key)).map(|l| format!("{l}\n")).collect();
+        let error = Topology::parse(&good.replace(state, &without), "m.toml", None).expect_err(key);
+        assert!(
+            error.to_string().contains(&format!("the key `idle[0].{key}` is missing")),
+            "{error}"
+        );
+    }
+    for key in ["measured_exit_us", "loses_l1_l2", "flushes_tlb", "enabled"] {
+        assert!(optional.contains(&format!("`{key}`")) && !good.contains(key), "{key}");
+    }
 }

@@ -17,7 +17,7 @@ fn show(topology: &Topology, kernel: Kernel, cpu: u16) -> String {
 fn a_small_machine_is_shown_from_the_top_down() {
     let topology = Topology::resolve("t16").expect("a shipped machine");
     let expected = "\
-t16@lab: virtual machine, 2 sockets x 2 LLCs x 2 cores x 2 threads
+t16@lab: VM against which the simulator is held: 2 sockets x 2 LLCs x 2 cores x 2 threads
 16 CPUs, 8 cores, 4 LLCs, 2 nodes, 2 packages
 NUMA type direct, reclaim distance 30
 
@@ -76,7 +76,7 @@ name        CPUs  LLCs  nodes  modes (* by default)
 genoa        384    24      2  nps1*, nps2, nps4
             2 x EPYC 9654, Genoa
 genoa-4n32   128     8      4  nps4*, nps2
-            64 cores of Genoa in 4 nodes of 32 CPUs (cache-aware v4)
+            64 cores of Genoa in 4 nodes of 32 CPUs
 "
     );
 }
