@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Machine, one_node_each, snc};
-use simsched_topology::{CpuId, Domains, Kernel, NumaImbalance, SdFlags, Topology};
+use simsched_topology::{CpuId, Domains, Kernel, MachineReport, NumaImbalance, SdFlags, Topology};
 
 fn build(topology: &Topology, kernel: Kernel) -> Domains {
     Domains::build(topology, kernel, NumaImbalance::Merged)
@@ -107,4 +107,26 @@ fn imb_numa_nr_starts_above_the_llc() {
         &[0, 0, 2, 2],
     );
     check(&Machine::new(1, 2, 8, 2).topology(), &[0, 0, 2]);
+}
+
+#[test]
+fn every_rule_has_a_name_and_a_line_of_its_own() {
+    for (n, rule) in NumaImbalance::ALL.into_iter().enumerate() {
+        assert_eq!(NumaImbalance::from_name(rule.name()), Some(rule));
+        assert!(!rule.doc().is_empty() && rule.doc().len() <= 90, "{}", rule.doc());
+        assert!(NumaImbalance::ALL[..n].iter().all(|other| other.doc() != rule.doc()));
+    }
+    assert_eq!(NumaImbalance::from_name("v5"), None);
+}
+
+/// The rule with which the domains are built is the one that the report shows.
+#[test]
+fn a_report_shows_the_rule_that_was_asked_for() {
+    let machine = Topology::resolve("milan-7763").expect("a shipped machine");
+    for (rule, expected) in [(NumaImbalance::Merged, 8), (NumaImbalance::V3, 1)] {
+        let domains = Domains::build(&machine, Kernel::V6_12, rule);
+        let report = MachineReport::of(&machine, &domains, CpuId(0));
+        let first = report.domains.iter().find(|d| d.domain.imb_numa_nr > 0).expect("a node");
+        assert_eq!((report.numa_imbalance, first.domain.imb_numa_nr), (rule.name(), expected));
+    }
 }

@@ -57,6 +57,37 @@ impl NumaImbalance {
         }
     }
 
+    /// One line for people: from when the rule is, and what it allows.
+    #[must_use]
+    pub const fn doc(self) -> &'static str {
+        match self {
+            Self::V5_16 => {
+                "up to 5.17: no number is stored, a quarter of the domain's CPUs may run tasks"
+            }
+            Self::V3 => {
+                "draft of 2021-12-01: half an LLC's CPUs over the LLCs of all nodes, the same everywhere"
+            }
+            Self::V4 => {
+                "draft of 2021-12-10: a quarter of an LLC's CPUs over a node's LLCs, times the nodes"
+            }
+            Self::V4_1 => {
+                "the same with a change proposed on 2021-12-13: counted from the first NUMA level"
+            }
+            Self::V5_18 => {
+                "5.18: a node's number of LLCs, or a quarter of its CPUs if it has one LLC"
+            }
+            Self::Merged => {
+                "since 5.19: a node's number of LLCs, or an eighth of its CPUs if it has one LLC"
+            }
+        }
+    }
+
+    /// The rule of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rule| rule.name() == name)
+    }
+
     /// `V5_16`: imbalance is tolerated in a domain of this weight while fewer tasks than this run.
     #[must_use]
     pub const fn limit_5_16(weight: u32) -> u32 {
