@@ -29,6 +29,19 @@ fn damaged() -> impl Strategy<Value = String> {
     )
 }
 
+/// A shipped file cut off somewhere, or with a few characters put in.
+fn broken() -> impl Strategy<Value = String> {
+    let names = builtin_names();
+    let junk = "[=\\[\\]{}#,.\"'a1é\n\u{0} ]{0,4}";
+    (0..names.len(), any::<prop::sample::Index>(), any::<bool>(), junk).prop_map(
+        move |(file, at, is_cut, junk)| {
+            let text = builtin_text(names[file]).expect("built in");
+            let (before, after) = text.split_at(at.index(text.len()));
+            format!("{before}{junk}{}", if is_cut { "" } else { after })
+        },
+    )
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -46,6 +59,15 @@ proptest! {
                 prop_assert!(message.contains("damaged.toml") || message.contains("costs/"), "{message}");
                 prop_assert!(!message.contains('\n'), "one line: {message}");
             }
+        }
+    }
+
+    #[test]
+    fn a_broken_file_is_read_or_refused_on_one_line(text in broken()) {
+        if let Err(error) = Topology::parse(&text, "broken.toml", None) {
+            let message = error.to_string();
+            prop_assert!(message.contains("broken.toml:") || message.contains("costs/"), "{message}");
+            prop_assert!(!message.contains(char::is_control), "one line: {message:?}");
         }
     }
 }
