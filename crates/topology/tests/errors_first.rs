@@ -81,8 +81,13 @@ fn a_syntax_error_names_the_key() {
         &with_tail("exit_us = 1", "exit_us ="),
         "m.toml:25: the key `idle[0].exit_us` has no value",
     );
-    let bare = parse(&REGULAR.replace("\"smt_split\"", "smt_split")).expect_err("bare").to_string();
-    assert!(bare.starts_with("m.toml:9: `cores.numbering`: "), "{bare}");
+    let bare = "expected a number, true, false, or a text in quotes";
+    let is = |value: &str| format!("m.toml:9: `cores.numbering` is {value}, {bare}");
+    check(REGULAR, "\"smt_split\"", "smt_split", &is("smt_split"));
+    check(REGULAR, "\"smt_split\"", "full", &is("full"));
+    let open = parse(&REGULAR.replace("  [21, 10],\n]", "  [21, 10]\ncut_llc = true"));
+    let open = open.expect_err("an open list").to_string();
+    assert!(open.contains("missing comma") && !open.contains("cut_llc"), "{open}");
     let nameless = parse(&REGULAR.replace("title =", "=")).expect_err("nameless").to_string();
     assert!(nameless.starts_with("m.toml:2: a key is missing before `=`"), "{nameless}");
 }

@@ -17,6 +17,8 @@ pub(super) fn describe(text: &str, span: Range<usize>, message: &str) -> String 
     }
     let message = message.replace('\n', ", ");
     match line.split_once('=') {
+        // The list that lacks a comma began on a line before.
+        Some((_, value)) if message.starts_with("missing comma") && !value.contains('[') => message,
         Some((key, _)) if key.trim().is_empty() => {
             format!("a key is missing before `=` ({message})")
         }
@@ -25,11 +27,23 @@ pub(super) fn describe(text: &str, span: Range<usize>, message: &str) -> String 
             match value.trim_start() {
                 "" => format!("the key `{key}` has no value"),
                 value if value.starts_with('#') => format!("the key `{key}` has no value"),
+                value if is_bare_word(value) => {
+                    format!(
+                        "`{key}` is {}, expected a number, true, false, or a text in quotes",
+                        value.trim_end()
+                    )
+                }
                 _ => format!("`{key}`: {message}"),
             }
         }
         None => message,
     }
+}
+
+/// Whether a value is a text that lacks its quotes.
+fn is_bare_word(value: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    value.starts_with(|c: char| c.is_ascii_alphabetic()) && value.trim_end().chars().all(is_word)
 }
 
 /// The full name of the key `found`, which stands at `in_line` of a line that begins at `start`.
