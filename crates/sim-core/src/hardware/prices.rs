@@ -43,7 +43,7 @@ impl Prices {
         if self.jitter_1024 == 0 {
             return Nanos(u64::from(ns));
         }
-        self.spread(ns, dice.next_u64() >> 32)
+        self.spread(ns, dice.next_u64() >> 48)
     }
 
     /// Two prices that are paid together, with one throw of the dice.
@@ -58,17 +58,17 @@ impl Prices {
             return (Nanos(u64::from(first)), Nanos(u64::from(second)));
         }
         let dice = dice.next_u64();
-        (self.spread(first, dice >> 32), self.spread(second, dice & 0xffff_ffff))
+        (self.spread(first, dice >> 48), self.spread(second, dice >> 32 & 0xffff))
     }
 
-    /// The price for a throw of `dice`, 0..2^32.
+    /// The price for a throw of `dice`, 0..2^16.
     #[inline]
     fn spread(&self, ns: u32, dice: u64) -> Nanos {
         let ns = u64::from(ns);
         let spread = ns * u64::from(self.jitter_1024);
-        // A price of 2^32 ns times the spread times the dice needs 75 bits.
-        let above = (u128::from(2 * spread) * u128::from(dice)) >> 42;
-        Nanos(ns - (spread >> 10) + u64::try_from(above).expect("at most twice the spread"))
+        // 2^32 ns times a spread of up to 2^9 times the dice are 58 bits.
+        let above = (2 * spread * dice) >> 26;
+        Nanos(ns - (spread >> 10) + above)
     }
 
     /// The exit latency of `state` as the scheduler is told it, in us. A machine with a single state

@@ -33,12 +33,28 @@ impl Op {
 }
 
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
-    /// Asks the workload what `task` does next, and begins it.
+    /// Asks the workload what `task` does next, and begins it. Ops on pipes are nearly all there are,
+    /// and take the short way.
     #[inline]
     pub(super) fn next_op(&mut self, cpu: CpuId, task: TaskId) -> Step {
+        let last = self.cpus[cpu.idx()].run.outcome;
+        let op = self.workload.next_op(task, self.world.now(), last);
+        if let Op::Write { pipe, bytes } | Op::Read { pipe, bytes } = op
+            && pipe.idx() < self.pipes_free.len()
+        {
+            let run = &mut self.cpus[cpu.idx()].run;
+            (run.op, run.progress, run.retry) = (op, Progress::Under, false);
+            let syscall = self.prices.list().syscall;
+            let ns = self.pipe_op(cpu, op, pipe, syscall, bytes);
+            self.begin(cpu, Stage::Op, Cost::Syscall, ns);
+            return Ok(());
+        }
+        self.begin_op(cpu, task, op)
+    }
+
+    /// Begins `op`, or the first of those after it that takes time.
+    fn begin_op(&mut self, cpu: CpuId, task: TaskId, mut op: Op) -> Step {
         for _ in 0..LIVELOCK {
-            let last = self.cpus[cpu.idx()].run.outcome;
-            let op = self.workload.next_op(task, self.world.now(), last);
             if !self.ipc.declares(op) {
                 return Err(self.undeclared(task, op).into());
             }
@@ -46,6 +62,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             let run = &mut self.cpus[cpu.idx()].run;
             if timeless {
                 run.outcome = Outcome::Done;
+                op = self.workload.next_op(task, self.world.now(), Outcome::Done);
                 continue;
             }
             (run.op, run.progress, run.retry) = (op, Progress::Under, false);
@@ -171,6 +188,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return Ok(());
         }
         match op {
+            Op::Write { .. } | Op::Read { .. } => self.attempt(cpu, task, op),
             Op::Run(_) => self.done(cpu, Outcome::Done),
             Op::Sleep(ns) => self.sleep_until(cpu, task, self.world.now() + ns),
             Op::SleepUntil(at) if at <= self.world.now() => self.done(cpu, Outcome::Done),
@@ -179,7 +197,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Op::Yield => return self.sched_yield(cpu, task),
             Op::SetNice(nice) => self.set_nice(cpu, task, nice),
             Op::Exit => self.exit(cpu, task),
-            _ => self.attempt(cpu, task, op),
+            _ => {
+                self.attempt(cpu, task, op);
+                self.price_of_waiting(cpu, op);
+            }
         }
         if self.scratch.is_empty() {
             return self.after_op(cpu, task);
@@ -219,6 +240,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.world.task_mut(task).state = TaskState::Sleeping;
             }
         }
+    }
+
+    /// A lock or barrier for which somebody waits, or has to wait, makes a futex call.
+    fn price_of_waiting(&mut self, cpu: CpuId, op: Op) {
         if op.is_lock() && (!self.scratch.is_empty() || self.is_blocked(cpu)) {
             let list = self.prices.list();
             self.cpus[cpu.idx()].debt += list.syscall + list.futex;
