@@ -13,7 +13,7 @@ pub struct OptionInfo {
     pub long: &'static str,
     /// The name of its value; `None` if it takes none.
     pub value: Option<&'static str>,
-    /// The value when it is not given, or whether it is on.
+    /// The value when it is not given, or whether it is on; empty for what can be neither.
     pub default: &'static str,
     /// What it means.
     pub doc: &'static str,

@@ -37,6 +37,7 @@ pub const ENTRIES: &[Entry] = &[Entry {
 pub fn find(name: &str) -> Result<&'static Entry, WorkloadError> {
     ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| WorkloadError::UnknownProgram {
         name: name.to_owned(),
+        known: ENTRIES.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
         nearest: nearest(name, ENTRIES.iter().map(|entry| entry.name))
             .into_iter()
             .map(str::to_owned)

@@ -7,10 +7,12 @@ use simsched_topology::did_you_mean;
 #[non_exhaustive]
 pub enum WorkloadError {
     /// No such program.
-    #[error("there is no workload `{name}`{}", did_you_mean(.nearest))]
+    #[error("there is no workload `{name}` (known: {known}){}", did_you_mean(.nearest))]
     UnknownProgram {
         /// What was asked for.
         name: String,
+        /// What there is.
+        known: String,
         /// What may have been meant.
         nearest: Vec<String>,
     },
@@ -23,6 +25,12 @@ pub enum WorkloadError {
         what: String,
         /// What may have been meant.
         nearest: Vec<String>,
+    },
+    /// The list of options is asked for.
+    #[error("{program}: see `simsched workloads {program}` for its options")]
+    Help {
+        /// Of which program.
+        program: &'static str,
     },
     /// An option that the program has, but with or without a value, or with one that it does not
     /// take, or that cannot be simulated.

@@ -59,11 +59,17 @@ fn what_cannot_be_simulated_is_refused_in_a_sentence() {
         ("hackbench -F", "hackbench: --fifo|-F cannot be simulated: there is no real-time class"),
         ("hackbench --inet", "hackbench: --inet|-i cannot be simulated: there is no TCP"),
         ("hackbench -h", "hackbench: see `simsched workloads hackbench` for its options"),
-        ("hackbench -g 1x", "hackbench: --groups|-g requires an integer > 0, found '1x'"),
-        ("hackbench -l -1", "hackbench: --loops|-l requires an integer > 0, found '-1'"),
+        (
+            "hackbench -g 1x",
+            "hackbench: --groups|-g requires an integer > 0, found '1x', expected 1..=2147483647",
+        ),
+        (
+            "hackbench -l -1",
+            "hackbench: --loops|-l requires an integer > 0, found '-1', expected 1..=2147483647",
+        ),
         (
             "hackbench -s 2147483648",
-            "hackbench: --datasize|-s requires an integer > 0, found '2147483648'",
+            "hackbench: --datasize|-s requires an integer > 0, found '2147483648', expected 1..=2147483647",
         ),
         ("hackbench 5", "hackbench: unexpected argument '5'"),
         ("hackbench -T -", "hackbench: unexpected argument '-'"),
@@ -75,8 +81,11 @@ fn what_cannot_be_simulated_is_refused_in_a_sentence() {
             "hackbench --grops 3",
             "hackbench: unrecognized option '--grops'; did you mean `--groups`?",
         ),
-        ("hackbensh", "there is no workload `hackbensh`; did you mean `hackbench`?"),
-        ("xyz", "there is no workload `xyz`"),
+        (
+            "hackbensh",
+            "there is no workload `hackbensh` (known: hackbench); did you mean `hackbench`?",
+        ),
+        ("xyz", "there is no workload `xyz` (known: hackbench)"),
     ];
     for (line, message) in refused {
         assert_eq!(error_of(line), message, "{line}");
@@ -126,7 +135,8 @@ fn every_entry_says_what_it_is() {
         assert_eq!(catalog::find(entry.name).unwrap().name, entry.name);
         assert!(parse(entry.name).is_ok(), "its own defaults are taken");
         for option in entry.options {
-            assert!(!option.doc.is_empty() && !option.default.is_empty(), "{}", option.long);
+            assert!(!option.doc.is_empty(), "{}", option.long);
+            assert_eq!(option.default.is_empty(), option.long == "help", "{}", option.long);
             assert_eq!(option.value.is_some(), option.default.parse::<u32>().is_ok());
         }
     }

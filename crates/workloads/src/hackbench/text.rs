@@ -15,7 +15,7 @@ pub const OPTIONS: &[OptionInfo] = &[
     number('f', "fds", "NUM", "20", "senders, and receivers, of a group"),
     switch('F', "fifo", "SCHED_FIFO for the main thread; cannot be simulated"),
     number('g', "groups", "NUM", "10", "number of groups"),
-    switch('h', "help", "where to find this list"),
+    OptionInfo { default: "", ..switch('h', "help", "print this list and do nothing else") },
     number('l', "loops", "LOOPS", "100", "messages that each sender sends to each receiver"),
     switch('p', "pipe", "send over pipes and not over AF_UNIX stream sockets"),
     switch('i', "inet", "send over TCP; cannot be simulated"),
@@ -55,7 +55,7 @@ pub fn parse(args: &[String]) -> Result<Hackbench, WorkloadError> {
             'P' => hackbench.mode = Mode::Processes,
             'F' => return Err(usage("--fifo|-F cannot be simulated: there is no real-time class")),
             'i' => return Err(usage("--inet|-i cannot be simulated: there is no TCP")),
-            _ => return Err(usage("see `simsched workloads hackbench` for its options")),
+            _ => return Err(WorkloadError::Help { program: NAME }),
         }
     }
     // What a run cannot hold is said now, and not when it starts.
@@ -68,7 +68,8 @@ fn positive(given: Given<'_>) -> Result<u32, WorkloadError> {
     let number = value.parse().ok().filter(|number| (1..=i32::MAX as u32).contains(number));
     number.ok_or_else(|| {
         let (long, short) = (option.long, option.short);
-        usage(&format!("--{long}|-{short} requires an integer > 0, found '{value}'"))
+        let (most, found) = (i32::MAX, format!("found '{value}'"));
+        usage(&format!("--{long}|-{short} requires an integer > 0, {found}, expected 1..={most}"))
     })
 }
 
