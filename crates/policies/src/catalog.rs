@@ -4,18 +4,22 @@
 //! BASE[@VERSION](+FEATURE[@VARIANT] | +SETTING=VALUE)*
 //! ```
 //!
-//! A feature that is a patch is also a base: `wakeup_bias_prev` is `cfs+wakeup_bias_prev`. Later
+//! A feature that is a patch is also a base: `wakeup_bias_prev` is `cfs+wakeup_bias_prev`, and has
+//! the versions of `cfs`. Later
 //! parts win over earlier ones, and what is given beside the expression over the expression.
 
+mod effect;
 mod selection;
 
 use simsched_core::Policy;
 
+pub use self::effect::Change;
 pub use self::selection::{Selection, parse};
 use crate::error::PolicyError;
-use crate::fair::Features;
 use crate::fair::features::{CHOICES, Choice, FLAGS, FeatureFlag};
 use crate::fair::tunables::{SETTINGS, Setting};
+use crate::fair::{Features, reason};
+use crate::fifo;
 
 /// A policy as it is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +47,15 @@ pub struct FeatureInfo {
     pub default: bool,
     /// Whether it is a patch, which may stand alone as the name of a policy.
     pub is_patch: bool,
+}
+
+/// A reason of a policy's choice of a CPU as it is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReasonInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// What it means, in one line.
+    pub doc: &'static str,
 }
 
 /// A setting of a policy as it is listed.
@@ -124,6 +137,18 @@ pub fn settings(policy: &str) -> Vec<SettingInfo> {
         default: choice.get(&Features::default()).to_owned(),
     };
     SETTINGS.iter().map(number).chain(CHOICES.iter().map(word)).collect()
+}
+
+/// The reasons that a policy gives for its choice of a CPU; none if there is no such policy.
+#[must_use]
+pub fn reasons(policy: &str) -> Vec<ReasonInfo> {
+    let (names, docs) = match policy {
+        "cfs" => (reason::NAMES, reason::DOCS),
+        "fifo" => (fifo::REASONS, fifo::REASON_DOCS),
+        _ => (&[][..], &[][..]),
+    };
+    let info = |(name, doc): (&&'static str, &&'static str)| ReasonInfo { name, doc: doc.trim() };
+    names.iter().zip(docs).map(info).collect()
 }
 
 /// Builds the policy of an expression; `settings` are further keys with their values.

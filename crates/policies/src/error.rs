@@ -9,10 +9,12 @@ use simsched_topology::did_you_mean;
 #[non_exhaustive]
 pub enum PolicyError {
     /// No policy has this name.
-    #[error("find policy `{name}`{}", did_you_mean(nearest))]
+    #[error("find policy `{name}` (known: {known}){}", did_you_mean(nearest))]
     UnknownPolicy {
         /// The name as written.
         name: String,
+        /// All policies, and the patches that may stand for one.
+        known: String,
         /// Names that are close to it.
         nearest: Vec<&'static str>,
     },
@@ -35,6 +37,14 @@ pub enum PolicyError {
         key: String,
         /// Keys that are close to it.
         nearest: Vec<&'static str>,
+    },
+    /// The key is a setting, and stands there like a feature.
+    #[error("switch `{key}` on: it is a setting and needs a value, {key}=VALUE with {expected}")]
+    NeedsValue {
+        /// The key.
+        key: String,
+        /// What values it takes.
+        expected: String,
     },
     /// The value is none that the key takes.
     #[error("set `{key}` to `{value}`: expected {expected}")]

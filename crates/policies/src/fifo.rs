@@ -21,6 +21,13 @@ struct Queue {
     waiting: VecDeque<TaskId>,
 }
 
+/// The names of the reasons, by index.
+pub(crate) const REASONS: &[&str] = &["prev", "allowed"];
+
+/// What each means, by index.
+pub(crate) const REASON_DOCS: &[&str] =
+    &["The task may run where it was.", "It may not: the first CPU on which it may."];
+
 /// The task may run where it was.
 const PREV: Reason = Reason(0);
 /// It may not: the first CPU on which it may.
@@ -92,7 +99,7 @@ impl Policy for Fifo {
     }
 
     fn reasons(&self) -> &'static [&'static str] {
-        &["prev", "allowed"]
+        REASONS
     }
 
     fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use simsched_core::Policy;
 use simsched_topology::nearest;
 
-use super::{CFS, FIFO, policies};
+use super::{CFS, FIFO, policies, settings};
 use crate::error::PolicyError;
 use crate::fair::features::{CHOICES, FLAGS, FeatureFlag, Version};
 use crate::fair::tunables::{SETTINGS, Setting};
@@ -55,16 +55,20 @@ fn base(text: &str) -> Result<Selection, PolicyError> {
         ("fifo", None) => Ok(Selection::Fifo),
         ("fifo", Some(version)) => Err(unknown_version(name, version, "none")),
         _ if FLAGS.iter().any(|flag| is_patch(&flag)) => {
-            let mut selection = base("cfs")?;
-            selection.enable(text)?;
+            // A patch has the versions of the policy that it changes.
+            let mut selection = base(&text.replacen(name, CFS.name, 1))?;
+            selection.enable(name)?;
             Ok(selection)
         }
-        _ => {
-            let patches = FLAGS.iter().filter(|flag| !flag.is_kernel()).map(|flag| flag.key);
-            let names = policies().iter().map(|policy| policy.name).chain(patches);
-            Err(PolicyError::UnknownPolicy { name: name.to_owned(), nearest: nearest(name, names) })
-        }
+        _ => Err(unknown_policy(name)),
     }
+}
+
+fn unknown_policy(name: &str) -> PolicyError {
+    let patches = FLAGS.iter().filter(|flag| !flag.is_kernel()).map(|flag| flag.key);
+    let names: Vec<&str> = policies().iter().map(|policy| policy.name).chain(patches).collect();
+    let (known, nearest) = (names.join(", "), nearest(name, names));
+    PolicyError::UnknownPolicy { name: name.to_owned(), known, nearest }
 }
 
 fn split_version(text: &str) -> (&str, Option<&str>) {
@@ -133,11 +137,14 @@ impl Selection {
         let is_flag = |name: &str| FLAGS.iter().any(|flag| flag.key == name);
         match key.strip_prefix("NO_") {
             Some(plain) if is_flag(plain) => return self.set(plain, "off"),
-            _ if !is_flag(key) => return Err(self.unknown_key(key)),
+            _ if !is_flag(key) => return Err(self.no_feature(key)),
             _ => {}
         }
         match variant {
-            Some(variant) => Err(unknown_version(key, variant, "none")),
+            Some(variant) => {
+                let known = format!("none; a version belongs to the base, as in cfs@6.1+{key}");
+                Err(unknown_version(key, variant, &known))
+            }
             None => self.set(key, "on"),
         }
     }
@@ -166,6 +173,19 @@ impl Selection {
             return Ok(());
         }
         Err(bad_value(key, value, &format!("one of {}", choice.values.join(", "))))
+    }
+
+    /// Why `key` cannot be switched on.
+    fn no_feature(&self, key: &str) -> PolicyError {
+        let bare = key.strip_prefix("sched_").unwrap_or(key);
+        let setting = settings(self.policy()).into_iter().find(|setting| setting.key == bare);
+        match setting {
+            None => self.unknown_key(key),
+            Some(setting) => {
+                let expected = format!("{} {}", setting.range, setting.unit).trim().to_owned();
+                PolicyError::NeedsValue { key: bare.to_owned(), expected }
+            }
+        }
     }
 
     fn unknown_key(&self, key: &str) -> PolicyError {

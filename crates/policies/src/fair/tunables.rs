@@ -85,7 +85,8 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "migration_cost_ns",
-        doc: "assumed cost of a migration; the expected idle time is at most twice that",
+        doc: "assumed cost of a migration: the expected idle time is at most twice that; matters only \
+              with SIS_PROP while SIS_UTIL is off",
         unit: "ns",
         range: 0..=1_000_000_000,
         default: 500_000,
@@ -95,7 +96,8 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "sis_prop_cpu_ns",
-        doc: "time that SIS_PROP takes the idle check of one CPU to need (the kernel measures it)",
+        doc: "time that SIS_PROP takes the idle check of one CPU to need (the kernel measures it); \
+              matters only with SIS_PROP while SIS_UTIL is off",
         unit: "ns",
         range: 1..=10_000,
         default: 35,
@@ -105,7 +107,8 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "wakeup_bias_prev_threshold",
-        doc: "part of the previous CPU that must be spare for wakeup_bias_prev to stay there",
+        doc: "part of the previous CPU that must be spare for a wakee to stay there; matters only with \
+              wakeup_bias_prev",
         unit: "1/1024",
         range: 0..=1024,
         default: 256,

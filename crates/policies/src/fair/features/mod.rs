@@ -200,7 +200,8 @@ flags! {
         "an idle scan visits fewer CPUs the more the LLC is utilized, none when it is full",
         "kernel/sched/features.h, Linux 6.0";
     "SIS_PROP" sis_prop:
-        "an idle scan visits CPUs in proportion to the time for which the waker's CPU was idle",
+        "an idle scan visits CPUs in proportion to the time for which the waker's CPU was idle; \
+         matters only while SIS_UTIL is off",
         "kernel/sched/features.h, Linux 5.16";
     "WA_IDLE" wa_idle:
         "wake_affine asks whether the waker's or the previous CPU is idle",

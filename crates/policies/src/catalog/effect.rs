@@ -1,0 +1,98 @@
+//! `Change`: what a selection changes against the default, and what of that has no effect.
+
+use super::{CFS, Selection};
+use crate::fair::Features;
+use crate::fair::features::{CHOICES, FLAGS};
+use crate::fair::tunables::SETTINGS;
+
+/// A feature or setting that differs from the default of the newest version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Its name.
+    pub key: &'static str,
+    /// Its value.
+    pub value: String,
+    /// Its value in the default; empty if that depends on the machine.
+    pub default: String,
+}
+
+impl Selection {
+    /// All features and settings that differ from the policy without version, features and
+    /// settings.
+    #[must_use]
+    pub fn changes(&self) -> Vec<Change> {
+        let Selection::Cfs { features, overrides } = self else { return Vec::new() };
+        let plain = Features::default();
+        let word = |on| if on { "on" } else { "off" }.to_owned();
+        let flags =
+            FLAGS.iter().map(|flag| (flag.key, word(flag.get(features)), word(flag.get(&plain))));
+        let choices = CHOICES.iter().map(|choice| {
+            (choice.key, choice.get(features).to_owned(), choice.get(&plain).to_owned())
+        });
+        let numbers = overrides.iter().map(|(key, value)| {
+            let setting = SETTINGS.iter().find(|setting| setting.key == key);
+            let default = setting.filter(|setting| !setting.scaled);
+            let default = default.map_or_else(String::new, |setting| setting.default.to_string());
+            (key, value.to_string(), default)
+        });
+        flags
+            .chain(choices)
+            .chain(numbers)
+            .filter(|(_, value, default)| value != default)
+            .map(|(key, value, default)| Change { key, value, default })
+            .collect()
+    }
+
+    /// The settings that were given and cannot matter, each with what it needs.
+    ///
+    /// `SIS_UTIL` replaces the limit that `SIS_PROP` computes (`select_idle_cpu()`), and only that
+    /// limit reads the two prices.
+    #[must_use]
+    pub fn without_effect(&self) -> Vec<(&'static str, &'static str)> {
+        let Selection::Cfs { features, overrides } = self else { return Vec::new() };
+        let is_given = |key| overrides.iter().any(|(given, _)| given == key);
+        let plain = Features::of(features.version);
+        let is_proportional = features.sis_prop && !features.sis_util;
+        let rules = [
+            ("SIS_PROP", features.sis_prop && !plain.sis_prop && features.sis_util, "SIS_UTIL=off"),
+            (
+                "migration_cost_ns",
+                is_given("migration_cost_ns") && !is_proportional,
+                "SIS_PROP=on and SIS_UTIL=off",
+            ),
+            (
+                "sis_prop_cpu_ns",
+                is_given("sis_prop_cpu_ns") && !is_proportional,
+                "SIS_PROP=on and SIS_UTIL=off",
+            ),
+            (
+                "wakeup_bias_prev_threshold",
+                is_given("wakeup_bias_prev_threshold") && !features.wakeup_bias_prev,
+                "wakeup_bias_prev",
+            ),
+        ];
+        let idle = rules.into_iter().filter(|(_, is_idle, _)| *is_idle);
+        idle.map(|(key, _, needs)| (key, needs)).collect()
+    }
+
+    /// What the version itself changes beyond features and settings; empty for the default.
+    #[must_use]
+    pub fn version_doc(&self) -> &'static str {
+        match self {
+            Selection::Cfs { features, .. } if features.version != Features::default().version => {
+                "wakees are handed over to other LLCs only, and a task that wakes up elsewhere is \
+                 not aged by the idle time of its old CPU"
+            }
+            _ => "",
+        }
+    }
+
+    /// The policy's name without version, features and settings.
+    #[must_use]
+    pub fn policy(&self) -> &'static str {
+        match self {
+            Selection::Cfs { .. } => CFS.name,
+            Selection::Fifo => super::FIFO.name,
+        }
+    }
+}
