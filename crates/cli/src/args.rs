@@ -1,6 +1,5 @@
 //! The command line, and nothing else.
 
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -60,14 +59,15 @@ pub(crate) struct RunArgs {
 
     /// The seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = seed, allow_hyphen_values = true)]
     pub(crate) seed: u64,
 
-    /// Run with N seeds, from --seed upwards, and give mean, deviation and 95 % interval
-    #[arg(long, value_name = "N")]
-    pub(crate) seeds: Option<NonZeroU32>,
+    /// Run with N seeds (1 to 10000), from --seed upwards, and give mean, deviation and interval
+    #[arg(long, value_name = "N", value_parser = seeds, allow_hyphen_values = true)]
+    pub(crate) seeds: Option<u64>,
 
     /// Stop after this much simulated time, such as 10s, 500ms or 250us
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) duration: Option<Nanos>,
 
     /// Write the result as JSON to this file; `-` prints it in place of the text
@@ -125,8 +125,8 @@ pub(crate) struct ShowArgs {
     pub(crate) topo: String,
 
     /// Whose sched domains
-    #[arg(long, value_name = "CPU", default_value_t = 0)]
-    pub(crate) cpu: u16,
+    #[arg(long, value_name = "CPU", default_value = "0", allow_hyphen_values = true)]
+    pub(crate) cpu: String,
 
     /// The kernel that builds them
     #[arg(long, value_enum, default_value_t = KernelArg::V6_1)]
@@ -150,10 +150,14 @@ pub(crate) enum KernelArg {
 
 /// The arguments of `simsched policies`.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Example:\n  simsched policies show cfs")]
 pub(crate) struct PoliciesArgs {
     #[command(subcommand)]
     pub(crate) command: Option<PoliciesCommand>,
+
+    /// Show this policy, feature or setting, as `show` does
+    pub(crate) name: Option<String>,
 }
 
 /// What to tell of policies.
@@ -162,10 +166,10 @@ pub(crate) enum PoliciesCommand {
     /// List all policies and features, one line each (the default)
     #[command(after_help = "Example:\n  simsched policies list")]
     List,
-    /// Show one policy, feature or setting in full
+    /// Show one policy, feature or setting in full, or what an expression changes
     #[command(after_help = "Example:\n  simsched policies show wakeup_bias_prev")]
     Show {
-        /// Its name
+        /// Its name, or an expression such as cfs@5.16
         name: String,
     },
 }
@@ -187,13 +191,27 @@ fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// The report of each run is kept until the last one is done.
+const MAX_SEEDS: u64 = 10_000;
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number in 0..={}", u64::MAX))
+}
+
+fn seeds(text: &str) -> Result<u64, String> {
+    let found = text.parse().ok().filter(|seeds| (1..=MAX_SEEDS).contains(seeds));
+    found.ok_or_else(|| format!("expected a whole number in 1..={MAX_SEEDS}"))
+}
+
 fn duration(text: &str) -> Result<Nanos, String> {
     let units = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
     let found = units.into_iter().find_map(|(unit, nanos)| {
         let number = text.strip_suffix(unit)?.parse::<u64>().ok()?;
         number.checked_mul(nanos).filter(|nanos| *nanos > 0)
     });
-    found.map(Nanos).ok_or_else(|| "expected a time such as 10s, 500ms or 250us".to_owned())
+    let expected =
+        "expected a whole number of ns, us, ms or s from 1ns to 18446744073s, such as 500ms";
+    found.map(Nanos).ok_or_else(|| expected.to_owned())
 }
 
 #[cfg(test)]

@@ -1,8 +1,12 @@
 //! `Failure`: why a command could not do its work, as one sentence and an exit code.
 
+use std::error::Error;
 use std::fmt;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use simsched_core::SimError;
+
+use crate::topo::MACHINES;
 
 /// The exit code after Ctrl-C, as shells have it: 128 and the number of the signal.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -69,10 +73,32 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The one sentence of an error of the command line: what clap says, with its first hint and
-/// without its usage lines.
+/// The one sentence of an error of the command line.
 pub(crate) fn of_arguments(error: &clap::Error) -> String {
-    let text = error.to_string();
+    let of = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let usage = error.to_string();
+    let is_run = usage.contains("Usage: simsched run");
+    match (error.kind(), of(ContextKind::InvalidArg), of(ContextKind::InvalidValue)) {
+        (ErrorKind::ValueValidation, Some(option), Some(value)) => {
+            let option = option.split(' ').next().unwrap_or(option);
+            let expected = error.source().map_or_else(String::new, |source| source.to_string());
+            format!("{option}: found '{value}', {expected}")
+        }
+        (ErrorKind::UnknownArgument, Some(word), _) if is_run && !word.starts_with('-') => {
+            format!("unexpected argument '{word}': put the workload after --, as in `-- hackbench`")
+        }
+        (ErrorKind::MissingRequiredArgument, ..) if usage.contains("--topo <") => {
+            format!("{}; {MACHINES}", said(&usage))
+        }
+        _ => said(&usage),
+    }
+}
+
+/// What clap says, with its first hint and without its usage lines.
+fn said(text: &str) -> String {
     let said = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more");
     let lines = text.lines().take_while(said).map(str::trim).filter(|line| !line.is_empty());
     let is_hint = |line: &&str| line.starts_with("tip: ");

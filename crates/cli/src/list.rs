@@ -1,19 +1,20 @@
 //! `simsched policies` and `simsched workloads`: what there is to choose from.
 
-use simsched_core::SETTINGS;
+use simsched_core::{Reason, SETTINGS};
 use simsched_policies::catalog as policies;
 use simsched_topology::{did_you_mean, nearest};
 use simsched_workloads::catalog as workloads;
 
-use crate::args::PoliciesCommand;
+use crate::args::{PoliciesArgs, PoliciesCommand};
 use crate::failure::Failure;
 use crate::output;
+use crate::settings;
 
 /// Does what `simsched policies` is asked for.
-pub(crate) fn policies(command: Option<&PoliciesCommand>) -> Result<(), Failure> {
-    match command {
-        None | Some(PoliciesCommand::List) => output::print(&all_policies()),
-        Some(PoliciesCommand::Show { name }) => show(name),
+pub(crate) fn policies(args: &PoliciesArgs) -> Result<(), Failure> {
+    match (&args.command, &args.name) {
+        (Some(PoliciesCommand::Show { name }), _) | (None, Some(name)) => show(name),
+        (None, None) | (Some(PoliciesCommand::List), _) => output::print(&all_policies()),
     }
 }
 
@@ -117,19 +118,26 @@ fn all_policies() -> String {
         text.push('\n');
     }
     text.push_str(
-        "An expression is BASE[@VERSION](+FEATURE | +SETTING=VALUE)*; a patch may be a base.\n",
+        "An expression is BASE[@VERSION](+FEATURE | +SETTING=VALUE)*; a patch may be a base, with \
+         the versions of its policy.\n`simsched policies show NAME` says more, and what an \
+         expression changes.\n",
     );
     text
 }
 
-/// One policy, feature or setting in full; of a policy also what it has.
+/// One policy, feature or setting in full; of a policy also what it has, of an expression what it
+/// changes.
 fn show(name: &str) -> Result<(), Failure> {
+    if name.contains(['@', '+']) {
+        return changes(name);
+    }
     let sections = sections();
     let items = || sections.iter().flat_map(|section| &section.items);
     let Some(item) = items().find(|item| item.name == name) else {
         let hint = did_you_mean(&nearest(name, items().map(|item| item.name.as_str())));
         return Err(Failure::Input(format!(
-            "no policy, feature or setting is called `{name}`{hint}"
+            "no policy, feature or setting is called `{name}`{hint}; `simsched policies list` \
+             lists them"
         )));
     };
     let mut text = format!("{name}: {}\n", item.doc);
@@ -138,8 +146,46 @@ fn show(name: &str) -> Result<(), Failure> {
     line(&mut text, "source", item.source);
     if is_base {
         features(name).iter().chain(&tunables(name)).for_each(|item| described(&mut text, item));
+        text.push_str(&reasons(name));
     }
     output::print(&text)
+}
+
+/// What an expression changes against its policy without version, features and settings.
+fn changes(expression: &str) -> Result<(), Failure> {
+    let selection = policies::parse(expression, &[]).map_err(settings::refused)?;
+    let mut text = format!("{}, against {}:\n", selection.name(), selection.policy());
+    let changes = selection.changes();
+    let width = changes.iter().map(|change| change.key.len()).max().unwrap_or(0);
+    for policies::Change { key, value, default } in &changes {
+        let default = if default.is_empty() { "by the number of CPUs" } else { default };
+        text.push_str(&format!("  {key:<width$}  {value} (default {default})\n"));
+    }
+    if changes.is_empty() {
+        text.push_str("  nothing differs\n");
+    }
+    if !selection.version_doc().is_empty() {
+        text.push_str(&format!("  and {}\n", selection.version_doc()));
+    }
+    output::print(&text)
+}
+
+/// What the core's own reasons mean, in the order of their names.
+const CORE_REASONS: [&str; Reason::CORE_NAMES.len()] = [
+    "No policy was asked: the wakee was still on its runqueue.",
+    "No policy was asked: the wakee's CPU was still switching away from it and took it back.",
+    "No policy was asked: the wakee may run on one CPU only.",
+    "The policy's choice was not allowed: another CPU, in the same node if there is one.",
+];
+
+/// The reasons behind the rows of `by_reason`.
+fn reasons(policy: &str) -> String {
+    let own = policies::reasons(policy).into_iter().map(|reason| (reason.name, reason.doc));
+    let all: Vec<(&str, &str)> =
+        own.chain(Reason::CORE_NAMES.into_iter().zip(CORE_REASONS)).collect();
+    let width = all.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let lines = all.iter().map(|(name, doc)| format!("  {name:<width$}  {doc}\n"));
+    format!("\nREASONS for the CPU of a task (by_reason)\n{}", lines.collect::<String>())
 }
 
 fn line(text: &mut String, label: &str, value: &str) {
@@ -168,7 +214,11 @@ fn workload(entry: &workloads::Entry) -> String {
     for option in entry.options {
         let value = option.value.map_or_else(String::new, |value| format!(" {value}"));
         let name = format!("-{}, --{}{value}", option.short, option.long);
-        text.push_str(&format!("  {name:<22}  {} (default {})\n", option.doc, option.default));
+        let default = match option.default {
+            "" => String::new(),
+            default => format!(" (default {default})"),
+        };
+        text.push_str(&format!("  {name:<22}  {}{default}\n", option.doc));
     }
     text
 }

@@ -34,7 +34,7 @@ fn dispatch(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Run(args) => sweep::run(args),
         Command::Topo(args) => topo::topo(&args.command),
-        Command::Policies(args) => list::policies(args.command.as_ref()),
+        Command::Policies(args) => list::policies(args),
         Command::Workloads(args) => list::workloads(args.name.as_deref()),
     }
 }
@@ -59,7 +59,7 @@ fn exit(result: Result<(), Failure>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if failure.is_to_be_told() {
-                eprintln!("simsched: {failure}");
+                output::say(&failure.to_string());
             }
             ExitCode::from(failure.code())
         }

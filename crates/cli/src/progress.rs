@@ -43,7 +43,7 @@ impl Progress {
     }
 
     /// `done` of `all` runs are over.
-    pub(crate) fn runs(&mut self, done: usize, all: usize) {
+    pub(crate) fn runs(&mut self, done: u64, all: u64) {
         self.draw(&format!("{done} of {all} runs done"));
     }
 

@@ -19,6 +19,12 @@ pub(crate) struct ScenarioReport {
     pub(crate) topology: String,
     /// Its mode.
     pub(crate) mode: String,
+    /// `built-in`, or the path of its file as given.
+    pub(crate) topology_file: String,
+    /// Its size.
+    pub(crate) nr_cpus: usize,
+    pub(crate) nr_llcs: usize,
+    pub(crate) nr_nodes: usize,
     /// The policy expression.
     pub(crate) policy: String,
     /// The same with its version and all settings that are not the default.
@@ -94,16 +100,16 @@ pub(crate) struct Wakeups {
     pub(crate) by_reason: Counts,
 }
 
-/// A histogram in the points that people quote, in ns.
+/// A histogram in the points that people quote, in ns; without a sample it has no points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Percentiles {
     pub(crate) count: u64,
-    pub(crate) mean: u64,
-    pub(crate) p50: u64,
-    pub(crate) p90: u64,
-    pub(crate) p99: u64,
-    pub(crate) p99_9: u64,
-    pub(crate) max: u64,
+    pub(crate) mean: Option<u64>,
+    pub(crate) p50: Option<u64>,
+    pub(crate) p90: Option<u64>,
+    pub(crate) p99: Option<u64>,
+    pub(crate) p99_9: Option<u64>,
+    pub(crate) max: Option<u64>,
 }
 
 /// CPU time of all CPUs together as `/proc/stat` divides it, in ns.
@@ -135,14 +141,16 @@ impl Wakeups {
 
 impl Percentiles {
     pub(crate) fn of(histogram: &Histogram) -> Percentiles {
+        let count = histogram.count();
+        let point = |span: Nanos| (count > 0).then_some(span.get());
         Percentiles {
-            count: histogram.count(),
-            mean: histogram.mean().get(),
-            p50: histogram.quantile(50, 100).get(),
-            p90: histogram.quantile(90, 100).get(),
-            p99: histogram.quantile(99, 100).get(),
-            p99_9: histogram.quantile(999, 1_000).get(),
-            max: histogram.max().get(),
+            count,
+            mean: point(histogram.mean()),
+            p50: point(histogram.quantile(50, 100)),
+            p90: point(histogram.quantile(90, 100)),
+            p99: point(histogram.quantile(99, 100)),
+            p99_9: point(histogram.quantile(999, 1_000)),
+            max: point(histogram.max()),
         }
     }
 }
@@ -150,7 +158,9 @@ impl Percentiles {
 impl CpuTime {
     pub(crate) fn of(stats: &Stats) -> CpuTime {
         let spent = stats.total_cpu_time();
-        let (user, idle) = (spent[Cost::User as usize], spent[Cost::Idle as usize]);
+        let user = spent[Cost::User as usize];
+        // Linux runs the way out of an idle state in the idle task, and accounts it so.
+        let idle = spent[Cost::Idle as usize] + spent[Cost::IdleExit as usize];
         CpuTime { user, system: spent.iter().sum::<u64>() - user - idle, idle }
     }
 }
@@ -198,8 +208,15 @@ mod tests {
         let mut histogram = Histogram::new();
         (1..=100).for_each(|span| histogram.record(Nanos(span)));
         let found = Percentiles::of(&histogram);
+        let points = [found.mean, found.p50, found.p90, found.p99, found.p99_9, found.max];
+        assert_eq!((found.count, points), (100, [50, 50, 90, 99, 100, 100].map(Some)));
+    }
+
+    #[test]
+    fn nothing_has_no_percentiles() {
+        let found = serde_json::to_value(Percentiles::of(&Histogram::new())).unwrap();
         let want =
-            Percentiles { count: 100, mean: 50, p50: 50, p90: 90, p99: 99, p99_9: 100, max: 100 };
-        assert_eq!(found, want);
+            r#"{"count":0,"mean":null,"p50":null,"p90":null,"p99":null,"p99_9":null,"max":null}"#;
+        assert_eq!(found.to_string(), want);
     }
 }

@@ -171,6 +171,10 @@ mod tests {
         ScenarioReport {
             topology: "t16".to_owned(),
             mode: "default".to_owned(),
+            topology_file: "built-in".to_owned(),
+            nr_cpus: 16,
+            nr_llcs: 1,
+            nr_nodes: 1,
             policy: "round_robin".to_owned(),
             policy_full: "round_robin".to_owned(),
             workload: "script".to_owned(),

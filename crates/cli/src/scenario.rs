@@ -7,6 +7,7 @@ use simsched_core::observe::Stats;
 use simsched_core::{Nanos, Policy};
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
+use simsched_workloads::WorkloadError;
 use simsched_workloads::catalog::{self as workloads, Benchmark, MarkTimes};
 
 use crate::args::RunArgs;
@@ -20,6 +21,8 @@ use crate::topo;
 /// What is to be run, with any seed.
 pub(crate) struct Scenario {
     topology: Arc<Topology>,
+    /// `built-in`, or the path of the machine's file as given.
+    topology_file: String,
     /// The policy expression as given.
     policy: String,
     /// What `--set` changes, sorted and as given.
@@ -44,8 +47,10 @@ impl Scenario {
     /// # Errors
     /// One sentence about the first argument that names something that does not exist.
     pub(crate) fn new(args: &RunArgs) -> Result<Scenario, Failure> {
+        let (topology, file) = topo::load(&args.topo)?;
         let scenario = Scenario {
-            topology: Arc::new(topo::load(&args.topo)?),
+            topology: Arc::new(topology),
+            topology_file: file.unwrap_or("built-in").to_owned(),
             policy: args.policy.clone(),
             settings: Settings::sort(&args.policy, &args.settings)?,
             given: args.settings.iter().cloned().collect(),
@@ -60,6 +65,15 @@ impl Scenario {
 
     pub(crate) fn topology(&self) -> &Topology {
         &self.topology
+    }
+
+    /// What the user may have overlooked: settings that were given and cannot matter.
+    pub(crate) fn note(&self) -> Option<String> {
+        let selection = policies::parse(&self.policy, &self.settings.policy).ok()?;
+        let found = selection.without_effect().into_iter();
+        let notes: Vec<String> =
+            found.map(|(key, needs)| format!("{key} has no effect without {needs}")).collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
     }
 
     fn policy(&self) -> Result<Box<dyn Policy + Send>, Failure> {
@@ -91,21 +105,35 @@ impl Scenario {
         let measured = plan.measure(progress)?;
         let told = tell(benchmark.as_ref(), &measured.stats, measured.end);
         let text = told.text.clone();
-        Ok(Outcome { report: measured.report(self.named(benchmark.as_ref(), seed)?, told), text })
+        Ok(Outcome { report: measured.report(self.named(seed)?, told), text })
     }
 
-    fn named(&self, benchmark: &dyn Benchmark, seed: u64) -> Result<ScenarioReport, Failure> {
+    /// What the report of a run with this seed says of the scenario.
+    pub(crate) fn named(&self, seed: u64) -> Result<ScenarioReport, Failure> {
+        let topology = &self.topology;
         Ok(ScenarioReport {
-            topology: self.topology.name().to_owned(),
-            mode: self.topology.mode().to_owned(),
+            topology: topology.name().to_owned(),
+            mode: topology.mode().to_owned(),
+            topology_file: self.topology_file.clone(),
+            nr_cpus: topology.nr_cpus(),
+            nr_llcs: topology.nr_llcs(),
+            nr_nodes: topology.nr_nodes(),
             policy: self.policy.clone(),
             policy_full: policies::canonical_name(&self.policy, &self.settings.policy)
                 .map_err(settings::refused)?,
-            workload: benchmark.command(),
+            workload: self.benchmark(seed)?.command(),
             seed,
             settings: self.given.clone(),
             duration_ns: report::nanos(self.duration),
         })
+    }
+}
+
+/// The program whose list of options the workload's command line asks for, if it does.
+pub(crate) fn asks_for_help(workload: &[String]) -> Option<&'static str> {
+    match workloads::parse(workload, 0) {
+        Err(WorkloadError::Help { program }) => Some(program),
+        _ => None,
     }
 }
 

@@ -38,6 +38,11 @@ pub(crate) fn refused(error: PolicyError) -> Failure {
     let PolicyError::UnknownKey { policy, key, .. } = error else {
         return Failure::Input(format!("failed to {error}"));
     };
+    if SETTINGS.iter().any(|setting| setting.name == key) {
+        return Failure::Input(format!(
+            "`{key}` is a setting of the simulator and not of a policy: give it with --set {key}=VALUE"
+        ));
+    }
     let (features, tunables) = (catalog::features(&policy), catalog::settings(&policy));
     let own = features.iter().map(|f| f.key).chain(tunables.iter().map(|setting| setting.key));
     let names = own.chain(SETTINGS.iter().map(|SettingInfo { name, .. }| *name));

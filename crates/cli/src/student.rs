@@ -7,10 +7,10 @@ use serde::Serialize;
 pub(crate) struct Spread {
     /// The arithmetic mean.
     pub(crate) mean: f64,
-    /// The standard deviation of the sample (divided by n - 1); 0 for one run.
-    pub(crate) std: f64,
-    /// Half the width of the 95 % confidence interval of the mean (Student's t); 0 for one run.
-    pub(crate) ci95: f64,
+    /// The standard deviation of the sample (divided by n - 1); one run has none.
+    pub(crate) std: Option<f64>,
+    /// Half the width of the 95 % confidence interval of the mean (Student's t); one run has none.
+    pub(crate) ci95: Option<f64>,
 }
 
 impl Spread {
@@ -20,11 +20,12 @@ impl Spread {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         if values.len() < 2 {
-            return Spread { mean, std: 0.0, ci95: 0.0 };
+            return Spread { mean, std: None, ci95: None };
         }
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let std = (squares / (n - 1.0)).sqrt();
-        Spread { mean, std, ci95: t_975(values.len() - 1) * std / n.sqrt() }
+        let ci95 = t_975(values.len() - 1) * std / n.sqrt();
+        Spread { mean, std: Some(std), ci95: Some(ci95) }
     }
 }
 
@@ -110,17 +111,18 @@ mod tests {
     fn a_spread_can_be_worked_out_on_paper() {
         let spread = Spread::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
         close(spread.mean, 5.0, 1e-12);
-        close(spread.std, 2.138_09, 1e-5);
-        close(spread.ci95, 1.787_49, 1e-5);
+        close(spread.std.unwrap(), 2.138_09, 1e-5);
+        close(spread.ci95.unwrap(), 1.787_49, 1e-5);
     }
 
     #[test]
     fn one_run_has_no_spread() {
-        assert_eq!(Spread::of(&[7.0]), Spread { mean: 7.0, std: 0.0, ci95: 0.0 });
+        assert_eq!(Spread::of(&[7.0]), Spread { mean: 7.0, std: None, ci95: None });
     }
 
     #[test]
     fn equal_runs_have_an_interval_of_no_width() {
-        assert_eq!(Spread::of(&[3.0; 4]), Spread { mean: 3.0, std: 0.0, ci95: 0.0 });
+        let none = Some(0.0);
+        assert_eq!(Spread::of(&[3.0; 4]), Spread { mean: 3.0, std: none, ci95: none });
     }
 }

@@ -13,7 +13,7 @@ pub(crate) struct Summary {
     /// The scenario of the first run.
     pub(crate) scenario: ScenarioReport,
     pub(crate) seeds: usize,
-    /// Whether some run was stopped before its end.
+    /// Whether some run was stopped before its end, or none has started.
     pub(crate) partial: bool,
     /// Mean, deviation and interval of each number, in the tree of a [`Report`].
     pub(crate) summary: Map<String, Value>,
@@ -24,17 +24,16 @@ pub(crate) struct Summary {
 const NO_MEASUREMENT: [&str; 2] = ["schema", "scenario"];
 
 impl Summary {
-    /// The summary of `runs`, of which there is at least one. Runs that were interrupted are kept
-    /// and do not count.
-    pub(crate) fn of(runs: Vec<Report>) -> Summary {
+    /// The summary of `runs` of a `scenario`. Runs that were interrupted are kept and do not count.
+    pub(crate) fn of(scenario: ScenarioReport, runs: Vec<Report>) -> Summary {
         let counted: Vec<Map<String, Value>> =
             runs.iter().filter(|run| run.end != End::Interrupted).map(measurements).collect();
         let refs: Vec<&Map<String, Value>> = counted.iter().collect();
         Summary {
             schema: SCHEMA,
-            scenario: runs[0].scenario.clone(),
+            scenario,
             seeds: runs.len(),
-            partial: runs.iter().any(|run| run.partial),
+            partial: runs.is_empty() || runs.iter().any(|run| run.partial),
             summary: spreads(&refs),
             runs,
         }

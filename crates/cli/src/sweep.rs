@@ -8,62 +8,104 @@ use rayon::prelude::*;
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output;
+use crate::list;
+use crate::output::{self, Whole};
 use crate::progress::Progress;
-use crate::report::Report;
-use crate::scenario::{Outcome, Scenario};
+use crate::report::{End, Report};
+use crate::scenario::{self, Outcome, Scenario};
 use crate::summary::Summary;
 
 /// Does what `simsched run` is asked for.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    if let Some(program) = scenario::asks_for_help(&args.workload) {
+        return list::workloads(Some(program));
+    }
+    let seeds = args.seeds.unwrap_or(1);
+    if args.seed.checked_add(seeds - 1).is_none() {
+        let text = format!("--seed: found {}, and {seeds} seeds end above {}", args.seed, u64::MAX);
+        return Err(Failure::Input(text));
+    }
     let scenario = Scenario::new(args)?;
+    if let Some(note) = scenario.note() {
+        output::say(&format!("note: {note}"));
+    }
+    // Whoever stops us from here on leaves no temporary file.
     interrupt::listen();
+    let place = Place::of(args)?;
     match args.seeds {
-        None => one(args, &scenario),
-        Some(seeds) => many(args, &scenario, seeds.get()),
+        None => one(args, &scenario, place),
+        Some(seeds) => many(args, &scenario, seeds, place),
     }
 }
 
-fn one(args: &RunArgs, scenario: &Scenario) -> Result<(), Failure> {
+fn one(args: &RunArgs, scenario: &Scenario, place: Place) -> Result<(), Failure> {
     let mut progress = Progress::start(args.quiet);
     let Outcome { report, text } = scenario.measure(args.seed, Some(&mut progress))?;
     progress.clear();
-    tell(args, &output::json(&report), || {
+    place.tell(&output::json(&report), || {
         format!("{text}\n{}", output::text::run(&report, scenario.topology()))
     })?;
     progress.done(report.events);
     Ok(())
 }
 
-fn many(args: &RunArgs, scenario: &Scenario, seeds: u32) -> Result<(), Failure> {
+fn many(args: &RunArgs, scenario: &Scenario, seeds: u64, place: Place) -> Result<(), Failure> {
     let progress = Mutex::new((0, Progress::start(args.quiet)));
-    let run = |k: u32| {
-        let measured = scenario.measure(args.seed.wrapping_add(k.into()), None);
+    let run = |k: u64| {
+        if interrupt::is_asked() {
+            return Ok(None);
+        }
+        let measured = scenario.measure(args.seed + k, None);
         let (done, progress) = &mut *progress.lock().expect("no run panics while it counts");
         *done += 1;
-        progress.runs(*done, seeds as usize);
-        measured.map(|measured| measured.report)
+        progress.runs(*done, seeds);
+        measured.map(|measured| has_started(&measured.report).then_some(measured.report))
     };
     // All are collected before the first error is looked at: which one it is must not depend on
     // which thread was faster.
-    let runs: Vec<Result<Report, Failure>> = (0..seeds).into_par_iter().map(run).collect();
-    let summary = Summary::of(runs.into_iter().collect::<Result<Vec<Report>, Failure>>()?);
+    let runs: Vec<Result<Option<Report>, Failure>> = (0..seeds).into_par_iter().map(run).collect();
+    let runs = runs.into_iter().filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
+    let summary = Summary::of(scenario.named(args.seed)?, runs);
     let mut progress = progress.into_inner().expect("no run panics while it counts").1;
     progress.clear();
-    tell(args, &output::json(&summary), || output::text::seeds(&summary, scenario.topology()))?;
-    let events = summary.runs.iter().map(|run| run.events).sum();
-    progress.done(events);
+    let text = || output::table::seeds(&summary, scenario.topology(), seeds);
+    place.tell(&output::json(&summary), text)?;
+    progress.done(summary.runs.iter().map(|run| run.events).sum());
     Ok(())
 }
 
-/// JSON to its file and text to stdout, or JSON to stdout.
-fn tell(args: &RunArgs, json: &str, text: impl FnOnce() -> String) -> Result<(), Failure> {
-    match args.json.as_deref() {
-        Some(path) if path == Path::new("-") => output::print(json),
-        Some(path) => {
-            output::write_whole(path, json)?;
-            output::print(&text())
+/// Whether a run was not stopped before its first event.
+fn has_started(report: &Report) -> bool {
+    report.end != End::Interrupted || report.simulated_ns > 0
+}
+
+/// Where results go: JSON to its file and text to stdout, or JSON to stdout.
+enum Place {
+    Text,
+    Json,
+    TextAndJson(Whole),
+}
+
+impl Place {
+    /// A file that cannot be written is found out before anything runs.
+    fn of(args: &RunArgs) -> Result<Place, Failure> {
+        match args.json.as_deref() {
+            None => Ok(Place::Text),
+            Some(path) if path == Path::new("-") => Ok(Place::Json),
+            Some(path) => Whole::begin(path).map(Place::TextAndJson),
         }
-        None => output::print(&text()),
+    }
+
+    /// The text is there even if the file fails at the last moment.
+    fn tell(self, json: &str, text: impl FnOnce() -> String) -> Result<(), Failure> {
+        match self {
+            Place::Text => output::print(&text()),
+            Place::Json => output::print(json),
+            Place::TextAndJson(file) => {
+                let written = file.write(json);
+                let printed = output::print(&text());
+                written.and(printed)
+            }
+        }
     }
 }

@@ -1,41 +1,101 @@
 //! Files appear whole or not at all.
 
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// Writes `text` to a temporary file beside `path` and gives it that name when it is complete.
+/// A file that is to be written as a whole: its place is known to be writable.
 ///
-/// What exists and is no regular file (a terminal, a named pipe, `/dev/null`) is written in place,
-/// and a symbolic link is followed.
-///
-/// # Errors
-/// When the folder is missing or cannot be written; nothing is left behind then.
-pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let written = match fs::metadata(&target) {
-        Ok(found) if !found.is_file() => fs::write(&target, text),
-        _ => replace(&target, text),
-    };
-    written.map_err(|error| Failure::file(path, &error))
+/// The text goes to a temporary file beside the target, which gets the target's name when it is
+/// complete. What exists and is no regular file (a terminal, a named pipe, `/dev/null`) is written
+/// in place, and a symbolic link is followed. Without [`Whole::write`] nothing is left behind.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    /// The path as given.
+    path: PathBuf,
+    /// Where the links of the path lead.
+    target: PathBuf,
+    temporary: Option<Temporary>,
 }
 
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let temporary = beside(path);
-    let written = write_new(&temporary, text).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        // The file that could not be finished may not even exist.
-        let _ = fs::remove_file(&temporary);
+/// A file that goes away with its value.
+#[derive(Debug)]
+struct Temporary {
+    path: PathBuf,
+    file: File,
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // After the renaming there is none.
+        let _ = fs::remove_file(&self.path);
     }
-    written
 }
 
-fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+impl Whole {
+    /// Finds out whether `path` can be written, and begins to.
+    ///
+    /// # Errors
+    /// When its folder is missing or cannot be written, or when it is a folder or may not be
+    /// changed itself.
+    pub(crate) fn begin(path: &Path) -> Result<Whole, Failure> {
+        let target = followed(path);
+        let temporary = begun(&target).map_err(|error| Failure::file(path, &error))?;
+        Ok(Whole { path: path.to_owned(), target, temporary })
+    }
+
+    /// Writes all of `text`.
+    ///
+    /// # Errors
+    /// When the disk is full or the like; what was there before is still there then.
+    pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
+        let Whole { path, target, temporary } = self;
+        let written = match temporary {
+            None => fs::write(&target, text),
+            Some(temporary) => complete(temporary, &target, text),
+        };
+        written.map_err(|error| Failure::file(&path, &error))
+    }
+}
+
+/// The temporary file beside `target`; none if that is to be written in place.
+fn begun(target: &Path) -> io::Result<Option<Temporary>> {
+    match fs::metadata(target) {
+        Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(found) if !found.is_file() => return Ok(None),
+        // A file that may not be written is not to be replaced either.
+        Ok(_) => drop(fs::OpenOptions::new().write(true).open(target)?),
+        Err(_) if target.file_name().is_none() || ends_like_a_folder(target) => {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        Err(_) => {}
+    }
+    let path = beside(target);
+    let file = fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
+    Ok(Some(Temporary { path, file }))
+}
+
+fn complete(mut temporary: Temporary, target: &Path, text: &str) -> io::Result<()> {
+    temporary.file.write_all(text.as_bytes())?;
+    temporary.file.sync_all()?;
+    fs::rename(&temporary.path, target)
+}
+
+fn ends_like_a_folder(path: &Path) -> bool {
+    path.as_os_str().to_string_lossy().ends_with(std::path::is_separator)
+}
+
+/// Where the symbolic links of `path` lead, even if nothing is there yet.
+fn followed(path: &Path) -> PathBuf {
+    let mut target = path.to_owned();
+    // As many links as Linux follows.
+    for _ in 0..40 {
+        let Ok(link) = fs::read_link(&target) else { break };
+        target = target.parent().unwrap_or(Path::new("")).join(link);
+    }
+    target
 }
 
 /// A name in the same folder that no other process uses.
@@ -70,13 +130,30 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
+    fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
+        Whole::begin(path)?.write(text)
+    }
+
+    #[test]
+    fn what_is_begun_and_not_written_leaves_the_old_file() {
+        let folder = folder("begun");
+        let path = folder.join("report.json");
+        fs::write(&path, "old").unwrap();
+        let whole = Whole::begin(&path).unwrap();
+        assert_eq!(names(&folder).len(), 2);
+        drop(whole);
+        assert_eq!(names(&folder), ["report.json"]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
     #[test]
     fn a_failure_names_the_file_and_leaves_nothing_behind() {
         let folder = folder("failed");
         fs::create_dir(folder.join("taken")).unwrap();
-        for name in ["taken", "missing/report.json"] {
+        for name in ["taken", "missing/report.json", "new/"] {
             let path = folder.join(name);
-            let failure = write_whole(&path, "text").unwrap_err();
+            let failure = Whole::begin(&path).unwrap_err();
             assert_eq!(failure.code(), 2);
             assert!(failure.to_string().starts_with(&path.display().to_string()), "{failure}");
         }
@@ -92,6 +169,9 @@ mod tests {
         std::os::unix::fs::symlink("real", folder.join("link")).unwrap();
         write_whole(&folder.join("link"), "new").unwrap();
         assert_eq!(fs::read_to_string(folder.join("real")).unwrap(), "new");
+        fs::remove_file(folder.join("real")).unwrap();
+        write_whole(&folder.join("link"), "newer").unwrap();
+        assert_eq!(fs::read_to_string(folder.join("real")).unwrap(), "newer");
         assert!(fs::symlink_metadata(folder.join("link")).unwrap().is_symlink());
         fs::remove_dir_all(folder).unwrap();
     }

@@ -1,6 +1,8 @@
 //! What is printed and written: JSON or text, to a file or to stdout.
 
 mod file;
+mod page;
+pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod units;
 
@@ -11,7 +13,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-pub(crate) use file::write_whole;
+pub(crate) use file::Whole;
 
 /// Prints to stdout. That nobody reads (a closed pipe) is no accident.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -21,6 +23,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         io::ErrorKind::BrokenPipe => Failure::NobodyReads,
         _ => Failure::file(Path::new("stdout"), &error),
     })
+}
+
+/// Says a sentence on stderr; that nobody hears it is no reason to stop.
+pub(crate) fn say(sentence: &str) {
+    let _ = writeln!(io::stderr(), "simsched: {sentence}");
 }
 
 /// A value as JSON with a line end.

@@ -35,9 +35,18 @@ pub(crate) fn decimal(number: f64) -> String {
 pub(crate) fn span(nanos: u64) -> String {
     match nanos {
         0..1_000 => format!("{nanos} ns"),
-        1_000..1_000_000 => format!("{} us", decimal(nanos as f64 / 1e3)),
-        1_000_000..1_000_000_000 => format!("{} ms", decimal(nanos as f64 / 1e6)),
-        _ => format!("{} s", decimal(nanos as f64 / 1e9)),
+        _ => span_of(nanos as f64),
+    }
+}
+
+/// The same of a mean, which may have a fraction of a nanosecond.
+pub(crate) fn span_of(nanos: f64) -> String {
+    match nanos {
+        n if n <= 0.0 => "0 ns".to_owned(),
+        n if n < 1e3 => format!("{} ns", decimal(n)),
+        n if n < 1e6 => format!("{} us", decimal(n / 1e3)),
+        n if n < 1e9 => format!("{} ms", decimal(n / 1e6)),
+        n => format!("{} s", decimal(n / 1e9)),
     }
 }
 
@@ -91,6 +100,14 @@ mod tests {
         ];
         for (nanos, text) in cases {
             assert_eq!(span(nanos), text);
+        }
+    }
+
+    #[test]
+    fn a_mean_of_spans_may_have_a_fraction() {
+        let cases = [(0.0, "0 ns"), (0.5, "0.500 ns"), (45_678.4, "45.68 us"), (2e9, "2.000 s")];
+        for (nanos, text) in cases {
+            assert_eq!(span_of(nanos), text);
         }
     }
 

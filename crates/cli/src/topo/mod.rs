@@ -14,6 +14,9 @@ use crate::args::{KernelArg, ShowArgs, TopoCommand};
 use crate::failure::Failure;
 use crate::output;
 
+/// Where the names of machines are.
+pub(crate) const MACHINES: &str = "`simsched topo list` lists the machines";
+
 /// Does what `simsched topo` is asked for.
 pub(crate) fn topo(command: &TopoCommand) -> Result<(), Failure> {
     match command {
@@ -23,43 +26,63 @@ pub(crate) fn topo(command: &TopoCommand) -> Result<(), Failure> {
     }
 }
 
-/// The machine that `text` names: a file if there is one of that name, else a built-in machine;
-/// and its mode after the last `@`.
-pub(crate) fn load(text: &str) -> Result<Topology, Failure> {
+/// The machine that `text` names, in the mode after its last `@`, and the path of its file: a file
+/// if there is one of that name, else a built-in machine.
+pub(crate) fn load(text: &str) -> Result<(Topology, Option<&str>), Failure> {
     // A file may have an `@` in its own name.
     let (name, mode) = if Path::new(text).is_file() { (text, None) } else { split_mode(text) };
-    let source = source(name)?;
-    match source {
-        Some(source) => Topology::parse(&source, name, mode).map_err(Failure::input),
-        None => builtin(name, mode),
+    match source(name)? {
+        Some(source) => {
+            let machine = Topology::parse(&source, name, mode).map_err(Failure::input)?;
+            Ok((machine, Some(name)))
+        }
+        None => Ok((builtin(name, mode)?, None)),
     }
 }
 
 /// A machine that is built in; a name that looks like a file's is not found as a file either.
 fn builtin(name: &str, mode: Option<&str>) -> Result<Topology, Failure> {
     Topology::builtin(name, mode).map_err(|error| match error {
-        TopologyError::UnknownMachine { .. } if name.ends_with(".toml") => {
-            Failure::Input(format!("{name}: there is no such file, and {error}"))
-        }
+        TopologyError::UnknownMachine { .. } => Failure::Input(not_found(name, &error)),
         _ => Failure::input(error),
     })
+}
+
+/// What is wrong with a name that is neither that of a file nor that of a machine.
+fn not_found(name: &str, error: &TopologyError) -> String {
+    if name.is_empty() {
+        format!("found no name of a machine; {MACHINES}")
+    } else if Path::new(name).is_dir() {
+        folder(name)
+    } else if name.ends_with(".toml") {
+        format!("{name}: there is no such file, and {error}; {MACHINES}")
+    } else {
+        format!("{error}; {MACHINES}")
+    }
+}
+
+fn folder(name: &str) -> String {
+    format!("{name}: found a folder, expected the file of a machine; {MACHINES}")
 }
 
 /// The text of the file `name`; `None` if the name can only be that of a built-in machine.
 fn source(name: &str) -> Result<Option<String>, Failure> {
     let is_path = name.contains(std::path::is_separator) || Path::new(name).is_file();
+    if is_path && Path::new(name).is_dir() {
+        return Err(Failure::Input(folder(name)));
+    }
     let read = || fs::read_to_string(name).map_err(|error| Failure::file(Path::new(name), &error));
     is_path.then(read).transpose()
 }
 
 fn show(args: &ShowArgs) -> Result<(), Failure> {
-    let machine = load(&args.topo)?;
-    let cpu = CpuId(args.cpu);
-    if !machine.cpus().contains(cpu) {
-        let cpus = machine.cpus();
-        let text = format!("{}: found CPU {cpu}, expected one of {cpus}", args.topo);
+    let (machine, _) = load(&args.topo)?;
+    let cpus = machine.cpus();
+    let cpu = args.cpu.parse().ok().map(CpuId).filter(|cpu| cpus.contains(*cpu));
+    let Some(cpu) = cpu else {
+        let text = format!("--cpu: found '{}', expected one of {cpus} of {}", args.cpu, args.topo);
         return Err(Failure::Input(text));
-    }
+    };
     let kernel = match args.kernel {
         KernelArg::V6_1 => Kernel::V6_1,
         KernelArg::V6_12 => Kernel::V6_12,

@@ -70,16 +70,71 @@ fn a_wrong_command_line_is_one_sentence() {
     check("run --tpo t8", &["--tpo", "similar argument exists: '--topo'"]);
     check("run", &["--topo"]);
     check("runn", &["runn", "'run'"]);
-    check("run --topo t8 --seeds 0", &["--seeds", "'0'"]);
-    check("run --topo t8 --seed -3", &["-3"]);
-    check("run --topo t8 --duration 5", &["--duration", "'5'", "500ms"]);
-    check("topo show t8 --cpu 8", &["CPU 8", "0-7"]);
+    for seeds in ["0", "-3", "many", "10001", "200000000", "99999999999999999999"] {
+        let found = format!("--seeds: found '{seeds}', expected");
+        check(&format!("run --topo t8 --seeds {seeds}"), &[&found, "1..=10000"]);
+    }
+    for seed in ["-3", "x", "18446744073709551616"] {
+        let found = format!("--seed: found '{seed}', expected");
+        check(&format!("run --topo t8 --seed {seed}"), &[&found, "0..=18446744073709551615"]);
+    }
+    for time in ["5", "-1s", "0s", "18446744074s"] {
+        let found = format!("--duration: found '{time}', expected");
+        check(&format!("run --topo t8 --duration {time}"), &[&found, "1ns to 18446744073s"]);
+    }
+    let last = "18446744073709551615";
+    check(&format!("run --topo t8 --seed {last} --seeds 2"), &["--seed", last, "2 seeds"]);
+    for cpu in ["8", "-1", "x", "70000"] {
+        check(&format!("topo show t8 --cpu {cpu}"), &["--cpu", &format!("'{cpu}'"), "0-7"]);
+    }
 }
 
 #[test]
 fn a_file_that_cannot_be_written_is_named() {
     let args = "run --quiet --topo t8 --json nowhere/out.json -- hackbench -g 1 -f 1 -T -p -l 1";
     check(args, &["nowhere/out.json", "No such file"]);
+}
+
+/// This run would take minutes.
+#[test]
+fn a_file_that_cannot_be_written_is_found_before_the_run() {
+    let long = "-- hackbench -g 20 -T -p -l 1000000";
+    check(&format!("run --topo t8 --json nowhere/out.json {long}"), &["nowhere/out.json"]);
+    check(&format!("run --topo t8 --json tests {long}"), &["tests", "directory"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_text_is_there_even_if_the_file_fails_at_the_end() {
+    let output = simsched("run --quiet --topo t8 --json /dev/full -- hackbench -g 1 -f 1 -l 1");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stdout).unwrap().contains("\ndigest "));
+    assert!(String::from_utf8(output.stderr).unwrap().starts_with("simsched: /dev/full: "));
+}
+
+#[test]
+fn what_is_not_found_says_where_to_look() {
+    let list = "`simsched topo list`";
+    for topo in ["nothing", "@nps1", "tests", "./tests", "nothing.toml"] {
+        check(&format!("run --topo {topo}"), &[list]);
+        check(&format!("topo show {topo}"), &[list]);
+    }
+    check("run --topo ./tests", &["folder"]);
+    check("run", &["--topo", list]);
+    check("run --topo t8 --policy eevdf", &["cfs, fifo, wakeup_bias_prev"]);
+    check("run --topo t8 -- sysbench", &["(known: hackbench)"]);
+    check("run --topo t16 hackbench -g 1", &["'hackbench'", "put the workload after --"]);
+    check("policies show eevdf", &["`simsched policies list`"]);
+    check("policies eevdf", &["`simsched policies list`"]);
+}
+
+#[test]
+fn a_key_in_the_wrong_place_is_told_its_right_one() {
+    check("run --topo t8 --policy cfs+hz=1000", &["setting of the simulator", "--set hz=VALUE"]);
+    check("run --topo t8 --policy cfs+latency_ns", &["needs a value", "latency_ns=VALUE"]);
+    check("run --topo t8 --policy wakeup_bias_prev@9", &["`9`", "5.16, 6.1"]);
+    let range = "1..=2147483647";
+    check("run --topo t8 -- hackbench -g 99999999999", &["'99999999999'", range]);
 }
 
 const LISTED: &str = include_str!("../data/machine.toml");

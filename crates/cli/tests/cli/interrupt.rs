@@ -60,5 +60,24 @@ fn several_runs_end_together() {
     assert_eq!(code, Some(130));
     let summary: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(summary["partial"], true);
-    assert_eq!(summary["runs"].as_array().unwrap().len(), 3);
+    let runs = summary["runs"].as_array().unwrap();
+    assert_eq!(summary["seeds"], runs.len());
+    assert_eq!(summary["summary"], serde_json::json!({}));
+    let has_run = |run: &Value| run["simulated_ns"].as_u64().unwrap() > 0;
+    assert!(runs.len() <= 3 && runs.iter().all(has_run));
+}
+
+/// Two threads have at most two of twenty runs at hand.
+#[test]
+fn runs_that_never_started_are_no_runs() {
+    let args = LONG.replace("--json -", "--seeds 20");
+    let mut run = command(&args);
+    let run = run.env("RAYON_NUM_THREADS", "2").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (code, text) = interrupted(run.spawn().unwrap());
+    assert_eq!(code, Some(130));
+    assert!(text.contains("by Ctrl-C: 0 runs done"), "{text}");
+    assert!(text.contains("seeds       1 to 20") && !text.contains("mean"), "{text}");
+    let (_, rest) = text.split_once("cut short, ").unwrap();
+    let (missing, _) = rest.split_once(" never started").unwrap();
+    assert!((18..=20).contains(&missing.parse::<u32>().unwrap()), "{text}");
 }

@@ -29,6 +29,9 @@ fn the_json_has_all_keys() {
     assert_eq!((text("scenario.topology"), text("scenario.mode")), ("t16".into(), "lab".into()));
     assert_eq!((text("scenario.policy"), text("end")), ("cfs".into(), "finished".into()));
     assert_eq!(text("scenario.policy_full"), "cfs@6.1");
+    assert_eq!(text("scenario.topology_file"), "built-in");
+    let size = ["nr_cpus", "nr_llcs", "nr_nodes"].map(|key| number(&report["scenario"], key));
+    assert_eq!(size, [16, 4, 2]);
     assert_eq!(text("scenario.workload"), "hackbench -g 2 -f 4 -l 30 -s 100 -T -p");
     assert_eq!(text("digest").len(), 16);
     assert_eq!(report["scenario"]["settings"], serde_json::json!({}));
@@ -84,6 +87,33 @@ fn parts_equal_their_sums() {
     assert_eq!(sum(&report, "cpu_time_ns"), 16 * elapsed);
     assert_eq!(sum(&report, "costs"), 16 * elapsed);
     assert!(number(&report, "wakeup_latency_ns.count") <= number(&report, "wakeups.total"));
+}
+
+/// Linux runs the way out of an idle state in the idle task.
+#[test]
+fn the_way_out_of_an_idle_state_is_idle_time() {
+    // The machines of the lab leave their idle states at once.
+    let report = json("run --quiet --topo genoa --json - -- hackbench -g 1 -f 4 -T -p -l 30");
+    let exit = number(&report, "costs.idle_exit");
+    assert!(exit > 0);
+    assert_eq!(number(&report, "cpu_time_ns.idle"), exit + number(&report, "costs.idle"));
+    let system = ["syscall", "wakeup", "context_switch", "ipi", "tick", "timer"];
+    let system: u64 = system.iter().map(|cost| number(&report, &format!("costs.{cost}"))).sum();
+    assert_eq!(number(&report, "cpu_time_ns.system"), system);
+}
+
+#[test]
+fn what_has_no_sample_is_null() {
+    let report = json("run --quiet --topo t16 --duration 1us --json -");
+    let latency = &report["wakeup_latency_ns"];
+    assert_eq!(latency["count"], 0);
+    for key in ["mean", "p50", "p90", "p99", "p99_9", "max"] {
+        assert_eq!(latency.get(key), Some(&Value::Null), "{key}");
+    }
+    let all = json("run --quiet --topo t8 --seeds 1 --json - -- hackbench -g 1 -l 5");
+    let spread = &all["summary"]["context_switches"];
+    assert!(spread["mean"].as_f64().unwrap() > 0.0);
+    assert_eq!((spread.get("std"), spread.get("ci95")), (Some(&Value::Null), Some(&Value::Null)));
 }
 
 #[test]

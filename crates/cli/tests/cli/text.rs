@@ -55,7 +55,7 @@ fn the_output_of_the_program_comes_first_and_as_it_prints_it() {
     let (whole, thousandths) = seconds.split_once('.').unwrap();
     assert!(whole.parse::<u32>().is_ok() && thousandths.len() == 3, "{seconds}");
     assert_eq!(lines[3], "");
-    assert!(lines[4].starts_with("machine     t8@lab: 8 CPUs, 1 LLC, 1 node"), "{}", lines[4]);
+    assert!(lines[4].starts_with("machine     t8@lab (built-in): 8 CPUs, 1 LLC"), "{}", lines[4]);
     assert!(text.lines().last().unwrap().starts_with("digest      "));
 }
 
@@ -92,6 +92,11 @@ fn a_machine_file_works_where_a_name_does() {
     let path = file("own.toml", include_str!("../data/machine.toml"));
     let report = json(&format!("run --quiet --topo {} --json -", path.display()));
     assert_eq!(report["scenario"]["topology"], "listed");
+    let text = prints(&format!("run --quiet --topo {}", path.display()));
+    assert!(
+        text.contains(&format!("machine     listed@default ({}): 8", path.display())),
+        "{text}"
+    );
     let shown = prints(&format!("topo show {} --cpu 5", path.display()));
     assert!(shown.contains("8 CPUs"), "{shown}");
 }
@@ -133,8 +138,135 @@ fn policies_and_workloads_are_listed_with_their_sources() {
     }
     let cfs = prints("policies show cfs");
     assert!(cfs.contains("6.1") && cfs.contains("SIS_UTIL"), "{cfs}");
+    assert_eq!(cfs, prints("policies cfs"));
     assert!(prints("workloads").starts_with("hackbench"));
     assert!(prints("workloads hackbench").contains("--loops"));
+}
+
+#[test]
+fn every_reason_of_a_policy_is_explained() {
+    for policy in ["cfs", "fifo"] {
+        let report = json(&format!("run --quiet --topo t8 --policy {policy} --json -"));
+        let shown = prints(&format!("policies show {policy}"));
+        let (_, lines) = shown.split_once("\nREASONS ").unwrap();
+        let explained: Vec<&str> =
+            lines.lines().skip(1).map(|line| line.split_whitespace().next().unwrap()).collect();
+        let counted = report["wakeups"]["by_reason"].as_object().unwrap();
+        assert_eq!(explained, counted.keys().collect::<Vec<_>>());
+        assert!(lines.lines().skip(1).all(|line| line.ends_with('.')), "{lines}");
+    }
+}
+
+#[test]
+fn an_expression_is_shown_as_what_it_changes() {
+    let text = prints("policies show cfs@5.16");
+    for line in ["SIS_UTIL        off (default on)", "numa_imbalance  v5.16 (default merged)"] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert!(prints("policies cfs+latency_ns=9000000").contains("latency_ns  9000000"));
+    assert!(prints("policies show cfs@6.1").contains("nothing differs"));
+}
+
+/// The note of a run with `args`, which is all that it says on stderr.
+fn note(args: &str) -> String {
+    let output = simsched(&format!("run --quiet --topo t8 {args} --duration 1us"));
+    assert_eq!(output.status.code(), Some(0));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_setting_without_effect_is_noted_once() {
+    let text = note("--set migration_cost_ns=5 --policy cfs+wakeup_bias_prev_threshold=7");
+    assert_eq!(
+        text,
+        "simsched: note: migration_cost_ns has no effect without SIS_PROP=on and SIS_UTIL=off; \
+         wakeup_bias_prev_threshold has no effect without wakeup_bias_prev\n"
+    );
+    assert_eq!(note("--policy cfs+SIS_PROP --seeds 2").lines().count(), 1);
+    assert_eq!(note("--policy cfs@5.16 --set migration_cost_ns=5"), "");
+}
+
+#[test]
+fn the_header_says_which_of_two_settings_holds() {
+    let text = prints("run --quiet --topo t8 --policy cfs+SIS_UTIL=on --set SIS_UTIL=off");
+    assert!(text.contains("policy      cfs@6.1+SIS_UTIL=off\n"), "{text}");
+}
+
+#[test]
+fn the_help_of_a_program_is_its_list_of_options() {
+    let list = prints("workloads hackbench");
+    assert_eq!(prints("run --topo t8 -- hackbench -h"), list);
+    assert_eq!(prints("run --topo t8 -- hackbench -g 3 --help"), list);
+    let help = list.lines().find(|line| line.contains("--help")).unwrap();
+    assert!(!help.contains("default"), "{help}");
+}
+
+/// The numbers of the rows that follow `title` and are set in deeper, in the first column.
+fn rows(text: &str, title: &str) -> Vec<u64> {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let lines: Vec<&str> = text.lines().collect();
+    let at = lines.iter().position(|line| *line == title).unwrap();
+    let below = lines[at + 1..].iter().take_while(|line| depth(line) > depth(title));
+    let numbers = below.map(|line| line.split_whitespace().nth(1).unwrap().replace(',', ""));
+    numbers.map(|number| number.parse().unwrap()).collect()
+}
+
+/// The machine is full and has far and near CPUs: more than six reasons have something.
+#[test]
+fn the_rows_of_the_text_sum_to_their_wholes() {
+    let args = "run --quiet --topo t64 --policy wakeup_bias_prev -- hackbench -g 8 -T -p -l 40";
+    let text = prints(args);
+    let (before, after) = text.split_once("\nwakeups ").unwrap();
+    let whole = |line: &str| {
+        let number = line.split_whitespace().next().unwrap().replace(',', "");
+        number.parse::<u64>().unwrap()
+    };
+    let (_, migrations) = before.split_once("\nmigrations ").unwrap();
+    for title in ["  by cause", "  by distance", "  by reason"] {
+        assert_eq!(rows(before, title).iter().sum::<u64>(), whole(migrations), "{title}: {text}");
+    }
+    let reasons = rows(after, "  by reason");
+    assert_eq!(reasons.iter().sum::<u64>(), whole(after), "{text}");
+    assert!(reasons.len() > 6, "{text}");
+}
+
+#[test]
+fn what_has_no_sample_is_a_dash() {
+    let text = prints("run --quiet --topo t16 --duration 1us");
+    let line = text.lines().find(|line| line.starts_with("  wakeup  ")).unwrap();
+    assert_eq!(
+        line.split_whitespace().collect::<Vec<_>>(),
+        ["wakeup", "0", "-", "-", "-", "-", "-", "-"]
+    );
+    let text = prints("run --quiet --topo t16 --seeds 2 --duration 1us");
+    let line = text.lines().find(|line| line.starts_with("  p99 ")).unwrap();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["p99", "-", "-", "-"]);
+    assert!(text.contains("stopped     by --duration: 2 of 2 runs"), "{text}");
+    let text = prints(&SMALL.replace("--quiet", "--quiet --seeds 1"));
+    let line = text.lines().find(|line| line.starts_with("context switches ")).unwrap();
+    assert!(line.ends_with("             -             -"), "{line}");
+    assert!(!text.contains("stopped"), "{text}");
+}
+
+/// A run of 16 us of 40 tasks or so: nothing is shown in seconds with three digits.
+#[test]
+fn the_table_of_seeds_has_the_rows_of_a_run() {
+    let text = prints("run --quiet --topo t16 --seeds 3 -- hackbench -g 1 -l 5");
+    let single = prints("run --quiet --topo t16 --seed 1 -- hackbench -g 1 -l 5");
+    let name = |line: &str| line.split("  ").find(|part| !part.is_empty()).map(str::to_owned);
+    let names: Vec<Option<String>> = text.lines().map(name).collect();
+    let skipped = ["machine", "seed", "latency (us)", "wakeup", "digest"];
+    let (_, after) = single.split_once("\n\n").unwrap();
+    for line in after.lines().filter(|line| !line.is_empty()) {
+        let name = name(line).map(|name| name.trim().to_owned());
+        let is_skipped = skipped.contains(&name.as_deref().unwrap());
+        assert!(is_skipped || names.contains(&name), "{line}: {text}");
+    }
+    for point in ["mean", "p50", "p90", "p99", "p99.9", "max"] {
+        assert!(names.contains(&Some(point.to_owned())), "{point}: {text}");
+    }
+    let (_, time) = text.split_once("\nsimulated").unwrap();
+    assert!(time.lines().next().unwrap().contains(" ms "), "{text}");
 }
 
 #[test]
