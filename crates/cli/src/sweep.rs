@@ -22,7 +22,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     let seeds = args.seeds.unwrap_or(1);
     if args.seed.checked_add(seeds - 1).is_none() {
-        let text = format!("--seed: found {}, and {seeds} seeds end above {}", args.seed, u64::MAX);
+        let most = u64::MAX - (seeds - 1);
+        let text = format!("--seed: found {}, expected 0..={most} for {seeds} seeds", args.seed);
         return Err(Failure::Input(text));
     }
     let scenario = Scenario::new(args)?;

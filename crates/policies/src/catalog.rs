@@ -5,8 +5,8 @@
 //! ```
 //!
 //! A feature that is a patch is also a base: `wakeup_bias_prev` is `cfs+wakeup_bias_prev`, and has
-//! the versions of `cfs`. Later
-//! parts win over earlier ones, and what is given beside the expression over the expression.
+//! the versions of `cfs`. Later parts win over earlier ones, and what is given beside the expression
+//! over the expression.
 
 mod effect;
 mod selection;

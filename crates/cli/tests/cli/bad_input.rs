@@ -83,7 +83,10 @@ fn a_wrong_command_line_is_one_sentence() {
         check(&format!("run --topo t8 --duration {time}"), &[&found, "1ns to 18446744073s"]);
     }
     let last = "18446744073709551615";
-    check(&format!("run --topo t8 --seed {last} --seeds 2"), &["--seed", last, "2 seeds"]);
+    check(
+        &format!("run --topo t8 --seed {last} --seeds 2"),
+        &["--seed", last, "0..=18446744073709551614 for 2 seeds"],
+    );
     for cpu in ["8", "-1", "x", "70000"] {
         check(&format!("topo show t8 --cpu {cpu}"), &["--cpu", &format!("'{cpu}'"), "0-7"]);
     }

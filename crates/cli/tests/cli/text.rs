@@ -248,7 +248,7 @@ fn what_has_no_sample_is_a_dash() {
     assert!(!text.contains("stopped"), "{text}");
 }
 
-/// A run of 16 us of 40 tasks or so: nothing is shown in seconds with three digits.
+/// The run lasts some 16 ms, which are not 0.016 s.
 #[test]
 fn the_table_of_seeds_has_the_rows_of_a_run() {
     let text = prints("run --quiet --topo t16 --seeds 3 -- hackbench -g 1 -l 5");
