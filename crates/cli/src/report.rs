@@ -76,6 +76,7 @@ pub(crate) struct Report {
     pub(crate) wakeup_latency_ns: Percentiles,
     pub(crate) runqueue_wait_ns: Percentiles,
     pub(crate) cpu_time_ns: CpuTime,
+    pub(crate) idle_while_waiting_ns: u64,
     pub(crate) costs: Counts,
     pub(crate) workload: Map<String, Value>,
     pub(crate) policy_metrics: Counts,

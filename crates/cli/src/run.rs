@@ -139,6 +139,7 @@ impl<P: Policy> Measured<P> {
             wakeup_latency_ns: Percentiles::of(stats.wakeup_latency()),
             runqueue_wait_ns: Percentiles::of(stats.runqueue_wait()),
             cpu_time_ns: CpuTime::of(stats),
+            idle_while_waiting_ns: stats.idle_while_waiting().get(),
             costs: report::costs(stats),
             workload: told.numbers,
             policy_metrics,

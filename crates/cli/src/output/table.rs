@@ -66,6 +66,7 @@ fn table(page: &mut Page, tree: &Tree<'_>) {
     for part in ["user", "system", "idle"] {
         tree.row(page, &format!("  {part}"), &["cpu_time_ns", part], Unit::Span);
     }
+    tree.row(page, "    while tasks waited", &["idle_while_waiting_ns"], Unit::Span);
 }
 
 /// What a number counts.

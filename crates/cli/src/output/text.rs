@@ -83,4 +83,6 @@ fn cpu_time(page: &mut Page, report: &Report) {
     for (name, part) in [("user", time.user), ("system", time.system), ("idle", time.idle)] {
         page.value(&format!("  {name}"), &span(part), &percent(part, all));
     }
+    let wasted = report.idle_while_waiting_ns;
+    page.value("    while tasks waited", &span(wasted), &percent(wasted, all));
 }

@@ -52,6 +52,7 @@ fn the_json_has_all_keys() {
         "cpu_time_ns.user",
         "cpu_time_ns.system",
         "cpu_time_ns.idle",
+        "idle_while_waiting_ns",
         "workload.messages",
     ];
     for path in numbers {
@@ -85,6 +86,7 @@ fn parts_equal_their_sums() {
     assert_eq!(sum(&report, "wakeups.by_reason"), number(&report, "wakeups.total"));
     let elapsed = number(&report, "simulated_ns");
     assert_eq!(sum(&report, "cpu_time_ns"), 16 * elapsed);
+    assert!(number(&report, "idle_while_waiting_ns") <= number(&report, "cpu_time_ns.idle"));
     assert_eq!(sum(&report, "costs"), 16 * elapsed);
     assert!(number(&report, "wakeup_latency_ns.count") <= number(&report, "wakeups.total"));
 }
