@@ -3,6 +3,7 @@
 mod json;
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use simsched_topology::{
@@ -71,7 +72,12 @@ fn source(name: &str) -> Result<Option<String>, Failure> {
     if is_path && Path::new(name).is_dir() {
         return Err(Failure::Input(folder(name)));
     }
-    let read = || fs::read_to_string(name).map_err(|error| Failure::file(Path::new(name), &error));
+    let read = || {
+        fs::read_to_string(name).map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => Failure::Input(format!("{name}: the file is not text")),
+            _ => Failure::file(Path::new(name), &error),
+        })
+    };
     is_path.then(read).transpose()
 }
 
