@@ -1,4 +1,4 @@
-//! What happens to the load and the statistics of CPUs that idle, in whole runs.
+//! What happens to the load and the statistics of CPUs that idle, and what is looked at to find one.
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use simsched_core::testkit::{Script, WorldKit};
 use simsched_core::{
-    BOOT_CLOCK, Config, FutexId, Nanos, Observer, Op, PipeId, Policy, Reason, Setup, SimTime,
+    BOOT_CLOCK, Config, Far, FutexId, Nanos, Observer, Op, PipeId, Policy, Reason, Setup, SimTime,
     Simulator, Status, TaskId, Tracepoint, WakeKind, Wakeup, World,
 };
 use simsched_policies::fair::features::Version;
@@ -182,4 +182,54 @@ fn a_fork_takes_the_idle_cpu_that_wakes_quickest_then_the_one_idle_last() {
         kit.set_exit_latency(CpuId(cpu), Some(latency));
     }
     assert_eq!(fork(&kit), CpuId(7), "5 and 7 are shallow, 7 became idle later");
+}
+
+/// `task_dead_fair()`: the load of a task that has ended leaves its runqueue at the next update; it
+/// does not decay there for hundreds of milliseconds.
+#[test]
+fn the_load_of_a_dead_task_is_gone_at_once() {
+    let only = Some(CpuSet::single(CpuId(0)));
+    let mut script = script();
+    let dead = script.task(CpuId(0), &[run(100)]);
+    let next = script.task(CpuId(0), &[Op::Sleep(Nanos::from_millis(102)), run(1_000)]);
+    script.spec(dead).allowed = only;
+    script.spec(next).allowed = only;
+    let sim = simulate("t16", script, Features::default(), 110);
+    let queue = sim.policy().cfs_rq(CpuId(0)).avg.load_avg;
+    let own = sim.policy().entity(next).avg.load_avg;
+    assert!(queue.abs_diff(own) <= 10, "{queue} {own}");
+}
+
+/// A fork from CPU 0 of an idle t16, worked out: the NUMA domain looks at all 16 CPUs (4 in the LLC, 4
+/// beside it, 8 across) and stays; the package at 8 (4 and 4), then at the 4 of the LLC beside it,
+/// which has no busy CPU; from there MC at 4 and SMT at 2, all in that LLC.
+#[test]
+fn the_looks_of_a_fork_are_counted_by_distance() {
+    let mut kit = WorldKit::new(Topology::builtin("t16", None).unwrap(), 250);
+    let (parent, child) = (kit.add_task(0), kit.add_task(0));
+    kit.run_on(CpuId(0), Some(parent));
+    let mut fair = Fair::new(Features::default(), Overrides::default());
+    fair.attach(kit.world());
+    let kind = WakeKind::Fork;
+    let ask = Wakeup { wakee: child, prev: CpuId(0), waker: CpuId(0), kind };
+    let found = fair.select_task_rq(kit.world(), &ask);
+    let far = Far { same_socket: 4 + 4 + 4 + 4 + 2, cross_socket: 8 };
+    assert_eq!((found.far, found.scanned), (far, 8 + 18 + 8));
+}
+
+/// A scan in the LLC of a target on the other socket is a look at CPUs over there.
+#[test]
+fn the_looks_of_a_wakeup_are_as_far_as_its_target() {
+    let mut kit = WorldKit::new(Topology::builtin("t16", None).unwrap(), 250);
+    let tasks: Vec<TaskId> = (0..5).map(|_| kit.add_task(0)).collect();
+    for (task, cpu) in tasks.iter().zip([0, 12, 13]) {
+        kit.run_on(CpuId(cpu), Some(*task));
+    }
+    let mut fair = Fair::new(Features::default(), Overrides::default());
+    fair.attach(kit.world());
+    let kind = WakeKind::Wake;
+    let ask = Wakeup { wakee: tasks[4], prev: CpuId(12), waker: CpuId(0), kind };
+    let found = fair.select_task_rq(kit.world(), &ask);
+    assert!(found.scanned > 0, "{found:?}");
+    assert_eq!(found.far, Far { same_socket: 0, cross_socket: found.scanned });
 }

@@ -243,23 +243,76 @@ fn a_task_spawned_twice_is_refused() {
     assert!(error.contains("task 0 spawns task 1, which has started already"), "{error}");
 }
 
-/// Interrupts are open between two wakeups of one system call: the waker of 300 tasks handles each
-/// of its ticks, and what is handed to it meanwhile.
+/// Interrupts are open between two wakeups of one system call: the waker of 12,000 tasks, which takes
+/// some thirty milliseconds, handles all of its ticks.
 #[test]
 fn a_long_wake_list_is_interrupted_by_ticks() {
+    let nr_tasks = 12_000;
     let mut script = Script::new(objects());
-    for idx in 0..3000 {
+    for idx in 0..nr_tasks {
         script.task(CpuId::new(1 + idx % 15), &[WAIT]);
     }
-    let wake = Op::FutexWake { futex: FutexId(0), count: 3000 };
-    script.task(CpuId(0), &[Op::Run(Nanos(50_000_000)), wake]);
+    let waker = TaskId::new(nr_tasks);
+    let wake = Op::FutexWake { futex: FutexId(0), count: 12_000 };
+    script.task(CpuId(0), &[Op::Run(Nanos::from_secs(1)), wake]);
     let (status, sim) = simulate(script, RoundRobin::default());
     assert_eq!(status, Ok(Status::Finished));
-    let costs = *topology().costs();
-    let busy = sim.observer().find(|t| matches!(t, Tracepoint::Exit { task: TaskId(3000) }));
-    let ticks = sim.observer().charged(0, Cost::Tick) / u64::from(costs.tick);
-    let periods = busy.unwrap().0 / 4_000_000;
+    let log = sim.observer();
+    let exit = log.find(|t| matches!(t, Tracepoint::Exit { task } if *task == waker)).unwrap();
+    let first =
+        log.find(|t| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee } if *wakee != waker));
+    assert!(exit.since(first.unwrap()) > Nanos::from_millis(20));
+    let ticks = log.charged(0, Cost::Tick) / u64::from(topology().costs().tick);
+    let periods = exit.0 / 4_000_000;
     assert!(ticks.abs_diff(periods) <= 1, "{ticks} ticks in {periods} periods");
+}
+
+/// Spec 05 section 7.4: the second wakee is looked for when the first is queued and its interrupt is
+/// sent, not before.
+#[test]
+fn the_next_wakeup_of_a_list_begins_when_the_last_is_paid() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(8), &[WAIT]);
+    script.task(CpuId(12), &[WAIT]);
+    script.task(CpuId(0), &[Op::Run(Nanos(3_000_000)), WAKE]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let waking = |task| {
+        let of = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee } if *wakee == TaskId(task));
+        sim.observer().find(of).unwrap()
+    };
+    let costs = *topology().costs();
+    let paid = u64::from(costs.wakeup + costs.handoff + costs.ipi_send);
+    assert_eq!(waking(1).since(waking(0)).0, paid);
+}
+
+/// Interrupt time is that of the handlers: what a CPU still owed for a wakeup when the tick came is
+/// its task's time.
+#[test]
+fn interrupt_time_is_the_time_of_handlers() {
+    let mut costs = *topology().costs();
+    costs.ipi_send = 300_000;
+    let machine = Topology::builtin("t16", None).unwrap().with_costs(costs);
+    let mut script = Script::new(objects());
+    script.task(CpuId(8), &[READ; 100]);
+    script.task(CpuId(0), &[WRITE, Op::Run(Nanos(300_000))].repeat(100));
+    let (status, sim) = simulate_on(Arc::new(machine), script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let ticks = sim.observer().charged(0, Cost::Tick);
+    assert!(ticks >= 5 * u64::from(costs.tick), "{ticks}");
+    let handlers = ticks + sim.observer().charged(0, Cost::Ipi);
+    assert_eq!(sim.world().rq(CpuId(0)).irq_time, handlers);
+}
+
+/// A policy that leaves a CPU to its idle task while a task waits there has lost it.
+#[test]
+fn a_policy_that_loses_a_task_broke_its_contract() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(3), &[]);
+    let mut policy = RoundRobin::default();
+    policy.loses = true;
+    let error = simulate(script, policy).0.unwrap_err().to_string();
+    assert!(error.contains("picked nobody on CPU 3, where 1 tasks are runnable"), "{error}");
 }
 
 /// A child that two parents spawn within the time of one fork is started once.

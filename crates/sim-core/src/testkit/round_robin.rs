@@ -20,6 +20,8 @@ pub struct RoundRobin {
     pub ttwu_queue: Option<TtwuQueue>,
     /// Whether a wakee preempts.
     pub preempts: bool,
+    /// Whether it breaks its contract and never picks anybody.
+    pub loses: bool,
 }
 
 impl Policy for RoundRobin {
@@ -56,6 +58,9 @@ impl Policy for RoundRobin {
     }
 
     fn pick_next(&mut self, _: &World, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
+        if self.loses {
+            return None;
+        }
         let queue = &mut self.queues[cpu.idx()];
         queue.extend(self.curr[cpu.idx()].take());
         self.curr[cpu.idx()] = queue.pop_front();
