@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use simsched_core::testkit::{RoundRobin, Script};
 use simsched_core::{
-    Config, Cost, FutexId, MarkId, Nanos, Observer, Op, PipeId, Reason, Setup, SimError, SimTime,
-    Simulator, Status, TaskId, Tracepoint, TtwuQueue, World,
+    Config, Cost, FutexId, LockId, MarkId, Nanos, Observer, Op, PipeId, Reason, Setup, SimError,
+    SimTime, Simulator, Status, TaskId, Tracepoint, TtwuQueue, World,
 };
 use simsched_topology::{CpuId, Topology};
 
@@ -249,12 +249,14 @@ fn a_task_spawned_twice_is_refused() {
 fn a_long_wake_list_is_interrupted_by_ticks() {
     let nr_tasks = 12_000;
     let mut script = Script::new(objects());
-    for idx in 0..nr_tasks {
-        script.task(CpuId::new(1 + idx % 15), &[WAIT]);
+    for _ in 0..nr_tasks {
+        script.task(CpuId(1), &[WAIT]);
     }
     let waker = TaskId::new(nr_tasks);
     let wake = Op::FutexWake { futex: FutexId(0), count: 12_000 };
     script.task(CpuId(0), &[Op::Run(Nanos::from_secs(1)), wake]);
+    // A busy neighbour is sent no interrupt: nothing but the list itself gives way to the ticks.
+    script.task(CpuId(1), &[Op::Run(Nanos::from_secs(3))]);
     let (status, sim) = simulate(script, RoundRobin::default());
     assert_eq!(status, Ok(Status::Finished));
     let log = sim.observer();
@@ -385,4 +387,126 @@ fn a_copy_is_paid_when_data_moves() {
     let ran = |t: &Tracepoint| matches!(t, Tracepoint::Running { task, .. } if *task == reader);
     assert_eq!(sim.observer().count(ran), 2);
     assert_eq!(sim.observer().charged(2, Cost::Syscall), look + copy + exit);
+}
+
+/// A wakeup of a polling idle CPU, item by item: bookkeeping, hand-off, the line of the flag, the way
+/// out of the idle state, the scheduler, the switch.
+#[test]
+fn a_wakeup_of_a_polling_cpu_takes_the_sum_of_its_items() {
+    let spr = Arc::new(Topology::builtin("spr", None).unwrap());
+    let costs = *spr.costs();
+    let exit = spr.idle_states().last().unwrap().measured_exit_ns;
+    let mut script = Script::new(objects());
+    let wakee = script.task(CpuId(2), &[WAIT]);
+    script.task(CpuId(0), &[Op::Run(Nanos(3_000_000)), WAKE]);
+    let (_, sim) = simulate_on(spr, script, RoundRobin::default());
+    let waking = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee: w } if *w == wakee);
+    let woken = sim.observer().find(waking).unwrap();
+    let runs = |(at, t): &&(SimTime, Tracepoint)| {
+        *at > woken && matches!(t, Tracepoint::Running { task, .. } if *task == wakee)
+    };
+    let ran = sim.observer().0.iter().find(runs).unwrap().0;
+    let notice = costs.poll_notice_same_llc;
+    let items = costs.wakeup + costs.handoff + notice + exit + costs.sleep_entry;
+    assert_eq!(ran.since(woken).0, u64::from(items + costs.context_switch_idle));
+}
+
+/// A sleep lasts its time and the slack; then the CPU leaves its idle state and handles the timer.
+#[test]
+fn a_sleeper_is_woken_after_its_time_the_slack_and_the_handler() {
+    let spr = Arc::new(Topology::builtin("spr", None).unwrap());
+    let costs = *spr.costs();
+    let exit = spr.idle_states().last().unwrap().measured_exit_ns;
+    let mut script = Script::new(objects());
+    script.task(CpuId(2), &[Op::Sleep(Nanos(10_000_000))]);
+    let (_, sim) = simulate_on(spr, script, RoundRobin::default());
+    let running = sim.observer().find(|t| matches!(t, Tracepoint::Running { .. })).unwrap();
+    let wakes =
+        |(at, t): &&(SimTime, Tracepoint)| *at > running && matches!(t, Tracepoint::Waking { .. });
+    let woken = sim.observer().0.iter().find(wakes).unwrap().0;
+    let items = costs.syscall + 10_000_000 + costs.timer_slack + exit + costs.timer_handler;
+    assert_eq!(woken.since(running).0, u64::from(items));
+}
+
+/// Spec 09 section 4: a task in a system call is rescheduled at its end, not before.
+#[test]
+fn a_system_call_is_not_left_in_its_middle() {
+    let bytes = 60_000;
+    let mut script = Script::new(objects());
+    let sleeper = script.task(CpuId(0), &[WAIT]);
+    let write = Op::Write { pipe: PipeId(0), bytes };
+    let writer = script.task(CpuId(0), &[Op::Run(Nanos(2_000_000)), write, READ]);
+    script.task(CpuId(1), &[Op::Run(Nanos(2_000_000)), WAKE]);
+    let mut policy = RoundRobin::default();
+    policy.preempts = true;
+    let (status, sim) = simulate(script, policy);
+    assert_eq!(status, Ok(Status::Finished));
+    let costs = *topology().costs();
+    let copy = costs.pipe_copy + bytes * costs.copy_per_kib / 1024;
+    let switch = |t: &Tracepoint| matches!(t, Tracepoint::Switch { prev, next, .. } if *prev == Some(writer) && *next == Some(sleeper));
+    let left = sim.observer().find(switch).unwrap();
+    let woken = sim.observer().find(
+        |t| matches!(t, Tracepoint::Wakeup { wakee, cpu: CpuId(0), .. } if *wakee == sleeper),
+    );
+    let (_, _, script, log) = sim.into_parts();
+    let began = script.log[writer.idx()][1].0;
+    let again = |(at, t): &&(SimTime, Tracepoint)| {
+        *at > began && matches!(t, Tracepoint::Wakeup { wakee, .. } if *wakee == sleeper)
+    };
+    let rewoken = log.0.iter().find(again).unwrap().0;
+    assert!(woken.unwrap() < began && rewoken.since(began).0 < u64::from(copy));
+    assert!(left.since(began).0 >= u64::from(costs.syscall + copy), "{left} {began}");
+}
+
+/// A contended mutex of user space makes a futex call: the one that has to wait pays for it.
+#[test]
+fn who_waits_for_a_lock_pays_a_futex_call() {
+    let lock = LockId(0);
+    let mut script = Script::new(Setup { locks: 1, ..objects() });
+    let run = Op::Run(Nanos(1_000_000));
+    script.task(CpuId(0), &[Op::Lock(lock), run, run, Op::Unlock(lock)]);
+    script.task(CpuId(4), &[run, Op::Lock(lock), Op::Unlock(lock)]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let costs = *topology().costs();
+    assert_eq!(sim.observer().charged(4, Cost::Wakeup), u64::from(costs.syscall + costs.futex));
+}
+
+/// Boot option `skew_tick`: CPU 8 of 16 ticks half of half a period after CPU 0.
+#[test]
+fn skewed_ticks_are_spread_over_half_a_period() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[Op::Run(Nanos(20_000_000))]);
+    script.task(CpuId(8), &[Op::Run(Nanos(20_000_000))]);
+    let config = Config { skew_tick: true, ..config() };
+    let log = Log::default();
+    let mut sim = Simulator::new(topology(), RoundRobin::default(), script, log, config).unwrap();
+    assert_eq!(sim.run_until(SimTime(50_000_000)), Ok(Status::Finished));
+    let first = |wanted: u16| {
+        let tick = |t: &Tracepoint| matches!(t, Tracepoint::Charge { cpu, what: Cost::Tick, .. } if cpu.0 == wanted);
+        sim.observer().find(tick).unwrap().0 % 4_000_000
+    };
+    assert_eq!(first(8) - first(0), 1_000_000);
+}
+
+/// `yield_task_fair()`: the switch that follows counts from the yield (`rq_clock_skip_update()`).
+#[test]
+fn a_switch_after_a_yield_happens_on_the_clock_of_the_yield() {
+    #[derive(Default)]
+    struct Clock(Vec<(u64, u64)>);
+    impl Observer for Clock {
+        fn on(&mut self, world: &World, tracepoint: Tracepoint) {
+            if let Tracepoint::Switch { cpu, preempted: true, .. } = tracepoint {
+                self.0.push((world.sched_clock(), world.rq(cpu).clock));
+            }
+        }
+    }
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[Op::Run(Nanos(100_000)), Op::Yield]);
+    script.task(CpuId(0), &[Op::Run(Nanos(100_000))]);
+    let policy = RoundRobin::default();
+    let mut sim = Simulator::new(topology(), policy, script, Clock::default(), config()).unwrap();
+    sim.run_until(SimTime(50_000_000)).unwrap();
+    let (now, clock) = sim.observer().0[0];
+    assert_eq!(now - clock, u64::from(topology().costs().sleep_entry));
 }
