@@ -1,0 +1,84 @@
+//! What a workload or a policy may not do, and how a run says so.
+
+use simsched_core::testkit::{RoundRobin, Script};
+use simsched_core::{FutexId, MarkId, Nanos, Op, PipeId, Status, TaskId};
+use simsched_topology::CpuId;
+
+use super::rig::{READ, objects, simulate};
+
+#[test]
+fn a_deadlock_names_who_waits_for_what() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[READ]);
+    let (status, _) = simulate(script, RoundRobin::default());
+    let error = status.unwrap_err().to_string();
+    assert!(error.starts_with("deadlock at"), "{error}");
+    assert!(error.contains("task 0 (t0) waits for pipe 0"), "{error}");
+}
+
+#[test]
+fn ops_that_take_no_time_for_ever_are_a_livelock() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &vec![Op::Mark(MarkId(0)); 1_000_001]);
+    let (status, _) = simulate(script, RoundRobin::default());
+    let error = status.unwrap_err().to_string();
+    assert!(error.contains("livelock") && error.contains("task 0 (t0)"), "{error}");
+}
+
+#[test]
+fn a_task_spawned_twice_is_refused() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[Op::Spawn(TaskId(1)), Op::Spawn(TaskId(1))]);
+    script.spawned(&[]);
+    let (status, _) = simulate(script, RoundRobin::default());
+    let error = status.unwrap_err().to_string();
+    assert!(error.contains("task 0 spawns task 1, which has started already"), "{error}");
+}
+
+/// A policy that leaves a CPU to its idle task while a task waits there has lost it.
+#[test]
+fn a_policy_that_loses_a_task_broke_its_contract() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(3), &[]);
+    let mut policy = RoundRobin::default();
+    policy.loses = true;
+    let error = simulate(script, policy).0.unwrap_err().to_string();
+    assert!(error.contains("picked nobody on CPU 3, where 1 tasks are runnable"), "{error}");
+}
+
+/// A child that two parents spawn within the time of one fork is started once.
+#[test]
+fn two_spawns_of_one_child_at_once_are_refused() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[Op::Spawn(TaskId(2))]);
+    script.task(CpuId(1), &[Op::Run(Nanos(100)), Op::Spawn(TaskId(2))]);
+    script.spawned(&[]);
+    let (status, _) = simulate(script, RoundRobin::default());
+    let error = status.unwrap_err().to_string();
+    assert!(error.contains("spawns task 2, which has started already"), "{error}");
+}
+
+#[test]
+fn an_op_for_ever_lasts_to_the_horizon() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[Op::Run(Nanos(u64::MAX))]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Horizon));
+    assert_eq!(sim.elapsed(), Nanos::from_secs(10));
+}
+
+#[test]
+fn an_object_that_was_not_declared_is_the_workloads_fault() {
+    for op in [
+        Op::Write { pipe: PipeId(77), bytes: 1 },
+        Op::Spawn(TaskId(99)),
+        Op::Join(TaskId(50)),
+        Op::FutexWake { futex: FutexId(70), count: 1 },
+    ] {
+        let mut script = Script::new(objects());
+        script.task(CpuId(0), &[op]);
+        let (status, _) = simulate(script, RoundRobin::default());
+        let error = status.unwrap_err().to_string();
+        assert!(error.contains("task 0 does") && error.contains("not declared"), "{error}");
+    }
+}

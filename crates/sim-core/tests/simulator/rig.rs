@@ -1,0 +1,78 @@
+//! What the tests share: a log of tracepoints, a machine, and a run of a script.
+
+use std::sync::Arc;
+
+use simsched_core::testkit::{RoundRobin, Script};
+use simsched_core::{
+    Config, Cost, FutexId, Observer, Op, PipeId, Setup, SimError, SimTime, Simulator, Status,
+    Tracepoint, World,
+};
+use simsched_topology::Topology;
+
+/// Every tracepoint with its time.
+#[derive(Default)]
+pub(super) struct Log(pub(super) Vec<(SimTime, Tracepoint)>);
+
+impl Observer for Log {
+    fn on(&mut self, world: &World, tracepoint: Tracepoint) {
+        self.0.push((world.now(), tracepoint));
+    }
+}
+
+impl Log {
+    pub(super) fn charged(&self, cpu: u16, cost: Cost) -> u64 {
+        self.0
+            .iter()
+            .map(|(_, tracepoint)| match tracepoint {
+                Tracepoint::Charge { cpu: c, what, amount } if c.0 == cpu && *what == cost => {
+                    amount.0
+                }
+                _ => 0,
+            })
+            .sum()
+    }
+
+    pub(super) fn find(&self, wanted: impl Fn(&Tracepoint) -> bool) -> Option<SimTime> {
+        self.0.iter().find(|(_, tracepoint)| wanted(tracepoint)).map(|(at, _)| *at)
+    }
+
+    pub(super) fn count(&self, wanted: impl Fn(&Tracepoint) -> bool) -> usize {
+        self.0.iter().filter(|(_, tracepoint)| wanted(tracepoint)).count()
+    }
+}
+
+/// t16: LLCs are CPUs 0-3, 4-7, 8-11, 12-15.
+pub(super) fn topology() -> Arc<Topology> {
+    Arc::new(Topology::builtin("t16", None).unwrap())
+}
+
+pub(super) fn config() -> Config {
+    Config { jitter_1024: 0, ..Config::default() }
+}
+
+pub(super) fn objects() -> Setup {
+    let marks = vec!["a".to_owned(), "b".to_owned()];
+    Setup { procs: vec!["p".to_owned()], pipes: 2, futexes: 1, marks, ..Setup::default() }
+}
+
+pub(super) fn simulate(
+    script: Script,
+    policy: RoundRobin,
+) -> (Result<Status, SimError>, Simulator<RoundRobin, Script, Log>) {
+    simulate_on(topology(), script, policy)
+}
+
+pub(super) fn simulate_on(
+    topology: Arc<Topology>,
+    script: Script,
+    policy: RoundRobin,
+) -> (Result<Status, SimError>, Simulator<RoundRobin, Script, Log>) {
+    let mut sim = Simulator::new(topology, policy, script, Log::default(), config()).unwrap();
+    let status = sim.run_until(SimTime(10_000_000_000));
+    (status, sim)
+}
+
+pub(super) const WRITE: Op = Op::Write { pipe: PipeId(0), bytes: 100 };
+pub(super) const WAIT: Op = Op::FutexWait { futex: FutexId(0), value: 0 };
+pub(super) const WAKE: Op = Op::FutexWake { futex: FutexId(0), count: 2 };
+pub(super) const READ: Op = Op::Read { pipe: PipeId(0), bytes: 100 };

@@ -1,0 +1,192 @@
+//! Wakeups: who is told, when, and who pays.
+
+use std::sync::Arc;
+
+use simsched_core::testkit::{RoundRobin, Script};
+use simsched_core::{
+    Cost, FutexId, MarkId, Nanos, Op, Reason, SimTime, Status, TaskId, Tracepoint, TtwuQueue,
+};
+use simsched_topology::{CpuId, Topology};
+
+use super::rig::{READ, WAIT, WAKE, WRITE, objects, simulate, simulate_on, topology};
+
+/// Spec 09, invariant 7: the waker's next action is later by exactly the listed items. The wakee's
+/// CPU is idle and shares the LLC: bookkeeping, hand-off and one interrupt (its idle state is deep).
+#[test]
+fn a_wakeup_delays_the_waker_by_the_sum_of_its_items() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(2), &[READ]);
+    let run = Op::Run(Nanos(1_000_000));
+    let waker = script.task(CpuId(0), &[run, WRITE, Op::Mark(MarkId(0)), run]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let topology = topology();
+    let costs = topology.costs();
+    let waking = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee } if *wakee == TaskId(0));
+    let woke = sim.observer().find(waking).unwrap();
+    let marked = sim.observer().find(|t| matches!(t, Tracepoint::Mark { .. })).unwrap();
+    // The mark stands where the system call returns; the interrupt that was sent with the hand-off
+    // delays the op that follows it.
+    assert_eq!(marked.since(woke).0, u64::from(costs.wakeup + costs.handoff));
+    let (_, _, script, log) = sim.into_parts();
+    assert_eq!(script.log[waker.idx()].len(), 5);
+    let paid = log.charged(0, Cost::Wakeup);
+    assert_eq!(paid, u64::from(costs.wakeup + costs.handoff + costs.ipi_send));
+}
+
+/// Spec 05, invariant 6: one interrupt for each time the hand-off list stops being empty.
+#[test]
+fn two_wakeups_handed_to_one_deep_sleeper_send_one_interrupt() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(8), &[WAIT]);
+    script.task(CpuId(8), &[WAIT]);
+    script.task(CpuId(0), &[Op::Run(Nanos(3_000_000_000)), WAKE]);
+    // Genoa: CPU 8 belongs to another LLC than CPU 0, and its deep state takes longer to leave than
+    // the second wakeup to come.
+    let genoa = Arc::new(Topology::builtin("genoa", None).unwrap());
+    let ipi = u64::from(genoa.costs().ipi_handler);
+    let (status, sim) = simulate_on(genoa, script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    assert_eq!(sim.observer().charged(8, Cost::Ipi), ipi);
+    let handed = |t: &Tracepoint| matches!(t, Tracepoint::Wakeup { cpu: CpuId(8), .. });
+    // Two starts and two wakeups.
+    assert_eq!(sim.observer().count(handed), 4);
+}
+
+/// Spec 05 section 2, step 3: between setting its sleep state and the dequeue a sleeper is woken
+/// where it is, and no CPU is chosen. Wait and wake take equally long; the waker starts half a
+/// window later.
+#[test]
+fn a_wakeup_before_the_dequeue_places_nobody() {
+    let window = u64::from(topology().costs().sleep_entry);
+    let run = |ns: u64| Op::Run(Nanos(ns));
+    let mut script = Script::new(objects());
+    let sleeper = script.task(CpuId(2), &[run(2_000_000), WAIT]);
+    script.task(CpuId(0), &[run(2_000_000 + window / 2), WAKE]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let still = |t: &Tracepoint| matches!(t, Tracepoint::Wakeup { wakee, reason: Reason::STILL_QUEUED, .. } if *wakee == sleeper);
+    assert_eq!(sim.observer().count(still), 1);
+    let left =
+        |t: &Tracepoint| matches!(t, Tracepoint::Switch { prev, .. } if *prev == Some(sleeper));
+    assert_eq!(sim.observer().count(left), 1, "it leaves its CPU only to exit");
+}
+
+/// Spec 05 section 2, step 5: while the wakee's CPU switches away from it and has nothing else to
+/// do, the wakee goes back there.
+#[test]
+fn a_wakeup_during_the_switch_goes_back_to_the_same_cpu() {
+    let topology = topology();
+    let costs = topology.costs();
+    let into_switch = u64::from(costs.sleep_entry + costs.context_switch_idle / 2);
+    let mut script = Script::new(objects());
+    let reader = script.task(CpuId(2), &[Op::Run(Nanos(2_000_000)), WAIT]);
+    script.task(CpuId(0), &[Op::Run(Nanos(2_000_000 + into_switch)), WAKE]);
+    let mut policy = RoundRobin::default();
+    policy.target = vec![Some(CpuId(7)); 2];
+    let (status, sim) = simulate(script, policy);
+    assert_eq!(status, Ok(Status::Finished));
+    let back = |t: &Tracepoint| matches!(t, Tracepoint::Wakeup { wakee, reason: Reason::ON_CPU, cpu: CpuId(2), .. } if *wakee == reader);
+    assert_eq!(sim.observer().count(back), 1);
+    assert_eq!(sim.observer().count(|t| matches!(t, Tracepoint::Migrate { .. })), 0);
+}
+
+/// With `TTWU_QUEUE` off the same waker spins until the switch is over, then places the wakee.
+#[test]
+fn without_hand_off_the_waker_waits_for_the_switch() {
+    let topology = topology();
+    let costs = topology.costs();
+    let into_switch = u64::from(costs.sleep_entry + costs.context_switch_idle / 2);
+    let mut script = Script::new(objects());
+    script.task(CpuId(2), &[Op::Run(Nanos(2_000_000)), WAIT]);
+    script.task(CpuId(0), &[Op::Run(Nanos(2_000_000 + into_switch)), WAKE]);
+    let mut policy = RoundRobin::default();
+    policy.ttwu_queue = Some(TtwuQueue::Off);
+    policy.target = vec![Some(CpuId(7)); 2];
+    let (status, sim) = simulate(script, policy);
+    assert_eq!(status, Ok(Status::Finished));
+    let moved = |t: &Tracepoint| matches!(t, Tracepoint::Migrate { to: CpuId(7), .. });
+    assert_eq!(sim.observer().count(moved), 1);
+}
+
+/// Interrupts are open between two wakeups of one system call: the waker of 12,000 tasks, which takes
+/// some thirty milliseconds, handles all of its ticks.
+#[test]
+fn a_long_wake_list_is_interrupted_by_ticks() {
+    let nr_tasks = 12_000;
+    let mut script = Script::new(objects());
+    for _ in 0..nr_tasks {
+        script.task(CpuId(1), &[WAIT]);
+    }
+    let waker = TaskId::new(nr_tasks);
+    let wake = Op::FutexWake { futex: FutexId(0), count: 12_000 };
+    script.task(CpuId(0), &[Op::Run(Nanos::from_secs(1)), wake]);
+    // A busy neighbour is sent no interrupt: nothing but the list itself gives way to the ticks.
+    script.task(CpuId(1), &[Op::Run(Nanos::from_secs(3))]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let log = sim.observer();
+    let exit = log.find(|t| matches!(t, Tracepoint::Exit { task } if *task == waker)).unwrap();
+    let first =
+        log.find(|t| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee } if *wakee != waker));
+    assert!(exit.since(first.unwrap()) > Nanos::from_millis(20));
+    let ticks = log.charged(0, Cost::Tick) / u64::from(topology().costs().tick);
+    let periods = exit.0 / 4_000_000;
+    assert!(ticks.abs_diff(periods) <= 1, "{ticks} ticks in {periods} periods");
+}
+
+/// Spec 05 section 7.4: the second wakee is looked for when the first is queued and its interrupt is
+/// sent, not before.
+#[test]
+fn the_next_wakeup_of_a_list_begins_when_the_last_is_paid() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(8), &[WAIT]);
+    script.task(CpuId(12), &[WAIT]);
+    script.task(CpuId(0), &[Op::Run(Nanos(3_000_000)), WAKE]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let waking = |task| {
+        let of = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee } if *wakee == TaskId(task));
+        sim.observer().find(of).unwrap()
+    };
+    let costs = *topology().costs();
+    let paid = u64::from(costs.wakeup + costs.handoff + costs.ipi_send);
+    assert_eq!(waking(1).since(waking(0)).0, paid);
+}
+
+/// Spec 05 section 6: the need-resched flag of a polling CPU is set instead of an interrupt, also
+/// while it is on its way out of its idle state.
+#[test]
+fn a_cpu_that_leaves_a_polling_state_gets_no_interrupt() {
+    let spr = Arc::new(Topology::builtin("spr", None).unwrap());
+    assert!(spr.idle_states().iter().all(|state| state.polling));
+    let mut script = Script::new(objects());
+    script.task(CpuId(2), &[WAIT]);
+    script.task(CpuId(2), &[Op::Sleep(Nanos(20_000_000))]);
+    script.task(CpuId(0), &[Op::Run(Nanos(20_100_000)), WAKE]);
+    let (status, sim) = simulate_on(spr, script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    assert_eq!(sim.observer().charged(2, Cost::Ipi), 0);
+}
+
+/// A wakeup of a polling idle CPU, item by item: bookkeeping, hand-off, the line of the flag, the way
+/// out of the idle state, the scheduler, the switch.
+#[test]
+fn a_wakeup_of_a_polling_cpu_takes_the_sum_of_its_items() {
+    let spr = Arc::new(Topology::builtin("spr", None).unwrap());
+    let costs = *spr.costs();
+    let exit = spr.idle_states().last().unwrap().measured_exit_ns;
+    let mut script = Script::new(objects());
+    let wakee = script.task(CpuId(2), &[WAIT]);
+    script.task(CpuId(0), &[Op::Run(Nanos(3_000_000)), WAKE]);
+    let (_, sim) = simulate_on(spr, script, RoundRobin::default());
+    let waking = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee: w } if *w == wakee);
+    let woken = sim.observer().find(waking).unwrap();
+    let runs = |(at, t): &&(SimTime, Tracepoint)| {
+        *at > woken && matches!(t, Tracepoint::Running { task, .. } if *task == wakee)
+    };
+    let ran = sim.observer().0.iter().find(runs).unwrap().0;
+    let notice = costs.poll_notice_same_llc;
+    let items = costs.wakeup + costs.handoff + notice + exit + costs.sleep_entry;
+    assert_eq!(ran.since(woken).0, u64::from(items + costs.context_switch_idle));
+}
