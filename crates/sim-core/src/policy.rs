@@ -18,6 +18,8 @@ pub trait Policy {
 
     /// Chooses a CPU for a task that wakes up, is forked or executes a new program. No runqueue
     /// is locked: other CPUs' clocks may be stale.
+    /// An answer that the task's affinity does not allow is replaced, and counted under
+    /// [`Reason::FALLBACK`], as in the kernel.
     fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement;
 
     /// A task is about to leave its CPU for `to`; its row still names the old one. Called for a
