@@ -88,11 +88,13 @@ impl Policy for Fifo {
         Preempt::No
     }
 
-    fn newly_idle(&mut self, _: &World, _: CpuId) {}
+    fn put_prev_task(&mut self, _: &World, cpu: CpuId, prev: TaskId) {
+        let queue = &mut self.queues[cpu.idx()];
+        queue.curr = None;
+        queue.waiting.push_front(prev);
+    }
 
     fn idle_entered(&mut self, _: &World, _: CpuId) {}
-
-    fn trigger_load_balance(&mut self, _: &World, _: CpuId) {}
 
     fn ttwu_queue(&self) -> TtwuQueue {
         TtwuQueue::Off

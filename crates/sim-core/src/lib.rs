@@ -14,6 +14,7 @@ pub mod observe;
 pub mod pelt;
 
 mod agenda;
+mod balance;
 mod config;
 mod error;
 mod hardware;
@@ -29,10 +30,11 @@ mod workload;
 mod world;
 
 pub use agenda::{Agenda, Event};
+pub use balance::{BalanceStep, Look, Moves, Trigger};
 pub use config::{Config, SETTINGS, SettingInfo};
 pub use error::{Blocked, SimError};
 pub use ids::{BarrierId, FutexId, LockId, MarkId, PipeId, ProcId, SocketId, TaskId};
-pub use observer::{Cause, Cost, Observer, Tracepoint};
+pub use observer::{Cause, Cost, NO_DOMAIN, Observer, Tracepoint};
 pub use policy::{
     Dequeue, Enqueue, Far, Placement, Policy, Preempt, Reason, TtwuQueue, WakeKind, Wakeup,
 };

@@ -40,6 +40,9 @@ impl Cause {
         ["wakeup", "fork", "exec", "periodic", "newidle", "nohz", "active"];
 }
 
+/// The `domain` of a migration that no balancer did.
+pub const NO_DOMAIN: u8 = u8::MAX;
+
 /// What simulated CPU time was spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -130,6 +133,9 @@ pub enum Tracepoint {
         cause: Cause,
         /// Why there.
         reason: Reason,
+        /// The domain in which a balancer moved it, by its place from the bottom;
+        /// [`NO_DOMAIN`] where none did.
+        domain: u8,
     },
     /// `parent` has started `child` (`sched_process_fork`).
     Fork {

@@ -2,6 +2,7 @@
 
 use simsched_topology::CpuId;
 
+use crate::balance::{BalanceStep, Moves, Trigger};
 use crate::ids::TaskId;
 use crate::world::World;
 
@@ -63,15 +64,62 @@ pub trait Policy {
         let _ = (world, task);
     }
 
+    /// `prev` is still runnable and has to leave `cpu` to the stopper (`put_prev_task`).
+    fn put_prev_task(&mut self, world: &World, cpu: CpuId, prev: TaskId);
+
     /// `cpu` found no task and is about to switch to its idle task (the start of
-    /// `newidle_balance`).
-    fn newly_idle(&mut self, world: &World, cpu: CpuId);
+    /// `newidle_balance`). True begins a pass, whose steps [`Policy::balance_step`] gives.
+    fn newly_idle(&mut self, world: &World, cpu: CpuId) -> bool {
+        let _ = (world, cpu);
+        false
+    }
 
     /// The idle task has become current on `cpu` (`set_next_task_idle`).
     fn idle_entered(&mut self, world: &World, cpu: CpuId);
 
     /// The end of a tick on `cpu`, busy or idle (`trigger_load_balance`).
-    fn trigger_load_balance(&mut self, world: &World, cpu: CpuId);
+    fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) -> Trigger {
+        let _ = (world, cpu);
+        Trigger::default()
+    }
+
+    /// The interrupt of a [`Trigger::kick`] has arrived on `cpu`: whether the balance softirq is to
+    /// run there (`nohz_csd_func`).
+    fn nohz_csd_func(&mut self, world: &World, cpu: CpuId) -> bool {
+        let _ = (world, cpu);
+        false
+    }
+
+    /// The balance softirq begins on `cpu` (`run_rebalance_domains`); its steps come from
+    /// [`Policy::balance_step`].
+    fn run_rebalance_domains(&mut self, world: &World, cpu: CpuId) {
+        let _ = (world, cpu);
+    }
+
+    /// The idle task of `cpu` is about to choose an idle state. True begins a pass, whose steps
+    /// [`Policy::balance_step`] gives (`nohz_run_idle_balance`).
+    fn nohz_run_idle_balance(&mut self, world: &World, cpu: CpuId) -> bool {
+        let _ = (world, cpu);
+        false
+    }
+
+    /// The tick of `cpu`, which is idle, has been stopped (`nohz_balance_enter_idle`).
+    fn nohz_balance_enter_idle(&mut self, world: &World, cpu: CpuId) {
+        let _ = (world, cpu);
+    }
+
+    /// The next step of the pass that was begun on `cpu`. The simulator makes it true, lets the time
+    /// pass that it takes, and asks again until it is [`BalanceStep::Done`].
+    fn balance_step(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
+        let _ = (world, cpu, moves);
+        BalanceStep::Done
+    }
+
+    /// The stopper runs on `cpu`, whose current task has been put: it moves at most one task, as the
+    /// [`BalanceStep::Stop`] that started it wanted (`active_load_balance_cpu_stop`).
+    fn active_load_balance_cpu_stop(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) {
+        let _ = (world, cpu, moves);
+    }
 
     /// How the kernel of this policy queues a wakee on another CPU.
     fn ttwu_queue(&self) -> TtwuQueue;
@@ -154,16 +202,44 @@ impl<T: Policy + ?Sized> Policy for Box<T> {
         (**self).task_dead(world, task);
     }
 
-    fn newly_idle(&mut self, world: &World, cpu: CpuId) {
-        (**self).newly_idle(world, cpu);
+    fn put_prev_task(&mut self, world: &World, cpu: CpuId, prev: TaskId) {
+        (**self).put_prev_task(world, cpu, prev);
+    }
+
+    fn newly_idle(&mut self, world: &World, cpu: CpuId) -> bool {
+        (**self).newly_idle(world, cpu)
     }
 
     fn idle_entered(&mut self, world: &World, cpu: CpuId) {
         (**self).idle_entered(world, cpu);
     }
 
-    fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) {
-        (**self).trigger_load_balance(world, cpu);
+    fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) -> Trigger {
+        (**self).trigger_load_balance(world, cpu)
+    }
+
+    fn nohz_csd_func(&mut self, world: &World, cpu: CpuId) -> bool {
+        (**self).nohz_csd_func(world, cpu)
+    }
+
+    fn run_rebalance_domains(&mut self, world: &World, cpu: CpuId) {
+        (**self).run_rebalance_domains(world, cpu);
+    }
+
+    fn nohz_run_idle_balance(&mut self, world: &World, cpu: CpuId) -> bool {
+        (**self).nohz_run_idle_balance(world, cpu)
+    }
+
+    fn nohz_balance_enter_idle(&mut self, world: &World, cpu: CpuId) {
+        (**self).nohz_balance_enter_idle(world, cpu);
+    }
+
+    fn balance_step(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
+        (**self).balance_step(world, cpu, moves)
+    }
+
+    fn active_load_balance_cpu_stop(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) {
+        (**self).active_load_balance_cpu_stop(world, cpu, moves);
     }
 
     fn ttwu_queue(&self) -> TtwuQueue {

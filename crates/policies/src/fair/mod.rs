@@ -31,7 +31,7 @@ pub mod tunables;
 pub mod weight;
 
 use simsched_core::{
-    Dequeue, Enqueue, Placement, Policy, Preempt, TaskId, TtwuQueue, Wakeup, World,
+    Dequeue, Enqueue, Placement, Policy, Preempt, TaskId, Trigger, TtwuQueue, Wakeup, World,
 };
 use simsched_topology::{CpuId, CpuSet, Domains, Kernel};
 
@@ -261,12 +261,17 @@ impl Policy for Fair {
         self.bury(task);
     }
 
+    fn put_prev_task(&mut self, world: &World, cpu: CpuId, prev: TaskId) {
+        self.all.put_prev_task(Se::of(prev), world.rq(cpu).clock_task);
+    }
+
     #[inline]
-    fn newly_idle(&mut self, world: &World, cpu: CpuId) {
+    fn newly_idle(&mut self, world: &World, cpu: CpuId) -> bool {
         // A hand-off on its way ends `newidle_balance()` before it takes the time.
         if !world.rq(cpu).pending {
             self.stats[cpu.idx()].idle_stamp = world.rq(cpu).clock;
         }
+        false
     }
 
     #[inline]
@@ -274,8 +279,9 @@ impl Policy for Fair {
         self.update_idle_core(world, cpu);
     }
 
-    fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) {
+    fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) -> Trigger {
         self.rebalance(world, cpu);
+        Trigger::default()
     }
 
     fn ttwu_queue(&self) -> TtwuQueue {

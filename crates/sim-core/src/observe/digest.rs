@@ -87,9 +87,9 @@ fn words(tracepoint: Tracepoint) -> (u64, u64) {
             (what(3, preempted.into(), cpu.0, 0), pair(prev, next))
         }
         Tracepoint::Running { cpu, task } => (what(4, 0, cpu.0, 0), u64::from(task.0)),
-        Tracepoint::Migrate { task, from, to, cause, reason } => {
+        Tracepoint::Migrate { task, from, to, cause, reason, domain } => {
             let small = u16::from(reason.0) << 8 | cause as u16;
-            (what(5, small, from.0, to.0), u64::from(task.0))
+            (what(5, small, from.0, to.0), pair(domain.into(), task.0))
         }
         Tracepoint::Fork { parent, child } => {
             (what(6, 0, 0, 0), pair(parent.map_or(u32::MAX, |task| task.0), child.0))
@@ -156,6 +156,7 @@ mod tests {
             to: CpuId(to),
             cause,
             reason,
+            domain: 2,
         };
         let switch = |prev, next, preempted| Tracepoint::Switch { cpu: CPU, prev, next, preempted };
         let wakeup =

@@ -11,7 +11,7 @@ use super::cpu::{HandOff, Stage, Waking};
 use super::state::{Simulator, Step};
 use crate::ids::TaskId;
 use crate::ipc::Wake;
-use crate::observer::{Cause, Cost, Observer, Tracepoint};
+use crate::observer::{Cause, Cost, NO_DOMAIN, Observer, Tracepoint};
 use crate::policy::{Enqueue, Placement, Policy, Preempt, Reason, TtwuQueue, WakeKind, Wakeup};
 use crate::time::Nanos;
 use crate::workload::Workload;
@@ -121,7 +121,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let Placement { cpu: to, reason, .. } = placement;
         self.policy.migrate_task_rq(&self.world, task, to);
         self.world.task_mut(task).cpu = to;
-        self.emit(Tracepoint::Migrate { task, from, to, cause: Cause::Wakeup, reason });
+        let (cause, domain) = (Cause::Wakeup, NO_DOMAIN);
+        self.emit(Tracepoint::Migrate { task, from, to, cause, reason, domain });
     }
 
     /// `select_task_rq()`: the policy's answer, or the only CPU where the task may run; another where
@@ -328,8 +329,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let Placement { cpu, reason, scanned, .. } = placement;
         if cpu != parent_cpu {
             self.world.task_mut(task).cpu = cpu;
-            let cause = Cause::Fork;
-            self.emit(Tracepoint::Migrate { task, from: parent_cpu, to: cpu, cause, reason });
+            let (from, cause, domain) = (parent_cpu, Cause::Fork, NO_DOMAIN);
+            self.emit(Tracepoint::Migrate { task, from, to: cpu, cause, reason, domain });
         }
         self.enqueue_new(parent_cpu, cpu, task, reason, scanned);
     }

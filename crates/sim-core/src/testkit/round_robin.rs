@@ -83,11 +83,12 @@ impl Policy for RoundRobin {
         Preempt::No
     }
 
-    fn newly_idle(&mut self, _: &World, _: CpuId) {}
+    fn put_prev_task(&mut self, _: &World, cpu: CpuId, prev: TaskId) {
+        self.curr[cpu.idx()] = None;
+        self.queues[cpu.idx()].push_front(prev);
+    }
 
     fn idle_entered(&mut self, _: &World, _: CpuId) {}
-
-    fn trigger_load_balance(&mut self, _: &World, _: CpuId) {}
 
     fn ttwu_queue(&self) -> TtwuQueue {
         self.ttwu_queue.unwrap_or(TtwuQueue::CrossLlcOrIdle)

@@ -1,6 +1,7 @@
 //! Hand-made tracepoints, with numbers that can be worked out on paper.
 
 use super::*;
+use crate::observer::NO_DOMAIN;
 use crate::testkit::WorldKit;
 use crate::world::BOOT_CLOCK;
 
@@ -106,7 +107,12 @@ fn migrations_are_counted_by_cause_distance_and_reason() {
     let moves = [(1, Cause::Wakeup), (2, Cause::Wakeup), (4, Cause::Fork), (8, Cause::NewIdle)];
     for (to, cause) in moves {
         let (from, to, reason) = (CpuId(0), CpuId(to), Reason(7));
-        tell(&mut kit, &mut stats, 1, Tracepoint::Migrate { task: A, from, to, cause, reason });
+        tell(
+            &mut kit,
+            &mut stats,
+            1,
+            Tracepoint::Migrate { task: A, from, to, cause, reason, domain: NO_DOMAIN },
+        );
     }
     assert_eq!(stats.migrations(), 4);
     assert_eq!(*stats.migrations_by_cause(), [2, 1, 0, 0, 1, 0, 0]);

@@ -1,0 +1,77 @@
+//! What a load balancer asks of the machine: the steps of a pass, and the tasks it moves.
+
+use simsched_topology::CpuId;
+
+use crate::ids::TaskId;
+use crate::observer::Cause;
+use crate::policy::{Far, Reason};
+
+/// What a tick asks for after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trigger {
+    /// The balance softirq is to run on this CPU, right after the tick.
+    pub softirq: bool,
+    /// This idle CPU is to be sent an interrupt, to balance for all idle CPUs.
+    pub kick: Option<CpuId>,
+}
+
+/// One step of a pass of the load balancer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BalanceStep {
+    /// Read the state of CPUs and groups. The policy has not read it yet: it does so, and decides,
+    /// when it is asked for the next step, after the time that the reading takes.
+    Look(Look),
+    /// Bring the clock of this runqueue to the present (`rq_lock`, `update_rq_clock`).
+    Lock(CpuId),
+    /// The tasks in [`Moves`] have been detached by the policy, in this order, from a runqueue whose
+    /// clock is up to date: the simulator makes that true, and attaches them in reverse order.
+    Move,
+    /// Start the stopper of `from`, for [`crate::Policy::active_load_balance_cpu_stop`].
+    Stop {
+        /// Whose current task has to go.
+        from: CpuId,
+    },
+    /// The pass is over.
+    Done,
+}
+
+/// How many CPUs and groups a step reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// CPUs, near and far.
+    pub cpus: u16,
+    /// Which of them are outside the LLC of the reading CPU.
+    pub far: Far,
+    /// Sched groups that are summed up.
+    pub groups: u16,
+}
+
+/// Tasks that a balancer has detached from one runqueue for another; its buffer is lent.
+#[derive(Clone, Debug)]
+pub struct Moves {
+    /// Who moves, in the order of detaching.
+    pub tasks: Vec<TaskId>,
+    /// Where they were.
+    pub from: CpuId,
+    /// Where they go.
+    pub to: CpuId,
+    /// Which balancer moves them.
+    pub cause: Cause,
+    /// What it balanced.
+    pub reason: Reason,
+    /// The domain in which it balanced, by its place from the bottom.
+    pub domain: u8,
+}
+
+impl Default for Moves {
+    fn default() -> Moves {
+        Moves {
+            tasks: Vec::with_capacity(64),
+            from: CpuId(0),
+            to: CpuId(0),
+            cause: Cause::Periodic,
+            reason: Reason(0),
+            domain: 0,
+        }
+    }
+}
