@@ -6,6 +6,7 @@
 //! it what is remembered of wakers and of idleness (`wakee`, `idle`), and on top the choice of a
 //! CPU (`select`).
 
+mod balance;
 mod cfs_rq;
 mod discipline;
 mod entity;
@@ -35,6 +36,10 @@ use simsched_core::{
 };
 use simsched_topology::{CpuId, CpuSet, Domains, Kernel};
 
+pub use self::balance::{
+    Balance, CpuIdleType, FbqType, LbEnv, LbFlags, MigrationType, RqBalance, SdCounts, SdState,
+    SgcState,
+};
 pub use self::cfs_rq::{CfsRq, Removed};
 pub use self::discipline::wakeup_preempt_entity;
 pub use self::entity::{Entity, EntityId, QueueId, UtilEst, task_load};
@@ -70,6 +75,7 @@ pub struct Fair {
     domains: Option<Domains>,
     /// Cores have more than one thread (`sched_smt_present`).
     has_smt: bool,
+    balance: Balance,
 }
 
 impl Fair {
@@ -88,6 +94,7 @@ impl Fair {
             sched_idle: CpuSet::new(),
             domains: None,
             has_smt: false,
+            balance: Balance::default(),
         }
     }
 
@@ -179,6 +186,7 @@ impl Policy for Fair {
         self.all = Hierarchy::new(world, &self.groups, tunables, self.features);
         self.domains = Some(Domains::build(topology, Kernel::V6_1, self.features.numa_imbalance));
         self.has_smt = topology.cpus().iter().any(|cpu| topology.smt_mask(cpu).len() > 1);
+        self.balance = Balance::new(world, self.domains(), &self.all.tunables);
         self.attach_rows(world);
         self.online_groups(world);
     }

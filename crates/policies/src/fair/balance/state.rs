@@ -1,0 +1,138 @@
+//! What the load balancer remembers: of each domain of each CPU, of each group, of each runqueue.
+
+use simsched_topology::{CpuId, SchedDomain};
+
+use crate::fair::tunables::Tunables;
+
+/// What changes in a sched domain of one CPU (`struct sched_domain`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SdState {
+    /// The jiffy of the last balance.
+    pub last_balance: u64,
+    /// The present interval between two balances, in ms.
+    pub balance_interval: u32,
+    /// How many balances in a row have moved nothing although there was an imbalance.
+    pub nr_balance_failed: u32,
+    /// What a newly-idle balance of this domain costs at most, in ns; it decays.
+    pub max_newidle_lb_cost: u64,
+    /// The jiffy in which that was last raised or lowered.
+    pub last_decay_max_lb_cost: u64,
+    /// Newly-idle calls since the ratio was last computed (`newidle_call`).
+    pub newidle_call: u32,
+    /// The weight of those that pulled something (`newidle_success`).
+    pub newidle_success: u32,
+    /// How many of 1024 newly-idle calls pull something (`newidle_ratio`).
+    pub newidle_ratio: u32,
+    /// What was counted, for `schedstat`.
+    pub counts: SdCounts,
+}
+
+impl SdState {
+    /// A domain right after the topology was built. Source: `sd_init()`.
+    #[must_use]
+    pub fn new(sd: &SchedDomain, jiffies: u64) -> SdState {
+        SdState {
+            last_balance: jiffies,
+            balance_interval: sd.weight,
+            nr_balance_failed: 0,
+            max_newidle_lb_cost: 0,
+            last_decay_max_lb_cost: jiffies,
+            newidle_call: 512,
+            newidle_success: 256,
+            newidle_ratio: 512,
+            counts: SdCounts::default(),
+        }
+    }
+}
+
+/// The counters of a domain as `/proc/schedstat` has them, the `lb_*` by
+/// [`super::CpuIdleType`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SdCounts {
+    /// Calls of `load_balance()`.
+    pub lb_count: [u64; 3],
+    /// Those that found nothing to do.
+    pub lb_balanced: [u64; 3],
+    /// Those that found an imbalance and moved nothing.
+    pub lb_failed: [u64; 3],
+    /// The sum of the imbalances.
+    pub lb_imbalance: [u64; 3],
+    /// Tasks that were pulled.
+    pub lb_gained: [u64; 3],
+    /// Tasks that were pulled although cache-hot.
+    pub lb_hot_gained: [u64; 3],
+    /// Calls without a busiest queue.
+    pub lb_nobusyq: [u64; 3],
+    /// Calls without a busiest group.
+    pub lb_nobusyg: [u64; 3],
+    /// Active balances.
+    pub alb_count: u64,
+    /// Those that moved nothing.
+    pub alb_failed: u64,
+    /// Tasks that were pushed.
+    pub alb_pushed: u64,
+    /// Wakeups on another CPU than that of the waker.
+    pub ttwu_wake_remote: u64,
+    /// Wakeups pulled to the waker's CPU as the affine one.
+    pub ttwu_move_affine: u64,
+    /// Wakeups moved by load.
+    pub ttwu_move_balance: u64,
+}
+
+/// What changes in a group, for all CPUs that see it (`struct sched_group_capacity`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SgcState {
+    /// The summed capacity of its CPUs.
+    pub capacity: u64,
+    /// The smallest of them.
+    pub min_capacity: u64,
+    /// The largest of them.
+    pub max_capacity: u64,
+    /// The jiffy from which on it is computed anew.
+    pub next_update: u64,
+    /// A lower domain could not balance because of affinity (`sgc->imbalance`).
+    pub imbalance: bool,
+}
+
+/// What the balancer keeps of one runqueue (fields of `struct rq`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RqBalance {
+    /// The jiffy of the next balance.
+    pub next_balance: u64,
+    /// The limit of `avg_idle`, in ns (`max_idle_balance_cost`).
+    pub max_idle_balance_cost: u64,
+    /// Whether the last tick found the CPU idle.
+    pub idle_balance: bool,
+    /// A stopper is on its way to push the running task.
+    pub active_balance: bool,
+    /// Where it pushes it.
+    pub push_cpu: CpuId,
+    /// `NOHZ_*_KICK` and `NOHZ_NEWILB_KICK` that wait (`nohz_flags`).
+    pub nohz_flags: u8,
+    /// Those that the softirq has to deal with (`nohz_idle_balance`).
+    pub nohz_idle_balance: u8,
+    /// It is in the nohz mask (`nohz_tick_stopped`).
+    pub nohz_tick_stopped: bool,
+    /// Its averages have not decayed to nothing (`has_blocked_load`).
+    pub has_blocked_load: bool,
+    /// The jiffy in which they were last aged (`last_blocked_load_update_tick`).
+    pub last_blocked_load_update_tick: u64,
+}
+
+impl RqBalance {
+    /// A runqueue right after boot. Source: `sched_init()`.
+    pub(super) fn new(cpu: CpuId, jiffies: u64, tunables: &Tunables) -> RqBalance {
+        RqBalance {
+            next_balance: jiffies,
+            max_idle_balance_cost: tunables.migration_cost_ns,
+            idle_balance: false,
+            active_balance: false,
+            push_cpu: cpu,
+            nohz_flags: 0,
+            nohz_idle_balance: 0,
+            nohz_tick_stopped: false,
+            has_blocked_load: false,
+            last_blocked_load_update_tick: jiffies,
+        }
+    }
+}
