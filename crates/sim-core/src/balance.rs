@@ -75,3 +75,37 @@ impl Default for Moves {
         }
     }
 }
+
+/// The counters of a domain as `/proc/schedstat` has them, the `lb_*` by what
+/// the CPU was doing: idle, busy, newly idle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SdCounts {
+    /// Calls of `load_balance()`.
+    pub lb_count: [u64; 3],
+    /// Those that found nothing to do.
+    pub lb_balanced: [u64; 3],
+    /// Those that found an imbalance and moved nothing.
+    pub lb_failed: [u64; 3],
+    /// The sum of the imbalances.
+    pub lb_imbalance: [u64; 3],
+    /// Tasks that were pulled.
+    pub lb_gained: [u64; 3],
+    /// Tasks that were pulled although cache-hot.
+    pub lb_hot_gained: [u64; 3],
+    /// Calls without a busiest queue.
+    pub lb_nobusyq: [u64; 3],
+    /// Calls without a busiest group.
+    pub lb_nobusyg: [u64; 3],
+    /// Active balances.
+    pub alb_count: u64,
+    /// Those that moved nothing.
+    pub alb_failed: u64,
+    /// Tasks that were pushed.
+    pub alb_pushed: u64,
+    /// Wakeups on another CPU than that of the waker.
+    pub ttwu_wake_remote: u64,
+    /// Wakeups pulled to the waker's CPU as the affine one.
+    pub ttwu_move_affine: u64,
+    /// Wakeups moved by load.
+    pub ttwu_move_balance: u64,
+}

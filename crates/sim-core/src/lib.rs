@@ -30,7 +30,7 @@ mod workload;
 mod world;
 
 pub use agenda::{Agenda, Event};
-pub use balance::{BalanceStep, Look, Moves, Trigger};
+pub use balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
 pub use config::{Config, SETTINGS, SettingInfo};
 pub use error::{Blocked, SimError};
 pub use ids::{BarrierId, FutexId, LockId, MarkId, PipeId, ProcId, SocketId, TaskId};

@@ -2,7 +2,7 @@
 
 use simsched_topology::CpuId;
 
-use crate::balance::{BalanceStep, Moves, Trigger};
+use crate::balance::{BalanceStep, Moves, SdCounts, Trigger};
 use crate::ids::TaskId;
 use crate::world::World;
 
@@ -132,6 +132,12 @@ pub trait Policy {
         let _ = emit;
     }
 
+    /// Hands out the counters of the sched domains of `cpu`, bottom-up, by the domain's name
+    /// (`/proc/schedstat`).
+    fn domains(&self, cpu: CpuId, emit: &mut dyn FnMut(&'static str, &SdCounts)) {
+        let _ = (cpu, emit);
+    }
+
     /// Checks the policy's own invariants on `cpu`; the text says which is broken. Called by the
     /// observer of invariants after every event that touched `cpu`.
     ///
@@ -252,6 +258,10 @@ impl<T: Policy + ?Sized> Policy for Box<T> {
 
     fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {
         (**self).metrics(emit);
+    }
+
+    fn domains(&self, cpu: CpuId, emit: &mut dyn FnMut(&'static str, &SdCounts)) {
+        (**self).domains(cpu, emit);
     }
 
     fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {

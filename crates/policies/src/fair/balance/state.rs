@@ -1,5 +1,6 @@
 //! What the load balancer remembers: of each domain of each CPU, of each group, of each runqueue.
 
+pub use simsched_core::SdCounts;
 use simsched_topology::{CpuId, SchedDomain};
 
 use crate::fair::tunables::Tunables;
@@ -43,40 +44,6 @@ impl SdState {
             counts: SdCounts::default(),
         }
     }
-}
-
-/// The counters of a domain as `/proc/schedstat` has them, the `lb_*` by
-/// [`super::CpuIdleType`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SdCounts {
-    /// Calls of `load_balance()`.
-    pub lb_count: [u64; 3],
-    /// Those that found nothing to do.
-    pub lb_balanced: [u64; 3],
-    /// Those that found an imbalance and moved nothing.
-    pub lb_failed: [u64; 3],
-    /// The sum of the imbalances.
-    pub lb_imbalance: [u64; 3],
-    /// Tasks that were pulled.
-    pub lb_gained: [u64; 3],
-    /// Tasks that were pulled although cache-hot.
-    pub lb_hot_gained: [u64; 3],
-    /// Calls without a busiest queue.
-    pub lb_nobusyq: [u64; 3],
-    /// Calls without a busiest group.
-    pub lb_nobusyg: [u64; 3],
-    /// Active balances.
-    pub alb_count: u64,
-    /// Those that moved nothing.
-    pub alb_failed: u64,
-    /// Tasks that were pushed.
-    pub alb_pushed: u64,
-    /// Wakeups on another CPU than that of the waker.
-    pub ttwu_wake_remote: u64,
-    /// Wakeups pulled to the waker's CPU as the affine one.
-    pub ttwu_move_affine: u64,
-    /// Wakeups moved by load.
-    pub ttwu_move_balance: u64,
 }
 
 /// What changes in a group, for all CPUs that see it (`struct sched_group_capacity`).
