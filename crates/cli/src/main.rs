@@ -1,6 +1,7 @@
 //! `simsched`: parse, dispatch, say errors, choose the exit code.
 
 mod args;
+mod domains;
 mod failure;
 mod interrupt;
 mod list;

@@ -70,6 +70,8 @@ pub(crate) struct Report {
     pub(crate) forks: u64,
     pub(crate) exits: u64,
     pub(crate) migrations: Migrations,
+    /// By name, bottom-up.
+    pub(crate) domains: Counts,
     pub(crate) wakeups: Wakeups,
     pub(crate) first_wakeups: Wakeups,
     pub(crate) scanned_cpus: u64,
@@ -92,6 +94,10 @@ pub(crate) struct Migrations {
     pub(crate) by_cause: Counts,
     pub(crate) by_distance: Counts,
     pub(crate) by_reason: Counts,
+    /// The same apart for each cause; reasons that it never had are left out.
+    pub(crate) by_cause_and_reason: Counts,
+    /// Where a balancer moved tasks, and the domain that wakeups and forks crossed.
+    pub(crate) by_domain: Counts,
 }
 
 /// Wakeups, and why each wakee went where it did.
@@ -122,14 +128,28 @@ pub(crate) struct CpuTime {
 }
 
 impl Migrations {
-    pub(crate) fn of(stats: &Stats, reasons: &[&'static str]) -> Migrations {
+    pub(crate) fn of(stats: &Stats, reasons: &[&'static str], domains: &[String]) -> Migrations {
+        let mut sum = [0; 256];
+        for counts in stats.migrations_by_reason() {
+            sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        let causes = Cause::NAMES.into_iter().zip(stats.migrations_by_reason());
+        let apart = causes.map(|(cause, counts)| {
+            let mut counts = by_reason(counts, reasons);
+            counts.retain(|_, count| *count != Value::from(0));
+            (cause.to_owned(), Value::Object(counts))
+        });
+        let in_domains = domains.iter().map(String::as_str).zip(*stats.migrations_by_domain());
+        let outside = stats.migrations_by_domain().last().copied().map(|count| ("none", count));
         // The first distance is that of a CPU to itself, and nobody migrates there.
         let far = Distance::ALL.into_iter().skip(1);
         Migrations {
             total: stats.migrations(),
             by_cause: named(Cause::NAMES.into_iter().zip(*stats.migrations_by_cause())),
             by_distance: named(far.map(|d| (d.name(), stats.migrations_by_distance()[d.idx()]))),
-            by_reason: by_reason(stats.migrations_by_reason(), reasons),
+            by_reason: by_reason(&sum, reasons),
+            by_cause_and_reason: apart.collect(),
+            by_domain: named(in_domains.chain(outside)),
         }
     }
 }

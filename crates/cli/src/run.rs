@@ -8,6 +8,7 @@ use simsched_core::{
 };
 use simsched_topology::Topology;
 
+use crate::domains::DomainTable;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::Progress;
@@ -34,6 +35,7 @@ pub(crate) struct Measured<P> {
     pub(crate) end: End,
     pub(crate) events: u64,
     pub(crate) now: SimTime,
+    pub(crate) nr_cpus: usize,
     pub(crate) policy: P,
     pub(crate) stats: Stats,
     pub(crate) digest: Digest,
@@ -71,7 +73,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
         let events = run.events();
         let (world, policy, _, watch) = run.into_parts();
         let (stats, digest) = judged(&world, watch)?;
-        Ok(Measured { end, events, now: world.now(), policy, stats, digest })
+        Ok(Measured { end, events, now: world.now(), nr_cpus, policy, stats, digest })
     }
 }
 
@@ -119,6 +121,7 @@ impl<P: Policy> Measured<P> {
         self.policy.metrics(&mut |name, value| {
             policy_metrics.insert(name.to_owned(), value.into());
         });
+        let domains = DomainTable::of(&self.policy, self.nr_cpus);
         Report {
             schema: report::SCHEMA,
             scenario,
@@ -132,7 +135,8 @@ impl<P: Policy> Measured<P> {
             preemptions: stats.preemptions(),
             forks: stats.forks(),
             exits: stats.exits(),
-            migrations: Migrations::of(stats, reasons),
+            migrations: Migrations::of(stats, reasons, &domains.names),
+            domains: domains.to_json(),
             wakeups: Wakeups::of(stats.wakeups_by_reason(), reasons),
             first_wakeups: Wakeups::of(stats.new_by_reason(), reasons),
             scanned_cpus: stats.scanned(),

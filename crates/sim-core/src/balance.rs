@@ -109,3 +109,27 @@ pub struct SdCounts {
     /// Wakeups moved by load.
     pub ttwu_move_balance: u64,
 }
+
+impl std::ops::AddAssign for SdCounts {
+    fn add_assign(&mut self, other: SdCounts) {
+        let rows = [
+            (&mut self.lb_count, other.lb_count),
+            (&mut self.lb_balanced, other.lb_balanced),
+            (&mut self.lb_failed, other.lb_failed),
+            (&mut self.lb_imbalance, other.lb_imbalance),
+            (&mut self.lb_gained, other.lb_gained),
+            (&mut self.lb_hot_gained, other.lb_hot_gained),
+            (&mut self.lb_nobusyq, other.lb_nobusyq),
+            (&mut self.lb_nobusyg, other.lb_nobusyg),
+        ];
+        for (sums, counts) in rows {
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        self.alb_count += other.alb_count;
+        self.alb_failed += other.alb_failed;
+        self.alb_pushed += other.alb_pushed;
+        self.ttwu_wake_remote += other.ttwu_wake_remote;
+        self.ttwu_move_affine += other.ttwu_move_affine;
+        self.ttwu_move_balance += other.ttwu_move_balance;
+    }
+}

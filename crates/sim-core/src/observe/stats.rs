@@ -35,7 +35,8 @@ pub struct Stats {
     scanned: u64,
     by_cause: [u64; Cause::NAMES.len()],
     by_distance: [u64; Distance::ALL.len()],
-    migrations_by_reason: Box<[u64; REASONS]>,
+    migrations: Box<[[u64; REASONS]; Cause::NAMES.len()]>,
+    by_domain: [u64; DOMAINS],
     wakeups_by_reason: Box<[u64; REASONS]>,
     new_by_reason: Box<[u64; REASONS]>,
     wakeup_latency: Histogram,
@@ -46,6 +47,9 @@ pub struct Stats {
 
 /// All values of a [`Reason`].
 const REASONS: usize = 256;
+
+/// More domains than a CPU can have, and the last for migrations outside all of them.
+const DOMAINS: usize = 32;
 
 /// Since when a task waits; `NEVER` if it does not.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +87,8 @@ impl Stats {
             scanned: 0,
             by_cause: [0; Cause::NAMES.len()],
             by_distance: [0; Distance::ALL.len()],
-            migrations_by_reason: Box::new([0; REASONS]),
+            migrations: Box::new([[0; REASONS]; Cause::NAMES.len()]),
+            by_domain: [0; DOMAINS],
             wakeups_by_reason: Box::new([0; REASONS]),
             new_by_reason: Box::new([0; REASONS]),
             wakeup_latency: Histogram::new(),
@@ -135,10 +140,17 @@ impl Stats {
         &self.by_distance
     }
 
-    /// Migrations by [`Reason`].
+    /// Migrations by [`Cause`], and within it by [`Reason`].
     #[must_use]
-    pub fn migrations_by_reason(&self) -> &[u64; REASONS] {
-        &self.migrations_by_reason
+    pub fn migrations_by_reason(&self) -> &[[u64; REASONS]; Cause::NAMES.len()] {
+        &self.migrations
+    }
+
+    /// Migrations by the domain in which they took place, by its place from the bottom; the last is
+    /// for those outside all domains.
+    #[must_use]
+    pub fn migrations_by_domain(&self) -> &[u64; DOMAINS] {
+        &self.by_domain
     }
 
     /// Wakeups of tasks that had run before.
@@ -294,10 +306,11 @@ impl Observer for Stats {
                 self.wasted.switched(world.now(), prev.is_none(), next.is_none(), preempted);
             }
             Tracepoint::Running { task, .. } => self.running(world.now(), task),
-            Tracepoint::Migrate { from, to, cause, reason, .. } => {
+            Tracepoint::Migrate { from, to, cause, reason, domain, .. } => {
                 self.by_cause[cause as usize] += 1;
                 self.by_distance[world.topology().distance_class(from, to).idx()] += 1;
-                self.migrations_by_reason[usize::from(reason.0)] += 1;
+                self.migrations[cause as usize][usize::from(reason.0)] += 1;
+                self.by_domain[usize::from(domain).min(DOMAINS - 1)] += 1;
             }
             Tracepoint::Fork { parent, .. } => self.forks += u64::from(parent.is_some()),
             Tracepoint::Exit { .. } => self.exits += 1,

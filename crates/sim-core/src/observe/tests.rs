@@ -163,7 +163,7 @@ proptest! {
         let ended = run.run_until(HORIZON);
         let stats = &run.observer().0;
         prop_assert_eq!(stats.migrations(), stats.migrations_by_distance().iter().sum::<u64>());
-        prop_assert_eq!(stats.migrations(), stats.migrations_by_reason().iter().sum::<u64>());
+        prop_assert_eq!(stats.migrations(), stats.migrations_by_reason().iter().flatten().sum::<u64>());
         prop_assert!(stats.wakeup_latency().count() <= stats.wakeups());
         if let Ok(status) = ended {
             let elapsed = run.world().now().get();

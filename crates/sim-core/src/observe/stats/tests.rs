@@ -106,20 +106,20 @@ fn migrations_are_counted_by_cause_distance_and_reason() {
     let (mut kit, mut stats) = kit();
     let moves = [(1, Cause::Wakeup), (2, Cause::Wakeup), (4, Cause::Fork), (8, Cause::NewIdle)];
     for (to, cause) in moves {
-        let (from, to, reason) = (CpuId(0), CpuId(to), Reason(7));
-        tell(
-            &mut kit,
-            &mut stats,
-            1,
-            Tracepoint::Migrate { task: A, from, to, cause, reason, domain: NO_DOMAIN },
-        );
+        let (task, from, to, reason) = (A, CpuId(0), CpuId(to), Reason(7));
+        let domain = if cause == Cause::NewIdle { 3 } else { NO_DOMAIN };
+        let moved = Tracepoint::Migrate { task, from, to, cause, reason, domain };
+        tell(&mut kit, &mut stats, 1, moved);
     }
     assert_eq!(stats.migrations(), 4);
     assert_eq!(*stats.migrations_by_cause(), [2, 1, 0, 0, 1, 0, 0]);
     let far = |distance: Distance| stats.migrations_by_distance()[distance.idx()];
     assert_eq!((far(Distance::SameCore), far(Distance::SameLlc)), (1, 1));
     assert_eq!((far(Distance::SameNode), far(Distance::CrossSocket)), (1, 1));
-    assert_eq!(stats.migrations_by_reason()[7], 4);
+    let of_cause = |cause: Cause| stats.migrations_by_reason()[cause as usize][7];
+    assert_eq!([Cause::Wakeup, Cause::Fork, Cause::NewIdle].map(of_cause), [2, 1, 1]);
+    let by_domain = stats.migrations_by_domain();
+    assert_eq!((by_domain[3], by_domain.last()), (1, Some(&3)));
 }
 
 #[test]
