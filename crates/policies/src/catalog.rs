@@ -30,7 +30,7 @@ pub struct PolicyInfo {
     pub doc: &'static str,
     /// Where it comes from.
     pub source: &'static str,
-    /// Its versions, the default last.
+    /// Its versions, from old to new.
     pub versions: &'static [&'static str],
 }
 
@@ -79,7 +79,7 @@ const CFS: PolicyInfo = PolicyInfo {
     name: "cfs",
     doc: "the fair class with virtual run time: least first",
     source: "Linux 6.1.192, kernel/sched/fair.c",
-    versions: &["5.16", "6.1"],
+    versions: &["5.16", "6.1", "6.5"],
 };
 
 const FIFO: PolicyInfo = PolicyInfo {

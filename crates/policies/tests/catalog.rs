@@ -64,7 +64,7 @@ fn an_unknown_name_brings_the_nearest_ones() {
          `wakeup_bias_prev`?",
     );
     check_error("eevdf", "find policy `eevdf` (known: cfs, fifo, wakeup_bias_prev)");
-    check_error("cfs@6.12", "find version `6.12` of `cfs` (known: 5.16, 6.1)");
+    check_error("cfs@6.12", "find version `6.12` of `cfs` (known: 5.16, 6.1, 6.5)");
     check_error(
         "cfs+SIS_UTL=on",
         "find feature or setting `SIS_UTL` of policy `cfs`; did you mean `SIS_UTIL`?",
@@ -78,7 +78,7 @@ fn an_unknown_name_brings_the_nearest_ones() {
 
 #[test]
 fn a_version_belongs_to_the_base_and_a_setting_has_a_value() {
-    check_error("wakeup_bias_prev@9.9", "find version `9.9` of `cfs` (known: 5.16, 6.1)");
+    check_error("wakeup_bias_prev@9.9", "find version `9.9` of `cfs` (known: 5.16, 6.1, 6.5)");
     check_error(
         "cfs+wakeup_bias_prev@6.1",
         "find version `6.1` of `wakeup_bias_prev` (known: none; a version belongs to the base, as \
@@ -104,6 +104,7 @@ fn a_version_says_what_it_changes() {
     let want = [
         ("SIS_UTIL", "off", "on"),
         ("SIS_PROP", "on", "off"),
+        ("NI_RANDOM", "off", "on"),
         ("numa_imbalance", "v5.16", "merged"),
         ("fork_imbalance", "v5.16", "v6.0"),
         ("latency_ns", "9000000", ""),

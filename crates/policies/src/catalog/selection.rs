@@ -80,6 +80,7 @@ fn version_of(version: Option<&str>) -> Result<Version, PolicyError> {
         None => Ok(Version::default()),
         Some("5.16") => Ok(Version::V5_16),
         Some("6.1") => Ok(Version::V6_1),
+        Some("6.5") => Ok(Version::V6_5),
         Some(other) => Err(unknown_version(CFS.name, other, &CFS.versions.join(", "))),
     }
 }

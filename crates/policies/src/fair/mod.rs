@@ -296,7 +296,7 @@ impl Policy for Fair {
         match self.features {
             Features { ttwu_queue: false, .. } => TtwuQueue::Off,
             Features { version: Version::V5_16, .. } => TtwuQueue::CrossLlc,
-            Features { version: Version::V6_1, .. } => TtwuQueue::CrossLlcOrIdle,
+            Features { version: Version::V6_1 | Version::V6_5, .. } => TtwuQueue::CrossLlcOrIdle,
         }
     }
 

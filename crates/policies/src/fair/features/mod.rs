@@ -3,20 +3,24 @@
 mod numa_imbalance;
 mod wakeup_bias_prev;
 
-pub use numa_imbalance::{ForkImbalance, Imbalance, adjust_numa_imbalance};
+pub use numa_imbalance::{
+    BalanceImbalance, ForkImbalance, Imbalance, Surplus, adjust_numa_imbalance,
+};
 pub(in crate::fair) use wakeup_bias_prev::WakeupBiasPrev;
 
 use simsched_topology::NumaImbalance;
 
 /// Which kernel's fair class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
     /// Linux 5.16: proportional idle scans, hand-off to other LLCs only, a quarter of a NUMA
     /// domain filled before a fork leaves the node.
     V5_16,
-    /// Linux 6.1.
+    /// Linux 6.1.192, as Debian has it: with what was carried back into the long-term kernel.
     #[default]
     V6_1,
+    /// Linux 6.5, the last one without EEVDF.
+    V6_5,
 }
 
 impl Version {
@@ -26,6 +30,7 @@ impl Version {
         match self {
             Version::V5_16 => "5.16",
             Version::V6_1 => "6.1",
+            Version::V6_5 => "6.5",
         }
     }
 }
@@ -63,6 +68,12 @@ pub struct Features {
     pub util_est_fastup: bool,
     /// `TTWU_QUEUE`
     pub ttwu_queue: bool,
+    /// `CACHE_HOT_BUDDY`
+    pub cache_hot_buddy: bool,
+    /// `ATTACH_AGE_LOAD`
+    pub attach_age_load: bool,
+    /// `NI_RANDOM`
+    pub ni_random: bool,
     /// `wakeup_bias_prev`, a patch.
     pub wakeup_bias_prev: bool,
     /// How `imb_numa_nr` of the domains is computed.
@@ -221,6 +232,15 @@ flags! {
     "TTWU_QUEUE" ttwu_queue:
         "a wakee is handed to the other CPU's list where the kernel's rule says so",
         "kernel/sched/features.h, Linux 6.1";
+    "CACHE_HOT_BUDDY" cache_hot_buddy:
+        "the next and the last buddy of a queue are not migrated to a CPU that runs tasks",
+        "kernel/sched/features.h, Linux 6.1";
+    "ATTACH_AGE_LOAD" attach_age_load:
+        "the load of a task that joins the class is first aged by the time that it was away",
+        "kernel/sched/features.h, Linux 6.1";
+    "NI_RANDOM" ni_random:
+        "a newly idle CPU balances a domain as often as that has found something before, by chance",
+        "kernel/sched/features.h, Linux 6.1.192 (carried back from 6.19)";
     "wakeup_bias_prev" wakeup_bias_prev:
         "a wakee stays on its previous CPU while that is idle or has spare capacity",
         "\"sched/fair: Introduce WAKEUP_BIAS_PREV\", M. Desnoyers, 2023-10-17";
@@ -236,7 +256,7 @@ impl Features {
     /// What a kernel has by default.
     #[must_use]
     pub const fn of(version: Version) -> Features {
-        let is_6_1 = matches!(version, Version::V6_1);
+        let since_6_0 = !matches!(version, Version::V5_16);
         Features {
             gentle_fair_sleepers: true,
             start_debit: true,
@@ -245,19 +265,22 @@ impl Features {
             wakeup_preemption: true,
             alt_period: true,
             base_slice: true,
-            sis_util: is_6_1,
-            sis_prop: !is_6_1,
+            sis_util: since_6_0,
+            sis_prop: !since_6_0,
             wa_idle: true,
             wa_weight: true,
             wa_bias: true,
             util_est: true,
             util_est_fastup: true,
             ttwu_queue: true,
+            cache_hot_buddy: true,
+            attach_age_load: true,
+            ni_random: matches!(version, Version::V6_1),
             wakeup_bias_prev: false,
-            numa_imbalance: if is_6_1 { NumaImbalance::Merged } else { NumaImbalance::V5_16 },
+            numa_imbalance: if since_6_0 { NumaImbalance::Merged } else { NumaImbalance::V5_16 },
             fork_imbalance: None,
             version,
-            migrate_se_pelt_lag: is_6_1,
+            migrate_se_pelt_lag: since_6_0,
         }
     }
 
@@ -265,5 +288,11 @@ impl Features {
     #[must_use]
     pub fn fork_imbalance(&self) -> ForkImbalance {
         self.fork_imbalance.unwrap_or_else(|| self.numa_imbalance.into())
+    }
+
+    /// The rule for the number of tasks that a balance moves between NUMA nodes.
+    #[must_use]
+    pub fn balance_imbalance(&self) -> BalanceImbalance {
+        self.numa_imbalance.into()
     }
 }

@@ -1,4 +1,5 @@
-//! How much imbalance between NUMA nodes a fork tolerates before the child leaves the node.
+//! How much imbalance between NUMA nodes a fork tolerates before the child leaves the node, and a
+//! balance before it moves tasks.
 
 use simsched_topology::NumaImbalance;
 
@@ -83,6 +84,79 @@ impl ForkImbalance {
                 adjust_numa_imbalance(difference, i64::from(at.local_running) + 1, i64::from(limit))
                     == 0
             }
+        }
+    }
+}
+
+/// The rule of a kernel or of a draft for the tasks that a balance moves between NUMA nodes, when
+/// the local group has CPUs to spare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BalanceImbalance {
+    /// Up to 5.17: a pair may stay while the busiest group runs fewer tasks than a quarter of the
+    /// CPUs.
+    V5_16,
+    /// The draft of 2021-12-01: while the busiest group runs fewer tasks than `imb_numa_nr`.
+    V3,
+    /// The draft of 2021-12-10: while the busiest group runs no more tasks than `imb_numa_nr`.
+    V4,
+    /// 5.18: while the local group, with one task more, runs no more than `imb_numa_nr`.
+    V5_18,
+    /// 6.0 and later: the same, asked of the whole difference instead of half of it.
+    V6_0,
+}
+
+/// What the rule looks at: two groups of a NUMA domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Surplus {
+    /// The whole difference between the groups, in tasks or in idle CPUs, not halved.
+    pub imbalance: i64,
+    /// Tasks that run in the local group.
+    pub local_running: u32,
+    /// Tasks that run in the busiest group.
+    pub busiest_running: u32,
+    /// CPUs in the domain.
+    pub span_weight: u32,
+    /// `imb_numa_nr` of the domain.
+    pub imb_numa_nr: u32,
+}
+
+impl From<NumaImbalance> for BalanceImbalance {
+    /// The rule that came with a definition of `imb_numa_nr`.
+    fn from(numa: NumaImbalance) -> BalanceImbalance {
+        match numa {
+            NumaImbalance::V5_16 => BalanceImbalance::V5_16,
+            NumaImbalance::V3 => BalanceImbalance::V3,
+            NumaImbalance::V4 | NumaImbalance::V4_1 => BalanceImbalance::V4,
+            NumaImbalance::V5_18 => BalanceImbalance::V5_18,
+            _ => BalanceImbalance::V6_0,
+        }
+    }
+}
+
+impl BalanceImbalance {
+    /// How many tasks a balance in a NUMA domain moves: half the difference, or none while the
+    /// rule lets a pair stay. In other domains it is half the difference in all kernels.
+    /// Source: `calculate_imbalance()`, `adjust_numa_imbalance()`.
+    #[must_use]
+    pub const fn tasks_to_move(self, at: Surplus) -> i64 {
+        let half = at.imbalance >> 1;
+        let may_stay = self.allows(at);
+        match self {
+            BalanceImbalance::V6_0 if may_stay && at.imbalance <= NUMA_IMBALANCE_MIN => 0,
+            BalanceImbalance::V6_0 => half,
+            _ if may_stay && half <= NUMA_IMBALANCE_MIN => 0,
+            _ => half,
+        }
+    }
+
+    /// Whether so few tasks run that a small imbalance is tolerated.
+    /// Source: `allow_numa_imbalance()`; since 6.0 the first test of `adjust_numa_imbalance()`.
+    const fn allows(self, at: Surplus) -> bool {
+        match self {
+            BalanceImbalance::V5_16 => at.busiest_running < at.span_weight / 4,
+            BalanceImbalance::V3 => at.busiest_running < at.imb_numa_nr,
+            BalanceImbalance::V4 => at.busiest_running <= at.imb_numa_nr,
+            BalanceImbalance::V5_18 | BalanceImbalance::V6_0 => at.local_running < at.imb_numa_nr,
         }
     }
 }
