@@ -4,6 +4,7 @@
 use simsched_core::{TaskId, World};
 use simsched_topology::CpuId;
 
+use super::balance::Mru;
 use super::cfs_rq::CfsRq;
 use super::entity::{Entity, EntityId, QueueId};
 use super::features::Features;
@@ -38,6 +39,8 @@ pub struct Hierarchy {
     pub(super) nr_cpus: u32,
     /// By CPU: 1024 is one big core.
     pub(super) capacities: Vec<u32>,
+    /// By CPU: its queued tasks, for the balancer.
+    pub(super) mru: Mru,
     pub(super) tunables: Tunables,
     pub(super) features: Features,
 }
@@ -58,12 +61,14 @@ impl Hierarchy {
             Entity::new_task(row.nice, row.policy, QueueId::FIRST)
         });
         let cpus = world.topology().cpus();
+        let nr_cpus = u32::try_from(world.topology().nr_cpus()).expect("at most 1024");
         let mut all = Hierarchy {
             entities: tasks.collect(),
             queues: Vec::new(),
             groups: Vec::new(),
-            nr_cpus: u32::try_from(world.topology().nr_cpus()).expect("at most 1024"),
+            nr_cpus,
             capacities: cpus.iter().map(|cpu| world.topology().capacity(cpu)).collect(),
+            mru: Mru::new(nr_cpus, world.tasks().len()),
             tunables,
             features,
         };

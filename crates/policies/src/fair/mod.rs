@@ -37,8 +37,8 @@ use simsched_core::{
 use simsched_topology::{CpuId, CpuSet, Domains, Kernel};
 
 pub use self::balance::{
-    Balance, CpuIdleType, FbqType, LbEnv, LbFlags, MigrationType, RqBalance, SdCounts, SdState,
-    SgcState,
+    Balance, CpuIdleType, FbqType, ImbalanceRule, LbEnv, LbFlags, MigrationType, Mru, RqBalance,
+    SdCounts, SdLbStats, SdState, SgLbStats, SgcState, scale_rt_capacity,
 };
 pub use self::cfs_rq::{CfsRq, Removed};
 pub use self::discipline::wakeup_preempt_entity;

@@ -172,6 +172,9 @@ impl Hierarchy {
         cfs_rq.load.sub(entity.load.weight);
         cfs_rq.nr_running -= 1;
         cfs_rq.idle_nr_running -= u32::from(entity.is_idle());
+        if is_task {
+            self.mru.remove(se.task());
+        }
         if !flags.sleep {
             entity.vruntime = entity.vruntime.wrapping_sub(cfs_rq.min_vruntime);
         }
@@ -188,6 +191,9 @@ impl Hierarchy {
         cfs_rq.load.add(entity.load.weight);
         cfs_rq.nr_running += 1;
         cfs_rq.idle_nr_running += u32::from(entity.is_idle());
+        if entity.my_q.is_none() {
+            self.mru.push_front(cfs_rq.cpu, se.task());
+        }
     }
 
     /// Source: `util_est_enqueue()`.

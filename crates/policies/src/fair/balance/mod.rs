@@ -6,10 +6,23 @@
 //! may go (`load_balance`). It is a sequence of steps between which time passes; see
 //! [`simsched_core::BalanceStep`].
 
+mod busiest_group;
+mod busiest_queue;
+mod can_migrate;
+mod capacity;
+mod detach;
 mod env;
+mod group_stats;
+mod imbalance;
+mod mru;
+mod should_we_balance;
 mod state;
 
+pub use self::capacity::scale_rt_capacity;
 pub use self::env::{CpuIdleType, FbqType, LbEnv, LbFlags, MigrationType};
+pub use self::group_stats::{SdLbStats, SgLbStats};
+pub use self::imbalance::ImbalanceRule;
+pub use self::mru::Mru;
 pub use self::state::{RqBalance, SdCounts, SdState, SgcState};
 
 use simsched_core::World;
@@ -40,7 +53,8 @@ impl Balance {
         for cpu in world.topology().cpus().iter() {
             balance.starts.push(balance.sds.len());
             balance.sds.extend(domains.of(cpu).iter().map(|sd| SdState::new(sd, jiffies)));
-            balance.rqs.push(RqBalance::new(cpu, jiffies, tunables));
+            let capacity = world.topology().capacity(cpu);
+            balance.rqs.push(RqBalance::new(cpu, capacity, jiffies, tunables));
         }
         balance.sgcs = vec![SgcState::default(); domains.nr_capacities()];
         for group in domains.groups() {

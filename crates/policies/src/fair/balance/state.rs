@@ -64,6 +64,8 @@ pub struct SgcState {
 /// What the balancer keeps of one runqueue (fields of `struct rq`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RqBalance {
+    /// What is left of the CPU for fair tasks: 1024 is one big core.
+    pub cpu_capacity: u64,
     /// The jiffy of the next balance.
     pub next_balance: u64,
     /// The limit of `avg_idle`, in ns (`max_idle_balance_cost`).
@@ -88,8 +90,9 @@ pub struct RqBalance {
 
 impl RqBalance {
     /// A runqueue right after boot. Source: `sched_init()`.
-    pub(super) fn new(cpu: CpuId, jiffies: u64, tunables: &Tunables) -> RqBalance {
+    pub(super) fn new(cpu: CpuId, capacity: u32, jiffies: u64, tunables: &Tunables) -> RqBalance {
         RqBalance {
+            cpu_capacity: u64::from(capacity),
             next_balance: jiffies,
             max_idle_balance_cost: tunables.migration_cost_ns,
             idle_balance: false,

@@ -98,6 +98,10 @@ impl Hierarchy {
 
     /// Source: `set_next_task_fair()`.
     pub(in crate::fair) fn set_next_task(&mut self, se: EntityId, now: u64) {
+        if self.entity(se).on_rq {
+            let cpu = self.queue(self.cfs_rq_of(se)).cpu;
+            self.mru.move_front(cpu, se.task());
+        }
         let mut above = Some(se);
         while let Some(se) = above {
             self.set_next_entity(self.cfs_rq_of(se), se, now);
@@ -116,21 +120,23 @@ impl Hierarchy {
     ) -> Option<EntityId> {
         let root = Hierarchy::root_of(cpu);
         let is_empty = self.queue(root).nr_running == 0;
-        match prev {
-            None if is_empty => None,
-            None => self.pick_afresh(root, now),
+        let next = match prev {
+            None if is_empty => return None,
+            None => self.pick_afresh(root, now)?,
             Some(prev) if is_empty => {
                 self.put_prev_task(prev, now);
-                None
+                return None;
             }
             Some(prev) => {
                 let next = self.pick_beside_curr(root, now)?;
                 if next != prev {
                     self.switch(prev, next, now);
                 }
-                Some(next)
+                next
             }
-        }
+        };
+        self.mru.move_front(cpu, next.task());
+        Some(next)
     }
 
     /// Nobody of this class was running: each level's choice is made current on the way down.

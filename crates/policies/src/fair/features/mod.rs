@@ -72,6 +72,8 @@ pub struct Features {
     pub cache_hot_buddy: bool,
     /// `ATTACH_AGE_LOAD`
     pub attach_age_load: bool,
+    /// `CONFIG_PREEMPTION`
+    pub preemption: bool,
     /// `NI_RANDOM`
     pub ni_random: bool,
     /// `wakeup_bias_prev`, a patch.
@@ -238,6 +240,9 @@ flags! {
     "ATTACH_AGE_LOAD" attach_age_load:
         "the load of a task that joins the class is first aged by the time that it was away",
         "kernel/sched/features.h, Linux 6.1";
+    "CONFIG_PREEMPTION" preemption:
+        "a newly idle CPU pulls one task and no more, as a preemptible kernel does",
+        "kernel/Kconfig.preempt, Linux 6.1; on in distributions that choose it at boot";
     "NI_RANDOM" ni_random:
         "a newly idle CPU balances a domain as often as that has found something before, by chance",
         "kernel/sched/features.h, Linux 6.1.192 (carried back from 6.19)";
@@ -275,6 +280,7 @@ impl Features {
             ttwu_queue: true,
             cache_hot_buddy: true,
             attach_age_load: true,
+            preemption: true,
             ni_random: matches!(version, Version::V6_1),
             wakeup_bias_prev: false,
             numa_imbalance: if since_6_0 { NumaImbalance::Merged } else { NumaImbalance::V5_16 },

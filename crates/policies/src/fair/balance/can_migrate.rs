@@ -1,0 +1,77 @@
+//! Whether a queued task may go to another CPU.
+
+use simsched_core::{SchedPolicy, TaskId, World};
+use simsched_topology::SdFlags;
+
+use super::{CpuIdleType, LbEnv};
+use crate::fair::entity::EntityId;
+use crate::fair::{Fair, HotCheck, task_hot};
+
+/// Whether a task may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::fair) enum CanMigrate {
+    /// It stays.
+    No,
+    /// It may go.
+    Yes,
+    /// It may go although its cache is warm: too many balances have failed.
+    Hot,
+}
+
+impl Fair {
+    /// Whether `task`, queued on the source, may go to the destination; `env` notes what stands in
+    /// the way. No queue is throttled here, and no task is a kernel thread of one CPU.
+    /// Source: `can_migrate_task()`, Linux 6.1.
+    pub(in crate::fair) fn can_migrate_task(
+        &self,
+        world: &World,
+        env: &mut LbEnv,
+        task: TaskId,
+    ) -> CanMigrate {
+        if !world.is_allowed(task, env.dst_cpu) {
+            note_pinned(world, env, task);
+            return CanMigrate::No;
+        }
+        env.flags.all_pinned = false;
+        if world.curr(env.src_cpu) == Some(task) || world.task(task).on_cpu {
+            return CanMigrate::No;
+        }
+        // Without NUMA balancing no node is better for a task than another.
+        if env.flags.active_lb || !self.task_hot(world, env, task) {
+            return CanMigrate::Yes;
+        }
+        let failed = self.balance.sd(env.cpu, env.sd).nr_balance_failed;
+        if failed > self.domain(env).cache_nice_tries { CanMigrate::Hot } else { CanMigrate::No }
+    }
+
+    /// Source: `task_hot()`.
+    fn task_hot(&self, world: &World, env: &LbEnv, task: TaskId) -> bool {
+        let se = EntityId::of(task);
+        let entity = self.all.entity(se);
+        let cfs_rq = self.all.queue(entity.cfs_rq);
+        let is_buddy = cfs_rq.next == Some(se) || cfs_rq.last == Some(se);
+        task_hot(&HotCheck {
+            competes: entity.policy != SchedPolicy::Idle,
+            shares_core: self.domain(env).flags.contains(SdFlags::SHARE_CPUCAPACITY),
+            is_buddy: self.features.cache_hot_buddy && is_buddy,
+            dst_is_busy: world.rq(env.dst_cpu).nr_running > 0,
+            migration_cost_ns: Some(self.all.tunables.migration_cost_ns),
+            clock_task: world.rq(env.src_cpu).clock_task,
+            exec_start: entity.exec_start,
+        })
+    }
+}
+
+/// A task may not run on the destination. Perhaps on another CPU of its group: that one may be
+/// tried later.
+fn note_pinned(world: &World, env: &mut LbEnv, task: TaskId) {
+    env.flags.some_pinned = true;
+    let is_searched = env.flags.dst_pinned || env.flags.active_lb;
+    if env.idle == CpuIdleType::NewlyIdle || is_searched {
+        return;
+    }
+    let mut cpus = env.dst_grpmask.iter().filter(|&cpu| env.cpus.contains(cpu));
+    if let Some(cpu) = cpus.find(|&cpu| world.is_allowed(task, cpu)) {
+        (env.flags.dst_pinned, env.new_dst_cpu) = (true, cpu);
+    }
+}

@@ -1,0 +1,129 @@
+//! How much is to be moved from the busiest group to the local one, and of what.
+
+use simsched_topology::SdFlags;
+
+use super::{CpuIdleType, MigrationType, SdLbStats, SgLbStats};
+use crate::fair::GroupType;
+use crate::fair::features::{BalanceImbalance, Surplus};
+
+/// What the amount depends on beside the groups: the domain, the kernel, and what the CPU was doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImbalanceRule {
+    /// The flags of the domain.
+    pub flags: SdFlags,
+    /// The number of its CPUs.
+    pub span_weight: u32,
+    /// How many tasks its NUMA nodes may have too many.
+    pub imb_numa_nr: u32,
+    /// When they may.
+    pub numa: BalanceImbalance,
+    /// What the destination was doing.
+    pub idle: CpuIdleType,
+}
+
+impl ImbalanceRule {
+    /// What is to be moved, and how much of it; 0 leaves all as it is. The averages that the last
+    /// two rows need are computed and kept in `sds`.
+    ///
+    /// ```text
+    /// local      busiest               type   amount
+    /// any        misfit (asymmetric)   misfit 1
+    /// any        misfit                load   the load of the task on the reduced CPU
+    /// any        asym packing          task   all of the busiest
+    /// any        imbalanced            task   1
+    /// has spare  above fully busy,     util   capacity - util of local; 0 when not busy: 1 task
+    ///            LLCs differ
+    /// has spare  any, prefer_sibling   task   (nr_running of busiest - of local) / 2
+    ///            or of one CPU
+    /// has spare  any                   task   (idle_cpus of local - of busiest) / 2
+    /// any        overloaded            load   what brings one of the two to the average
+    /// ```
+    ///
+    /// Source: `calculate_imbalance()`, Linux 6.1.192.
+    pub fn calculate(&self, sds: &mut SdLbStats) -> (MigrationType, i64) {
+        let (local, busiest) = (&sds.local_stat, &sds.busiest_stat);
+        match busiest.group_type {
+            GroupType::MisfitTask if self.flags.contains(SdFlags::ASYM_CPUCAPACITY) => {
+                (MigrationType::Misfit, 1)
+            }
+            GroupType::MisfitTask => (MigrationType::Load, signed(busiest.sums.misfit_load)),
+            GroupType::AsymPacking => (MigrationType::Task, i64::from(busiest.sums.h_nr_running)),
+            GroupType::Imbalanced => (MigrationType::Task, 1),
+            _ if local.group_type == GroupType::HasSpare => {
+                let is_above = busiest.group_type > GroupType::FullyBusy;
+                if is_above && !self.flags.contains(SdFlags::SHARE_LLC) {
+                    self.fill(local)
+                } else {
+                    (MigrationType::Task, self.spread(sds))
+                }
+            }
+            _ => (MigrationType::Load, level(sds)),
+        }
+    }
+
+    /// The spare capacity of the local group; when that is used up, a task for a CPU that is idle.
+    fn fill(&self, local: &SgLbStats) -> (MigrationType, i64) {
+        let spare = local.sums.capacity.saturating_sub(local.sums.util);
+        if spare == 0 && self.idle != CpuIdleType::NotIdle {
+            return (MigrationType::Task, 1);
+        }
+        (MigrationType::Util, signed(spare))
+    }
+
+    /// Half the difference in tasks or in idle CPUs, less what NUMA nodes may have too many.
+    fn spread(&self, sds: &SdLbStats) -> i64 {
+        let (local, busiest) = (&sds.local_stat.sums, &sds.busiest_stat.sums);
+        let difference = if busiest.weight == 1 || sds.prefer_sibling {
+            busiest.nr_running.saturating_sub(local.nr_running)
+        } else {
+            // A difference of unsigned numbers: no group should be here that has fewer idle CPUs.
+            local.idle_cpus.wrapping_sub(busiest.idle_cpus)
+        };
+        if !self.flags.contains(SdFlags::NUMA) {
+            return i64::from(difference) >> 1;
+        }
+        self.numa.tasks_to_move(Surplus {
+            // Since 6.0 the whole difference is handed over, in a signed int.
+            imbalance: match self.numa {
+                BalanceImbalance::V6_0 => i64::from(difference.cast_signed()),
+                _ => i64::from(difference),
+            },
+            local_running: local.nr_running,
+            busiest_running: busiest.nr_running,
+            span_weight: self.span_weight,
+            imb_numa_nr: self.imb_numa_nr,
+        })
+    }
+}
+
+/// The load that brings the busiest group down to the average of the domain, or the local one up to
+/// it, whichever is less.
+///
+/// ```text
+/// min((avg(busiest) - avg) * capacity(busiest), (avg - avg(local)) * capacity(local)) / 1024
+/// ```
+///
+/// The products are unsigned: a busiest group below the average does not limit the amount.
+fn level(sds: &mut SdLbStats) -> i64 {
+    let busiest = sds.busiest_stat;
+    if sds.local_stat.group_type < GroupType::Overloaded {
+        // The local group was not overloaded so far, and so nobody has computed these.
+        let local = &mut sds.local_stat;
+        local.avg_load = local.sums.avg_load();
+        if local.avg_load >= busiest.avg_load {
+            return 0;
+        }
+        sds.avg_load = sds.total_load * 1024 / sds.total_capacity;
+        if sds.local_stat.avg_load >= sds.avg_load {
+            return 0;
+        }
+    }
+    let local = sds.local_stat;
+    let excess = busiest.avg_load.wrapping_sub(sds.avg_load).wrapping_mul(busiest.sums.capacity);
+    let room = sds.avg_load.wrapping_sub(local.avg_load).wrapping_mul(local.sums.capacity);
+    signed(excess.min(room) / 1024)
+}
+
+fn signed(amount: u64) -> i64 {
+    amount.cast_signed()
+}
