@@ -40,6 +40,8 @@ pub use self::balance::{
     Balance, CpuIdleType, FbqType, ImbalanceRule, LbEnv, LbFlags, MigrationType, Mru, RqBalance,
     SdCounts, SdLbStats, SdState, SgLbStats, SgcState, scale_rt_capacity,
 };
+#[cfg(feature = "testkit")]
+pub use self::balance::Balancer;
 pub use self::cfs_rq::{CfsRq, Removed};
 pub use self::discipline::wakeup_preempt_entity;
 pub use self::entity::{Entity, EntityId, QueueId, UtilEst, task_load};

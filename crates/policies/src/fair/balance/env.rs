@@ -1,6 +1,6 @@
 //! `LbEnv`: what one attempt to balance one domain knows, from its begin to its end.
 
-use simsched_topology::{CpuId, CpuSet};
+use simsched_topology::{CpuId, CpuSet, Domains};
 
 /// What the CPU for which is balanced was doing (`enum cpu_idle_type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,12 +83,41 @@ pub struct LbEnv {
     pub loop_max: u32,
     /// The CPUs that are taken into account.
     pub cpus: CpuSet,
-    /// The CPUs of the destination's group that really own it; empty when newly idle.
+    /// The CPUs of the destination's group that really own it.
     pub dst_grpmask: CpuSet,
     /// Another destination for a pinned task.
     pub new_dst_cpu: CpuId,
     /// Which tasks of a node count.
     pub fbq_type: FbqType,
+}
+
+impl LbEnv {
+    /// A new attempt to balance domain `sd` of `cpu`, over all CPUs of its span.
+    /// Source: the initial `env` of `load_balance()`.
+    ///
+    /// # Panics
+    /// When there is no such domain.
+    #[must_use]
+    pub fn new(domains: &Domains, cpu: CpuId, sd: usize, idle: CpuIdleType) -> LbEnv {
+        let domain = &domains.of(cpu)[sd];
+        LbEnv {
+            cpu,
+            sd,
+            dst_cpu: cpu,
+            src_cpu: cpu,
+            idle,
+            imbalance: 0,
+            migration_type: MigrationType::default(),
+            flags: LbFlags::default(),
+            loop_: 0,
+            loop_break: NR_MIGRATE,
+            loop_max: 0,
+            cpus: domain.span,
+            dst_grpmask: domains.local_group(domain).balance_mask,
+            new_dst_cpu: cpu,
+            fbq_type: FbqType::All,
+        }
+    }
 }
 
 /// Tasks that are looked at before the lock is released for a moment (`SCHED_NR_MIGRATE_BREAK`), and

@@ -17,6 +17,8 @@ mod imbalance;
 mod mru;
 mod should_we_balance;
 mod state;
+#[cfg(feature = "testkit")]
+mod testkit;
 
 pub use self::capacity::scale_rt_capacity;
 pub use self::env::{CpuIdleType, FbqType, LbEnv, LbFlags, MigrationType};
@@ -24,6 +26,8 @@ pub use self::group_stats::{SdLbStats, SgLbStats};
 pub use self::imbalance::ImbalanceRule;
 pub use self::mru::Mru;
 pub use self::state::{RqBalance, SdCounts, SdState, SgcState};
+#[cfg(feature = "testkit")]
+pub use self::testkit::Balancer;
 
 use simsched_core::World;
 use simsched_topology::{CpuId, Domains};

@@ -1,0 +1,90 @@
+//! For tests (feature `testkit`): the decisions of the load balancer, one by one.
+
+use simsched_core::{TaskId, World};
+use simsched_topology::{CpuId, GroupId};
+
+use super::can_migrate::CanMigrate;
+use super::{CpuIdleType, LbEnv, RqBalance, SdState, SgcState};
+use crate::fair::Fair;
+
+/// The load balancer of a policy in a world, to be asked.
+#[derive(Debug)]
+pub struct Balancer<'a> {
+    /// The policy.
+    pub fair: &'a mut Fair,
+    /// The world.
+    pub world: &'a World,
+}
+
+impl Balancer<'_> {
+    /// A new attempt to balance domain `sd` of `cpu`.
+    #[must_use]
+    pub fn env(&self, cpu: CpuId, sd: usize, idle: CpuIdleType) -> LbEnv {
+        LbEnv::new(self.fair.domains(), cpu, sd, idle)
+    }
+
+    /// `should_we_balance()`.
+    #[must_use]
+    pub fn should_we_balance(&self, env: &LbEnv) -> bool {
+        self.fair.should_we_balance(self.world, env)
+    }
+
+    /// `find_busiest_group()`.
+    pub fn find_busiest_group(&mut self, env: &mut LbEnv) -> Option<GroupId> {
+        self.fair.find_busiest_group(self.world, env)
+    }
+
+    /// `find_busiest_queue()`.
+    #[must_use]
+    pub fn find_busiest_queue(&self, env: &LbEnv, group: GroupId) -> Option<CpuId> {
+        self.fair.find_busiest_queue(self.world, env, group)
+    }
+
+    /// `can_migrate_task()`.
+    pub fn can_migrate_task(&self, env: &mut LbEnv, task: TaskId) -> bool {
+        self.fair.can_migrate_task(self.world, env, task) != CanMigrate::No
+    }
+
+    /// `detach_tasks()`.
+    pub fn detach_tasks(&mut self, env: &mut LbEnv) -> Vec<TaskId> {
+        let mut detached = Vec::new();
+        let nr_detached = self.fair.detach_tasks(self.world, env, &mut detached);
+        assert_eq!(nr_detached as usize, detached.len());
+        detached
+    }
+
+    /// `detach_one_task()`.
+    pub fn detach_one_task(&mut self, env: &mut LbEnv) -> Option<TaskId> {
+        self.fair.detach_one_task(self.world, env)
+    }
+}
+
+impl Fair {
+    /// The state of domain `sd` of `cpu`, to change.
+    pub fn sd_state_mut(&mut self, cpu: CpuId, sd: usize) -> &mut SdState {
+        self.balance.sd_mut(cpu, sd)
+    }
+
+    /// What changes in `group`, to change.
+    pub fn sgc_mut(&mut self, group: GroupId) -> &mut SgcState {
+        let capacity_id = self.domains().group(group).capacity_id;
+        &mut self.balance.sgcs[capacity_id as usize]
+    }
+
+    /// What the balancer keeps of the runqueue of `cpu`, to change.
+    pub fn rq_balance_mut(&mut self, cpu: CpuId) -> &mut RqBalance {
+        &mut self.balance.rqs[cpu.idx()]
+    }
+
+    /// Whether some CPU has more than one task, as far as the balancer knows.
+    #[must_use]
+    pub fn is_overloaded(&self) -> bool {
+        self.balance.overload
+    }
+
+    /// The queued tasks of `cpu` in the order in which a balancer looks at them.
+    #[must_use]
+    pub fn cfs_tasks(&self, cpu: CpuId) -> Vec<TaskId> {
+        self.all.mru.iter_from_last(cpu).collect()
+    }
+}
