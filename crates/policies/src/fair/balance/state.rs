@@ -1,6 +1,7 @@
 //! What the load balancer remembers: of each domain of each CPU, of each group, of each runqueue.
 
 pub use simsched_core::SdCounts;
+use simsched_core::pelt::SchedAvg;
 use simsched_topology::{CpuId, SchedDomain};
 
 use crate::fair::tunables::Tunables;
@@ -66,6 +67,10 @@ pub struct SgcState {
 pub struct RqBalance {
     /// What is left of the CPU for fair tasks: 1024 is one big core.
     pub cpu_capacity: u64,
+    /// The part of the time that interrupts take.
+    pub avg_irq: SchedAvg,
+    /// The time in interrupts that it counts, in ns.
+    pub irq_time: u64,
     /// The jiffy of the next balance.
     pub next_balance: u64,
     /// The limit of `avg_idle`, in ns (`max_idle_balance_cost`).
@@ -93,6 +98,8 @@ impl RqBalance {
     pub(super) fn new(cpu: CpuId, capacity: u32, jiffies: u64, tunables: &Tunables) -> RqBalance {
         RqBalance {
             cpu_capacity: u64::from(capacity),
+            avg_irq: SchedAvg::default(),
+            irq_time: 0,
             next_balance: jiffies,
             max_idle_balance_cost: tunables.migration_cost_ns,
             idle_balance: false,
