@@ -90,8 +90,9 @@ impl Policy for Fifo {
 
     fn put_prev_task(&mut self, _: &World, cpu: CpuId, prev: TaskId) {
         let queue = &mut self.queues[cpu.idx()];
-        queue.curr = None;
-        queue.waiting.push_front(prev);
+        if queue.curr.take().is_some() {
+            queue.waiting.push_front(prev);
+        }
     }
 
     fn idle_entered(&mut self, _: &World, _: CpuId) {}
@@ -107,7 +108,7 @@ impl Policy for Fifo {
     fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {
         let queue = &self.queues[cpu.idx()];
         let queued = queue.waiting.len() + usize::from(queue.curr.is_some());
-        let running = world.rq(cpu).nr_running as usize;
+        let running = world.rq(cpu).nr_tasks() as usize;
         if queued == running {
             return Ok(());
         }

@@ -49,6 +49,8 @@ ids! {
     FutexId,
     /// A point in time that a workload wants measured.
     MarkId,
+    /// A set of CPUs to which tasks can be confined.
+    MaskId,
 }
 
 impl SocketId {

@@ -32,12 +32,14 @@ pub enum Cause {
     Nohz,
     /// The stopper of its CPU pushed it while it ran.
     Active,
+    /// It may not run on its CPU any more.
+    Affinity,
 }
 
 impl Cause {
     /// The names of the causes, by discriminant.
-    pub const NAMES: [&'static str; 7] =
-        ["wakeup", "fork", "exec", "periodic", "newidle", "nohz", "active"];
+    pub const NAMES: [&'static str; 8] =
+        ["wakeup", "fork", "exec", "periodic", "newidle", "nohz", "active", "affinity"];
 }
 
 /// The `domain` of a migration that no balancer did.
@@ -61,6 +63,8 @@ pub enum Cost {
     Tick,
     /// Handlers of timers.
     Timer,
+    /// Balancing load, and the stopper.
+    Balance,
     /// Leaving an idle state.
     IdleExit,
     /// Nothing to do.
@@ -69,7 +73,7 @@ pub enum Cost {
 
 impl Cost {
     /// The names of the costs, by discriminant.
-    pub const NAMES: [&'static str; 9] = [
+    pub const NAMES: [&'static str; 10] = [
         "user",
         "syscall",
         "wakeup",
@@ -77,6 +81,7 @@ impl Cost {
         "ipi",
         "tick",
         "timer",
+        "balance",
         "idle_exit",
         "idle",
     ];
@@ -103,7 +108,9 @@ pub enum Tracepoint {
         /// How many CPUs were looked at.
         scanned: u16,
     },
-    /// `cpu` has chosen `next` in place of `prev`; `None` is the idle task (`sched_switch`).
+    /// `cpu` has chosen `next` in place of `prev` (`sched_switch`); `None` is the idle task, or the
+    /// stopper: then [`Tracepoint::Stopper`] follows if `next` is the stopper, and has just preceded
+    /// if `prev` is.
     Switch {
         /// The CPU.
         cpu: CpuId,
@@ -113,6 +120,13 @@ pub enum Tracepoint {
         next: Option<TaskId>,
         /// Whether `prev` is still runnable.
         preempted: bool,
+    },
+    /// The stopper of `cpu` becomes the current task, or stops to be it.
+    Stopper {
+        /// The CPU.
+        cpu: CpuId,
+        /// Whether it begins.
+        begins: bool,
     },
     /// The switch is over: `task` executes its first instruction on `cpu`.
     Running {

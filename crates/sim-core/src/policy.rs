@@ -37,7 +37,8 @@ pub trait Policy {
     fn dequeue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Dequeue);
 
     /// Puts `prev` back (if it is still queued) and takes the next task to run off the queue;
-    /// `None` leaves the CPU to its idle task. `prev` is `None` when the idle task ran.
+    /// `None` leaves the CPU to its idle task. `prev` is `None` when the idle task or the
+    /// stopper ran. Asked a second time if a newly idle CPU has got tasks.
     fn pick_next(&mut self, world: &World, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId>;
 
     /// Whether `wakee`, which was just enqueued on `cpu`, should run in place of its current task.
@@ -64,7 +65,8 @@ pub trait Policy {
         let _ = (world, task);
     }
 
-    /// `prev` is still runnable and has to leave `cpu` to the stopper (`put_prev_task`).
+    /// `prev` leaves `cpu` to the stopper (`put_prev_task`). It is still runnable, or has been dequeued
+    /// just before. After the stopper, [`Policy::pick_next`] is called without a previous task.
     fn put_prev_task(&mut self, world: &World, cpu: CpuId, prev: TaskId);
 
     /// `cpu` found no task and is about to switch to its idle task (the start of
@@ -354,7 +356,7 @@ impl Reason {
     /// No placement: the wakee may run on one CPU only.
     pub const PINNED: Reason = Reason(253);
     /// The policy's choice was not allowed: another CPU, in the same node if there is one
-    /// (`select_fallback_rq`).
+    /// (`select_fallback_rq`). Or the task's affinity has changed: the next CPU that is allowed.
     pub const FALLBACK: Reason = Reason(252);
     /// The names of the reasons above, from 255 downwards.
     pub const CORE_NAMES: [&'static str; 4] = ["still_queued", "on_cpu", "pinned", "fallback"];

@@ -2,7 +2,7 @@
 
 use simsched_topology::{CpuId, CpuSet};
 
-use crate::ids::{BarrierId, FutexId, LockId, MarkId, PipeId, ProcId, SocketId, TaskId};
+use crate::ids::{BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, SocketId, TaskId};
 use crate::time::{Nanos, SimTime};
 
 /// Userland: what the tasks are, and what each does next.
@@ -105,6 +105,17 @@ pub enum Op {
     Yield,
     /// Change the own nice value, -20..=19.
     SetNice(i8),
+    /// Confine a task, the own one or another, to the CPUs of a mask (`sched_setaffinity`). Who runs
+    /// elsewhere is moved by the stopper of its CPU.
+    SetAffinity {
+        /// Who is confined.
+        task: TaskId,
+        /// Where it may run.
+        mask: MaskId,
+    },
+    /// Execute a new program, as far as the scheduler cares: a chance to change the CPU
+    /// (`sched_exec`). Loading the program is for the workload to add.
+    Exec,
     /// A point in time that the workload wants measured; costs nothing.
     Mark(MarkId),
     /// The end of the task.
@@ -190,6 +201,8 @@ pub struct Setup {
     pub barriers: Vec<u32>,
     /// How many futex words there are; all start at 0.
     pub futexes: u32,
+    /// Sets of CPUs by [`MaskId`], of which the machine must have some.
+    pub masks: Vec<CpuSet>,
     /// Marks by [`MarkId`]: their names.
     pub marks: Vec<String>,
 }

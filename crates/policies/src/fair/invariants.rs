@@ -20,8 +20,8 @@ impl Hierarchy {
                 .map_err(|broken| format!("cpu {cpu}, group {}: {broken}", group.0))?;
         }
         let (root, rq) = (self.root(cpu), world.rq(cpu));
-        ensure(root.h_nr_running == rq.nr_running, || {
-            format!("cpu {cpu}: {} fair tasks of {} tasks", root.h_nr_running, rq.nr_running)
+        ensure(root.h_nr_running == rq.nr_tasks(), || {
+            format!("cpu {cpu}: {} fair tasks of {} tasks", root.h_nr_running, rq.nr_tasks())
         })?;
         let tasks = || self.tasks_of(cpu);
         let nr_tasks = tasks().count();

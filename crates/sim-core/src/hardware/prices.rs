@@ -3,6 +3,7 @@
 use rand::Rng;
 use simsched_topology::{Distance, IdleState, OsCosts, Topology};
 
+use crate::balance::Look;
 use crate::ids::ProcId;
 use crate::policy::{Far, Placement};
 use crate::rng::Stream;
@@ -96,6 +97,33 @@ impl Prices {
         u32::from(near) * self.costs.scan_same_llc
             + u32::from(same_socket) * self.costs.scan_same_node
             + u32::from(cross_socket) * self.costs.scan_cross_socket
+    }
+
+    /// Reading the statistics of the CPUs and summing up the groups that a balancer looks at.
+    pub(crate) fn balance_look(&self, look: &Look) -> u32 {
+        let Look { cpus, far: Far { same_socket, cross_socket }, groups } = *look;
+        let near = cpus - same_socket - cross_socket;
+        u32::from(near) * self.costs.balance_cpu_same_llc
+            + u32::from(same_socket) * self.costs.balance_cpu_same_socket
+            + u32::from(cross_socket) * self.costs.balance_cpu_cross_socket
+            + u32::from(groups) * self.costs.balance_group
+    }
+
+    /// Locking the runqueue of a CPU that is `distance` away, to balance it.
+    pub(crate) fn balance_lock(&self, distance: Distance) -> u32 {
+        match distance {
+            Distance::SameCpu | Distance::SameCore | Distance::SameLlc => {
+                self.costs.balance_cpu_same_llc
+            }
+            Distance::CrossSocket => self.costs.balance_cpu_cross_socket,
+            _ => self.costs.balance_cpu_same_socket,
+        }
+    }
+
+    /// Taking `tasks` tasks off one runqueue and putting them on another.
+    pub(crate) fn move_tasks(&self, tasks: usize) -> u32 {
+        let tasks = u32::try_from(tasks).unwrap_or(u32::MAX);
+        tasks.saturating_mul(self.costs.detach_task + self.costs.attach_task)
     }
 
     /// Locking the runqueue of a CPU that is `distance` away and queueing a task there.

@@ -220,7 +220,9 @@ impl Ipc {
             Op::FutexWait { futex, .. }
             | Op::FutexSet { futex, .. }
             | Op::FutexWake { futex, .. } => futex.idx() < self.futexes.len(),
-            Op::Spawn(task) | Op::Join(task) => task.idx() < self.sleepers.len(),
+            Op::Spawn(task) | Op::Join(task) | Op::SetAffinity { task, .. } => {
+                task.idx() < self.sleepers.len()
+            }
             _ => true,
         }
     }

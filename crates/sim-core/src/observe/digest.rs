@@ -99,6 +99,7 @@ fn words(tracepoint: Tracepoint) -> (u64, u64) {
             (what(8, cost as u16, cpu.0, 0), amount.get())
         }
         Tracepoint::Mark { task, mark } => (what(9, 0, 0, 0), pair(task.0, mark.0)),
+        Tracepoint::Stopper { cpu, begins } => (what(10, begins.into(), cpu.0, 0), 0),
     }
 }
 
@@ -183,6 +184,9 @@ mod tests {
             Tracepoint::Exit { task: TASK },
             Tracepoint::Mark { task: TASK, mark: MarkId(0) },
             Tracepoint::Mark { task: TASK, mark: MarkId(1) },
+            Tracepoint::Stopper { cpu: CPU, begins: true },
+            Tracepoint::Stopper { cpu: CPU, begins: false },
+            Tracepoint::Stopper { cpu: CpuId(4), begins: true },
         ]
     }
 

@@ -134,6 +134,7 @@ impl Invariants {
             Tracepoint::Fork { child, .. } => self.live(world, child, Event::Fork),
             Tracepoint::Exit { task } => self.live(world, task, Event::Exit),
             Tracepoint::Charge { cpu, amount, .. } => self.charge(world, cpu, amount),
+            Tracepoint::Stopper { cpu, begins } => stopper(world, cpu, begins),
             Tracepoint::Mark { task, .. } => self.live(world, task, Event::Executes),
         }
     }
@@ -155,7 +156,9 @@ impl Invariants {
         next: Option<TaskId>,
         runnable: bool,
     ) -> Result<(), String> {
-        ensure(prev != next, || format!("CPU {cpu} switches from {prev:?} to the same"))?;
+        ensure(prev.is_none() || prev != next, || {
+            format!("CPU {cpu} switches from {prev:?} to the same")
+        })?;
         if let Some(prev) = prev {
             self.live(world, prev, Event::SwitchOut { runnable })?;
         }
@@ -166,7 +169,8 @@ impl Invariants {
                 self.settled_on(world, next, cpu)
             }
             None => {
-                ensure(world.rq(cpu).nr_running == 0, || {
+                let idles = !world.rq(cpu).stopping;
+                ensure(!idles || world.rq(cpu).nr_running == 0, || {
                     format!("CPU {cpu} goes idle with {} runnable tasks", world.rq(cpu).nr_running)
                 })?;
                 self.clocks(world, cpu)
@@ -259,7 +263,7 @@ impl Invariants {
     fn runqueue(&mut self, world: &World, cpu: CpuId) -> Result<(), String> {
         self.clocks(world, cpu)?;
         let (rq, counted) = (world.rq(cpu), self.runnable[cpu.idx()]);
-        ensure(rq.nr_running == counted, || {
+        ensure(rq.nr_running == counted + u32::from(rq.stopper), || {
             format!("nr_running of CPU {cpu} is {}, and {counted} tasks are there", rq.nr_running)
         })?;
         let Some(curr) = rq.curr else { return Ok(()) };
@@ -277,6 +281,14 @@ impl Observer for Invariants {
             self.note(world.now(), checked);
         }
     }
+}
+
+/// The stopper runs in place of a task, and only as long as it is runnable.
+fn stopper(world: &World, cpu: CpuId, begins: bool) -> Result<(), String> {
+    let rq = world.rq(cpu);
+    ensure(!begins || (rq.stopping && rq.stopper && rq.curr.is_none()), || {
+        format!("the stopper of CPU {cpu} begins beside {:?}", rq.curr)
+    })
 }
 
 fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {

@@ -101,9 +101,12 @@ impl Life {
         match cause {
             Cause::Wakeup => self.place == Place::Asleep && self.waking,
             Cause::Fork => self.place == Place::Forked,
-            Cause::Exec | Cause::Periodic | Cause::NewIdle | Cause::Nohz | Cause::Active => {
-                self.place == Place::Queued
-            }
+            Cause::Exec
+            | Cause::Periodic
+            | Cause::NewIdle
+            | Cause::Nohz
+            | Cause::Active
+            | Cause::Affinity => self.place == Place::Queued,
         }
     }
 

@@ -318,6 +318,7 @@ impl Observer for Stats {
                 self.cpu_time[cpu.idx()][what as usize] += amount.get();
             }
             Tracepoint::Mark { mark, .. } => self.mark(world.now(), mark),
+            Tracepoint::Stopper { begins, .. } => self.wasted.stopper(world.now(), begins),
         }
     }
 }

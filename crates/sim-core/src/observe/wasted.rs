@@ -49,6 +49,13 @@ impl Wasted {
         self.idle = (self.idle + u64::from(to_idle)).saturating_sub(u64::from(from_idle));
     }
 
+    /// The stopper begins to run on a CPU that had just been switched to no task, or ends before that
+    /// is switched on.
+    pub(super) fn stopper(&mut self, now: SimTime, begins: bool) {
+        self.pass(now);
+        self.idle = if begins { self.idle.saturating_sub(1) } else { self.idle + 1 };
+    }
+
     #[inline]
     fn pass(&mut self, now: SimTime) {
         self.total += self.idle.min(self.waiting) * now.since(self.since).0;

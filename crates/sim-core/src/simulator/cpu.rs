@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use simsched_topology::{CpuId, Topology};
 
+use super::stopper::StopWork;
 use crate::hardware::IdleGovernor;
 use crate::ids::TaskId;
 use crate::ipc::Wake;
@@ -34,6 +35,23 @@ pub(super) enum Stage {
     Schedule,
     /// Switching to the current task.
     Switch,
+    /// In a step of the load balancer.
+    Balance,
+    /// The stopper is at work.
+    Stopper,
+}
+
+/// In which place a CPU balances, if it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// It does not.
+    No,
+    /// In the balance softirq, open to interrupts.
+    Softirq,
+    /// In `schedule()`, because nobody is left; closed to interrupts.
+    NewIdle,
+    /// In the idle loop, open to interrupts.
+    Idle,
 }
 
 /// Why a CPU was interrupted.
@@ -99,6 +117,12 @@ pub(super) struct Cpu {
     /// A tick has found the CPU idle since it last ran a task.
     pub idle_ticked: bool,
     pub in_irq: bool,
+    /// The pass of the load balancer that is under way.
+    pub pass: Pass,
+    /// The balance softirq is to run.
+    pub softirq: bool,
+    /// The idle task has just come from `schedule()`.
+    pub idle_begins: bool,
 }
 
 const _: () = assert!(size_of::<Cpu>() == 128, "two cache lines");
@@ -111,7 +135,7 @@ pub(super) struct Desk {
     pub waking: Option<Waking>,
     /// The wakee that another CPU is still switching away from.
     pub spinning: Option<Wake>,
-    /// Since when the CPU has been handling interrupts.
+    /// Since when the CPU has been handling interrupts, or its softirq.
     pub irq_since: SimTime,
     /// The task that the CPU is switching away from.
     pub prev: Option<TaskId>,
@@ -119,6 +143,16 @@ pub(super) struct Desk {
     pub timers: VecDeque<TaskId>,
     /// The hand-off list (`rq->wake_list`), in order of arrival.
     pub inbox: VecDeque<HandOff>,
+    /// In the same list of calls: it is to balance for all idle CPUs (`rq->nohz_csd`).
+    pub nohz_csd: bool,
+    /// The runqueue whose clock the balancer's step under way brings to the present.
+    pub locking: Option<CpuId>,
+    /// What is left of an interrupted step of the balancer.
+    pub remains: Nanos,
+    /// What its stopper is to do, in order of arrival.
+    pub works: VecDeque<StopWork>,
+    /// The CPU that it last gave to a task which had to leave its own (`distribute_cpu_mask_prev`).
+    pub distributed: CpuId,
     pub governor: IdleGovernor,
 }
 
@@ -198,6 +232,9 @@ impl Cpu {
             tick_stopped: true,
             idle_ticked: false,
             in_irq: false,
+            pass: Pass::No,
+            softirq: false,
+            idle_begins: false,
         }
     }
 
@@ -219,6 +256,11 @@ impl Desk {
             prev: None,
             timers: VecDeque::with_capacity(4),
             inbox: VecDeque::with_capacity(32),
+            nohz_csd: false,
+            locking: None,
+            remains: Nanos::ZERO,
+            works: VecDeque::with_capacity(4),
+            distributed: CpuId(0),
             governor: IdleGovernor::new(topology.idle_states()),
         }
     }

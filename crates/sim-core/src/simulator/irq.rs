@@ -3,7 +3,7 @@
 
 use simsched_topology::CpuId;
 
-use super::cpu::{Deferred, Irq, Progress, Stage};
+use super::cpu::{Deferred, Irq, Pass, Progress, Stage};
 use super::state::{Simulator, Step};
 use crate::agenda::Event;
 use crate::ids::TaskId;
@@ -60,15 +60,20 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         match self.cpus[cpu.idx()].stage {
             Stage::Idle => self.leave_idle(cpu),
             Stage::Op => {
-                let now = self.world.now();
-                let row = self.cpu(cpu);
-                row.debt = u32::try_from(row.debt_end.since(now).0).expect("a debt is short");
-                let remains = row.until.since(row.debt_end.max(now));
-                row.run.remains = remains;
+                self.cpu(cpu).run.remains = self.cut_short(cpu);
                 self.take_deferred(cpu);
             }
+            Stage::Balance => self.interrupt_balance(cpu),
             _ => {}
         }
+    }
+
+    /// Ends the stage of `cpu` early: what is left of it. What the CPU still owes becomes a debt again.
+    pub(super) fn cut_short(&mut self, cpu: CpuId) -> Nanos {
+        let now = self.world.now();
+        let row = self.cpu(cpu);
+        row.debt = u32::try_from(row.debt_end.since(now).0).expect("a debt is short");
+        row.until.since(row.debt_end.max(now))
     }
 
     /// Starts the handler of the first interrupt that waits: the tick before messages of other
@@ -102,7 +107,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn irq_done(&mut self, cpu: CpuId, irq: Irq) -> Step {
         match irq {
             Irq::Tick => self.scheduler_tick(cpu),
-            Irq::Ipi => self.sched_ttwu_pending(cpu),
+            Irq::Ipi => self.flush_call_queue(cpu),
             Irq::Timer(task) => {
                 self.counters.timers -= 1;
                 self.timed_out(task);
@@ -130,22 +135,41 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         } else {
             self.cpu(cpu).idle_ticked = true;
         }
-        self.policy.trigger_load_balance(&self.world, cpu);
+        let trigger = self.policy.trigger_load_balance(&self.world, cpu);
+        if trigger.softirq {
+            self.cpu(cpu).softirq = true;
+        }
+        if let Some(target) = trigger.kick {
+            self.kick_ilb(cpu, target);
+        }
     }
 
-    /// The end of interrupt handling, unless another one waits.
+    /// The end of interrupt handling, unless another one waits: back to where the CPU was, and first
+    /// to the softirq.
     pub(super) fn irq_exit(&mut self, cpu: CpuId) -> Step {
         if self.cpus[cpu.idx()].deferred.any() {
             self.take_deferred(cpu);
             return Ok(());
         }
+        self.account_irq_time(cpu);
         let row = &mut self.cpus[cpu.idx()];
         row.in_irq = false;
-        let since = self.desks[cpu.idx()].irq_since;
-        let spent = self.world.now().since(since) + Nanos(u64::from(row.debt));
-        if self.config.irq_accounting {
-            self.world.rq_update(cpu, |rq| rq.irq_time += spent.0);
+        if row.pass != Pass::No {
+            self.resume_balance(cpu);
+            return Ok(());
+        }
+        if row.softirq {
+            return self.do_softirq(cpu);
         }
         self.back_in(cpu)
+    }
+
+    /// `irqtime_account_irq()`: the time since the interrupt or the softirq began is nobody's.
+    pub(super) fn account_irq_time(&mut self, cpu: CpuId) {
+        if self.config.irq_accounting {
+            let owed = Nanos(u64::from(self.cpus[cpu.idx()].debt));
+            let spent = (self.world.now() + owed).since(self.desks[cpu.idx()].irq_since);
+            self.world.rq_update(cpu, |rq| rq.irq_time += spent.0);
+        }
     }
 }

@@ -1,9 +1,12 @@
 //! The event loop: what can happen, and who deals with it.
 
+mod affinity;
+mod balance;
 mod cpu;
 mod irq;
 mod ops;
 mod state;
+mod stopper;
 mod switch;
 mod wakeup;
 
@@ -91,6 +94,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Stage::Switch => self.finish_switch(cpu),
             Stage::Irq(irq) => self.irq_done(cpu, irq),
             Stage::Spin => self.spin_done(cpu),
+            Stage::Balance => self.balance_goes_on(cpu),
+            Stage::Stopper => self.stopper_done(cpu),
             Stage::IdleExit | Stage::Debt => self.back_in(cpu),
             Stage::Idle => Ok(()),
         }

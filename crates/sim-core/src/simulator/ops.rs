@@ -55,7 +55,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Begins `op`, or the first of those after it that takes time.
     fn begin_op(&mut self, cpu: CpuId, task: TaskId, mut op: Op) -> Step {
         for _ in 0..LIVELOCK {
-            if !self.ipc.declares(op) {
+            if !self.declares(op) {
                 return Err(self.undeclared(task, op).into());
             }
             let timeless = self.is_timeless(task, op);
@@ -72,6 +72,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         let name = self.world.tasks().name(task).to_owned();
         Err(SimError::Livelock { at: self.world.now(), task: task.0, name }.into())
+    }
+
+    fn declares(&self, op: Op) -> bool {
+        let masks = self.world.tasks().nr_masks();
+        let unknown = matches!(op, Op::SetAffinity { mask, .. } if mask.idx() >= masks);
+        self.ipc.declares(op) && !unknown
     }
 
     fn undeclared(&self, task: TaskId, op: Op) -> SimError {
@@ -196,6 +202,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Op::Spawn(child) => return self.spawn(cpu, task, child),
             Op::Yield => return self.sched_yield(cpu, task),
             Op::SetNice(nice) => self.set_nice(cpu, task, nice),
+            Op::SetAffinity { task: confined, mask } => {
+                self.done(cpu, Outcome::Done);
+                self.set_affinity(cpu, confined, mask);
+            }
+            Op::Exec => {
+                self.done(cpu, Outcome::Done);
+                self.sched_exec(cpu, task);
+            }
             Op::Exit => self.exit(cpu, task),
             _ => {
                 self.attempt(cpu, task, op);

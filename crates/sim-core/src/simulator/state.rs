@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use simsched_topology::{CpuId, Topology};
+use simsched_topology::{CpuId, CpuSet, Topology};
 
 use super::cpu::{Cpu, Desk, Stage, TaskRun};
 use crate::agenda::Agenda;
+use crate::balance::Moves;
 use crate::config::Config;
 use crate::error::SimError;
 use crate::hardware::Prices;
@@ -37,6 +38,8 @@ pub struct Simulator<P, W, O> {
     pub(super) counters: Counters,
     /// A wake list between its filling and its execution; kept for its buffer.
     pub(super) scratch: Wakes,
+    /// The tasks that a balancer moves; its buffer is lent to the policy.
+    pub(super) moves: Moves,
     /// Whether the policy's own invariants are checked after each event.
     pub(super) paranoid: bool,
 }
@@ -57,6 +60,20 @@ pub(super) struct Counters {
     /// Events since time last passed.
     pub at_once: u64,
 }
+
+/// Masks hold CPUs of the machine only, and at least one.
+fn declare_masks(world: &mut World, masks: &[CpuSet]) -> Result<(), SimError> {
+    for (idx, mask) in masks.iter().enumerate() {
+        let mask = mask.and(world.topology().cpus());
+        if mask.is_empty() {
+            let contract = format!("mask {idx} has no CPU of the machine");
+            return Err(SimError::WorkloadBroke { at: world.now(), contract });
+        }
+        world.tasks_mut().declare_mask(mask);
+    }
+    Ok(())
+}
+
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Builds a run of `workload` on `topology` under `policy`, watched by `observer`.
     ///
@@ -72,7 +89,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     ) -> Result<Self, SimError> {
         config.check()?;
         let setup = workload.setup();
-        let world = World::new(Arc::clone(&topology), &setup.tasks, config.hz);
+        let mut world = World::new(Arc::clone(&topology), &setup.tasks, config.hz);
+        declare_masks(&mut world, &setup.masks)?;
         policy.attach(&world);
         let nr_cpus = topology.nr_cpus();
         let deepest = Desk::new(&topology).governor;
@@ -88,6 +106,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             pipes_free: vec![SimTime::ZERO; setup.pipes as usize],
             counters: Counters::default(),
             scratch: Wakes::default(),
+            moves: Moves::default(),
             paranoid: false,
             world,
             policy,
@@ -98,6 +117,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let latency = simulator.prices.advertised(deepest.state(topology.idle_states()));
         for cpu in topology.cpus().iter() {
             simulator.world.set_idle_state(cpu, latency);
+            simulator.policy.nohz_balance_enter_idle(&simulator.world, cpu);
         }
         for (idx, spec) in setup.tasks.iter().enumerate() {
             if let Start::AtZero(cpu) = spec.start {

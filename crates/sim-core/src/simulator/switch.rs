@@ -31,21 +31,65 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if let Some(task) = prev.filter(|_| sleeps) {
             self.deactivate(cpu, task);
         }
+        if self.world.rq(cpu).stopper {
+            self.switch_to_stopper(cpu, prev, !sleeps);
+            return Ok(());
+        }
         let next = self.policy.pick_next(&self.world, cpu, prev);
         if let Some(task) = next {
             self.check_pick(cpu, task)?;
         } else {
             self.check_idle(cpu)?;
-            self.policy.newly_idle(&self.world, cpu);
+            if self.newidle_begins(cpu) {
+                return self.balance(cpu);
+            }
         }
-        if prev == next {
+        self.context_switch(cpu, prev, next, !sleeps)
+    }
+
+    /// The newly idle CPU has tried to get work: the rest of `schedule()`. Whoever was put here
+    /// meanwhile has asked for the CPU in vain.
+    pub(super) fn newidle_done(&mut self, cpu: CpuId) -> Step {
+        let prev = self.world.curr(cpu);
+        self.world.rq_update(cpu, |rq| rq.need_resched = false);
+        self.cpu(cpu).need_resched = false;
+        if self.world.rq(cpu).stopper {
+            self.switch_to_stopper(cpu, prev, false);
+            return Ok(());
+        }
+        if self.world.rq(cpu).nr_running == 0 {
+            return self.context_switch(cpu, prev, None, false);
+        }
+        let next = self.policy.pick_next(&self.world, cpu, prev);
+        match next {
+            Some(task) => self.check_pick(cpu, task)?,
+            None => self.check_idle(cpu)?,
+        }
+        self.context_switch(cpu, prev, next, false)
+    }
+
+    /// The choice is made: switches, unless it is who ran before.
+    #[inline]
+    fn context_switch(
+        &mut self,
+        cpu: CpuId,
+        prev: Option<TaskId>,
+        next: Option<TaskId>,
+        runnable: bool,
+    ) -> Step {
+        if prev == next && !self.world.rq(cpu).stopping {
             if next.is_none() {
-                self.policy.idle_entered(&self.world, cpu);
+                self.idle_begins(cpu);
             }
             return self.back_in(cpu);
         }
-        self.switch_to(cpu, prev, next, !sleeps);
+        self.switch_to(cpu, prev, next, runnable);
         Ok(())
+    }
+
+    fn idle_begins(&mut self, cpu: CpuId) {
+        self.policy.idle_entered(&self.world, cpu);
+        self.cpu(cpu).idle_begins = true;
     }
 
     fn is_leaving(&self, task: TaskId) -> bool {
@@ -87,25 +131,25 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     ) {
         let proc = |task: TaskId| self.world.task(task).proc;
         let ns = self.prices.switch(prev.map(proc), next.map(proc));
+        if self.world.rq(cpu).stopping {
+            self.stopper_ends(cpu);
+        }
         self.world.rq_update(cpu, |rq| rq.curr = next);
         self.change_task(cpu, next);
         if let Some(task) = next {
             self.world.task_mut(task).on_cpu = true;
         } else {
-            self.policy.idle_entered(&self.world, cpu);
+            self.idle_begins(cpu);
         }
         let preempted = runnable && prev.is_some();
         self.emit(Tracepoint::Switch { cpu, prev, next, preempted });
         self.desk(cpu).prev = prev;
-        if prev.is_none() {
-            self.restart_tick(cpu);
-        }
         let ns = self.jittered(cpu, ns);
         self.begin(cpu, Stage::Switch, Cost::ContextSwitch, ns);
     }
 
     /// The progress of the current task goes back to the table, that of the next comes from there.
-    fn change_task(&mut self, cpu: CpuId, next: Option<TaskId>) {
+    pub(super) fn change_task(&mut self, cpu: CpuId, next: Option<TaskId>) {
         let row = &mut self.cpus[cpu.idx()];
         if let Some(prev) = std::mem::replace(&mut row.task, next) {
             self.tasks[prev.idx()] = row.run;
@@ -125,6 +169,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         if let Some(task) = self.world.curr(cpu) {
             self.emit(Tracepoint::Running { cpu, task });
+        } else if self.world.rq(cpu).stopping {
+            self.begin_stopper(cpu);
+            return Ok(());
         }
         self.back_in(cpu)
     }
@@ -137,21 +184,26 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return Ok(());
         }
         match row.task {
-            None => {
-                self.idle_loop(cpu);
-                Ok(())
-            }
+            None => self.idle_loop(cpu),
             Some(_) if !self.desks[cpu.idx()].wakes.is_empty() => self.run_wakes(cpu),
             Some(task) => self.resume_task(cpu, task),
         }
     }
 
     /// One turn of `do_idle()`: leaves for `schedule()` if there is something to do, else sleeps.
-    /// What was handed over is queued on the way out; on the way in its interrupt is still to come.
-    pub(super) fn idle_loop(&mut self, cpu: CpuId) {
+    /// What was handed over is queued on the way out, and a softirq runs; on the way in the interrupt
+    /// is still to come.
+    pub(super) fn idle_loop(&mut self, cpu: CpuId) -> Step {
+        if self.idle_pass_begins(cpu) {
+            return self.balance(cpu);
+        }
         let row = &self.cpus[cpu.idx()];
         if row.need_resched {
-            self.sched_ttwu_pending(cpu);
+            self.restart_tick(cpu);
+            self.flush_call_queue(cpu);
+            if self.cpus[cpu.idx()].softirq {
+                return self.do_softirq(cpu);
+            }
             self.desks[cpu.idx()].governor.leave(self.world.now());
             self.enter_schedule(cpu);
         } else if row.debt > 0 {
@@ -160,6 +212,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         } else {
             self.sleep_idle(cpu);
         }
+        Ok(())
     }
 
     /// The CPU enters the idle state that fits what it expects.
@@ -180,6 +233,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if (row.idle_ticked || long) && !row.tick_stopped {
             row.tick_stopped = true;
             self.agenda.disarm(Event::Tick(cpu));
+            self.policy.nohz_balance_enter_idle(&self.world, cpu);
         }
     }
 
@@ -192,7 +246,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.begin(cpu, Stage::IdleExit, Cost::IdleExit, Nanos(u64::from(exit)));
     }
 
-    /// The tick of a CPU that has found work runs again, from its next boundary on.
+    /// `tick_nohz_idle_exit()`: the tick of a CPU that leaves its idle loop runs again, from its next
+    /// boundary on.
     fn restart_tick(&mut self, cpu: CpuId) {
         let row = &mut self.cpus[cpu.idx()];
         row.idle_ticked = false;

@@ -117,9 +117,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// `set_task_cpu()`: the load and the virtual time of the wakee leave its old runqueue.
-    fn set_task_cpu(&mut self, task: TaskId, from: CpuId, placement: Placement) {
-        let Placement { cpu: to, reason, .. } = placement;
+    pub(super) fn set_task_cpu(&mut self, task: TaskId, from: CpuId, placement: Placement) {
+        let to = placement.cpu;
         self.policy.migrate_task_rq(&self.world, task, to);
+        self.change_cpu(task, from, placement);
+    }
+
+    pub(super) fn change_cpu(&mut self, task: TaskId, from: CpuId, placement: Placement) {
+        let Placement { cpu: to, reason, .. } = placement;
         self.world.task_mut(task).cpu = to;
         let (cause, domain) = (Cause::Wakeup, NO_DOMAIN);
         self.emit(Tracepoint::Migrate { task, from, to, cause, reason, domain });
@@ -142,7 +147,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// `select_fallback_rq()`: a CPU where the wakee may run, in the node of its last one if there
     /// is one.
-    fn select_fallback_rq(&self, task: TaskId) -> CpuId {
+    pub(super) fn select_fallback_rq(&self, task: TaskId) -> CpuId {
         let topology = self.world.topology();
         let allowed = self.world.allowed(task).unwrap_or(topology.cpus());
         let node = topology.node_span(topology.node_of(self.world.task(task).cpu));
@@ -170,7 +175,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// The second instant of a wakeup: the wakee is queued.
     pub(super) fn finish_wakeup(&mut self, cpu: CpuId) -> Step {
-        let waking = self.desk(cpu).waking.take().expect("a waker has a wakee");
+        let mut waking = self.desk(cpu).waking.take().expect("a waker has a wakee");
+        if !self.world.is_allowed(waking.task, waking.placement.cpu) {
+            self.place_again(&mut waking);
+        }
         let Waking { task, placement, migrated, fork } = waking;
         let Placement { cpu: target, reason, scanned, .. } = placement;
         if fork {
@@ -217,7 +225,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `__ttwu_queue_wakelist()`: the target will queue the wakee itself.
     fn hand_over(&mut self, waker: CpuId, cpu: CpuId, hand_off: HandOff) {
         self.world.rq_update(cpu, |rq| rq.pending = true);
-        let first = self.desks[cpu.idx()].inbox.is_empty();
+        let first = self.call_queue_is_empty(cpu);
         self.desk(cpu).inbox.push_back(hand_off);
         if first {
             self.kick(waker, cpu);
@@ -231,13 +239,17 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         self.world.update_rq_clock(cpu);
         while let Some(hand_off) = self.desk(cpu).inbox.pop_front() {
-            self.ttwu_do_activate(cpu, cpu, hand_off);
+            if self.world.is_allowed(hand_off.task, cpu) {
+                self.ttwu_do_activate(cpu, cpu, hand_off);
+            } else {
+                self.hand_on(cpu, hand_off);
+            }
         }
         self.world.rq_update(cpu, |rq| rq.pending = false);
     }
 
     /// `ttwu_do_activate()`: the wakee is queued, and the current task may have to go.
-    fn ttwu_do_activate(&mut self, waker: CpuId, cpu: CpuId, hand_off: HandOff) {
+    pub(super) fn ttwu_do_activate(&mut self, waker: CpuId, cpu: CpuId, hand_off: HandOff) {
         let HandOff { task, migrated, reason, scanned } = hand_off;
         let why = Enqueue::Wakeup { migrated };
         self.activate(cpu, task, why);
@@ -255,15 +267,27 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.world.rq_update(cpu, |rq| rq.nr_running += 1);
     }
 
-    /// `check_preempt_curr()`: the idle task always goes, a task if the policy says so.
-    fn check_preempt_curr(&mut self, waker: CpuId, cpu: CpuId, wakee: TaskId, why: Enqueue) {
+    /// `check_preempt_curr()`: the idle task always goes, a task if the policy says so, the stopper
+    /// never.
+    pub(super) fn check_preempt_curr(
+        &mut self,
+        waker: CpuId,
+        cpu: CpuId,
+        wakee: TaskId,
+        why: Enqueue,
+    ) {
         let goes = match self.world.curr(cpu) {
-            None => true,
+            None => !self.world.rq(cpu).stopping,
             Some(_) => self.policy.wakeup_preempt(&self.world, cpu, wakee, why) == Preempt::Yes,
         };
         if goes {
             self.resched_curr(waker, cpu);
         }
+        self.skip_clock_update_if_resched(cpu);
+    }
+
+    /// The `schedule()` that is to come takes the clock as it is, unless it begins with a dequeue.
+    pub(super) fn skip_clock_update_if_resched(&mut self, cpu: CpuId) {
         let stays_queued = self.world.curr(cpu).is_none_or(|curr| self.world.task(curr).on_rq);
         if stays_queued && self.world.rq(cpu).need_resched {
             self.world.skip_clock_update(cpu);
@@ -284,7 +308,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Makes `cpu` look: by an interrupt, or by nothing but the need-resched flag where its idle
     /// task is polling (`set_nr_if_polling()`).
-    fn kick(&mut self, from: CpuId, cpu: CpuId) {
+    pub(super) fn kick(&mut self, from: CpuId, cpu: CpuId) {
         let distance = self.world.topology().distance_class(from, cpu);
         let row = &mut self.cpus[cpu.idx()];
         if row.polling {

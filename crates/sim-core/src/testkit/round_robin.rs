@@ -84,8 +84,9 @@ impl Policy for RoundRobin {
     }
 
     fn put_prev_task(&mut self, _: &World, cpu: CpuId, prev: TaskId) {
-        self.curr[cpu.idx()] = None;
-        self.queues[cpu.idx()].push_front(prev);
+        if self.curr[cpu.idx()].take().is_some() {
+            self.queues[cpu.idx()].push_front(prev);
+        }
     }
 
     fn idle_entered(&mut self, _: &World, _: CpuId) {}

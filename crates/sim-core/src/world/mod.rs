@@ -159,7 +159,6 @@ impl World {
         &self.idle_cores
     }
 
-    #[cfg(any(test, feature = "testkit"))]
     pub(crate) fn tasks_mut(&mut self) -> &mut Tasks {
         &mut self.tasks
     }

@@ -13,14 +13,18 @@ pub struct RqRow {
     pub irq_time: u64,
     /// The part of `irq_time` that `clock_task` has left out already, in ns.
     pub(crate) prev_irq_time: u64,
-    /// The current task; `None` is the idle task.
+    /// The current task; `None` is the idle task, or the stopper while it is `stopping`.
     pub curr: Option<TaskId>,
-    /// Runnable tasks, the running one included (`rq->nr_running`).
+    /// Runnable tasks, the running one and the stopper included (`rq->nr_running`).
     pub nr_running: u32,
     /// A wakeup is in the hand-off list (`rq->ttwu_pending`).
     pub pending: bool,
     /// The current task is to be rescheduled (`TIF_NEED_RESCHED`).
     pub need_resched: bool,
+    /// The stopper is runnable, and counts in `nr_running` (`sched_stop_runnable()`).
+    pub stopper: bool,
+    /// The stopper is current, and `curr` is `None`.
+    pub stopping: bool,
     /// The advertised exit latency of the idle state that the CPU is in, in us; `None` while it is in
     /// none, or where no driver tells (`idle_get_state()`).
     pub exit_latency_us: Option<u32>,
@@ -40,6 +44,8 @@ impl RqRow {
             nr_running: 0,
             pending: false,
             need_resched: false,
+            stopper: false,
+            stopping: false,
             exit_latency_us: None,
             skip_update: false,
         }
@@ -60,6 +66,13 @@ impl RqRow {
     #[inline]
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.curr.is_none() && self.nr_running == 0 && !self.pending
+        self.curr.is_none() && self.nr_running == 0 && !self.pending && !self.stopping
+    }
+
+    /// Runnable tasks without the stopper.
+    #[inline]
+    #[must_use]
+    pub fn nr_tasks(&self) -> u32 {
+        self.nr_running - u32::from(self.stopper)
     }
 }

@@ -2,7 +2,7 @@
 
 use simsched_topology::{CpuId, CpuSet};
 
-use crate::ids::{ProcId, TaskId};
+use crate::ids::{MaskId, ProcId, TaskId};
 use crate::workload::{SchedPolicy, TaskSpec};
 
 /// The state of a task (`p->__state`, and where it stands in its life).
@@ -51,6 +51,8 @@ const ALL_CPUS: u32 = u32::MAX;
 pub struct Tasks {
     rows: Vec<TaskRow>,
     masks: Vec<CpuSet>,
+    /// Rows of `masks` by [`MaskId`].
+    declared: Vec<u32>,
     names: Vec<String>,
 }
 
@@ -125,6 +127,22 @@ impl Tasks {
     #[must_use]
     pub fn name(&self, task: TaskId) -> &str {
         &self.names[task.idx()]
+    }
+
+    /// How many masks were declared for tasks to be confined to.
+    pub(crate) fn nr_masks(&self) -> usize {
+        self.declared.len()
+    }
+
+    /// Declares the next [`MaskId`].
+    pub(crate) fn declare_mask(&mut self, set: CpuSet) {
+        let row = self.intern(set);
+        self.declared.push(row);
+    }
+
+    /// Confines `task` to a declared mask.
+    pub(crate) fn set_mask(&mut self, task: TaskId, mask: MaskId) {
+        self.rows[task.idx()].mask = self.declared[mask.idx()];
     }
 
     #[cfg(any(test, feature = "testkit"))]

@@ -35,6 +35,7 @@ pub(crate) fn setup() -> Setup {
         barriers: vec![3, 1],
         futexes: 1,
         marks: Vec::new(),
+        masks: Vec::new(),
     }
 }
 

@@ -112,7 +112,7 @@ fn migrations_are_counted_by_cause_distance_and_reason() {
         tell(&mut kit, &mut stats, 1, moved);
     }
     assert_eq!(stats.migrations(), 4);
-    assert_eq!(*stats.migrations_by_cause(), [2, 1, 0, 0, 1, 0, 0]);
+    assert_eq!(*stats.migrations_by_cause(), [2, 1, 0, 0, 1, 0, 0, 0]);
     let far = |distance: Distance| stats.migrations_by_distance()[distance.idx()];
     assert_eq!((far(Distance::SameCore), far(Distance::SameLlc)), (1, 1));
     assert_eq!((far(Distance::SameNode), far(Distance::CrossSocket)), (1, 1));

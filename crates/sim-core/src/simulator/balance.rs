@@ -1,0 +1,201 @@
+//! The load balancer's passes: where they begin, their steps one after the other, and the tasks that
+//! they move.
+
+use simsched_topology::CpuId;
+
+use super::cpu::{Pass, Stage};
+use super::state::{Simulator, Step};
+use super::stopper::StopWork;
+use crate::balance::BalanceStep;
+use crate::error::SimError;
+use crate::ids::TaskId;
+use crate::observer::{Cost, Observer, Tracepoint};
+use crate::policy::{Enqueue, Policy};
+use crate::time::Nanos;
+use crate::workload::Workload;
+
+impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+    /// `kick_ilb()`: `cpu` is told to balance for all idle CPUs, by a call in the list that hand-offs
+    /// are in too.
+    pub(super) fn kick_ilb(&mut self, from: CpuId, cpu: CpuId) {
+        if from == cpu {
+            self.nohz_csd(cpu);
+            return;
+        }
+        let first = self.call_queue_is_empty(cpu);
+        self.desk(cpu).nohz_csd = true;
+        if first {
+            self.kick(from, cpu);
+        }
+    }
+
+    /// Who finds the list empty has to tell its CPU (`__smp_call_single_queue()`).
+    pub(super) fn call_queue_is_empty(&self, cpu: CpuId) -> bool {
+        let desk = &self.desks[cpu.idx()];
+        desk.inbox.is_empty() && !desk.nohz_csd
+    }
+
+    /// `flush_smp_call_function_queue()`: wakeups come last.
+    pub(super) fn flush_call_queue(&mut self, cpu: CpuId) {
+        if std::mem::take(&mut self.desk(cpu).nohz_csd) {
+            self.nohz_csd(cpu);
+        }
+        self.sched_ttwu_pending(cpu);
+    }
+
+    fn nohz_csd(&mut self, cpu: CpuId) {
+        if self.policy.nohz_csd_func(&self.world, cpu) {
+            self.cpu(cpu).softirq = true;
+        }
+    }
+
+    /// `__do_softirq()`: what is raised meanwhile is done right after it.
+    pub(super) fn do_softirq(&mut self, cpu: CpuId) -> Step {
+        let row = self.cpu(cpu);
+        row.softirq = false;
+        row.pass = Pass::Softirq;
+        self.softirq_goes_on(cpu);
+        self.policy.run_rebalance_domains(&self.world, cpu);
+        self.balance(cpu)
+    }
+
+    /// From here on the softirq's time counts as interrupt time.
+    fn softirq_goes_on(&mut self, cpu: CpuId) {
+        let owed = Nanos(u64::from(self.cpus[cpu.idx()].debt));
+        self.desks[cpu.idx()].irq_since = self.world.now() + owed;
+    }
+
+    /// `newidle_balance()` of a CPU whose policy wants it; true if it does.
+    pub(super) fn newidle_begins(&mut self, cpu: CpuId) -> bool {
+        let begins = self.policy.newly_idle(&self.world, cpu);
+        if begins {
+            self.cpu(cpu).pass = Pass::NewIdle;
+        }
+        begins
+    }
+
+    /// `nohz_run_idle_balance()`, once each time that the idle task has come from `schedule()`.
+    pub(super) fn idle_pass_begins(&mut self, cpu: CpuId) -> bool {
+        let row = self.cpu(cpu);
+        if !std::mem::take(&mut row.idle_begins) {
+            return false;
+        }
+        let begins = self.policy.nohz_run_idle_balance(&self.world, cpu);
+        if begins {
+            self.cpu(cpu).pass = Pass::Idle;
+        }
+        begins
+    }
+
+    /// An interrupt comes in the middle of a step; `schedule()` is closed to it.
+    pub(super) fn interrupt_balance(&mut self, cpu: CpuId) {
+        let pass = self.cpus[cpu.idx()].pass;
+        if pass == Pass::NewIdle {
+            return;
+        }
+        self.desk(cpu).remains = self.cut_short(cpu);
+        if pass == Pass::Softirq {
+            self.account_irq_time(cpu);
+        }
+        self.take_deferred(cpu);
+    }
+
+    /// The interrupt is over: the step goes on. A softirq that it has raised in the idle loop's pass
+    /// comes after that.
+    pub(super) fn resume_balance(&mut self, cpu: CpuId) {
+        if self.cpus[cpu.idx()].pass == Pass::Softirq {
+            self.softirq_goes_on(cpu);
+        }
+        let remains = self.desks[cpu.idx()].remains;
+        self.begin(cpu, Stage::Balance, Cost::Balance, remains);
+    }
+
+    /// A step has taken its time.
+    pub(super) fn balance_goes_on(&mut self, cpu: CpuId) -> Step {
+        if let Some(locked) = self.desk(cpu).locking.take() {
+            self.world.update_rq_clock(locked);
+        }
+        self.balance(cpu)
+    }
+
+    /// The next step of the pass on `cpu`: what it does is done, and its time passes.
+    pub(super) fn balance(&mut self, cpu: CpuId) -> Step {
+        self.moves.tasks.clear();
+        let ns = match self.policy.balance_step(&self.world, cpu, &mut self.moves) {
+            BalanceStep::Look(look) => self.prices.balance_look(&look),
+            BalanceStep::Lock(locked) => {
+                self.desk(cpu).locking = Some(locked);
+                self.prices.balance_lock(self.world.topology().distance_class(cpu, locked))
+            }
+            BalanceStep::Move => {
+                self.move_tasks(cpu)?;
+                self.prices.move_tasks(self.moves.tasks.len())
+            }
+            BalanceStep::Stop { from } => {
+                self.stop(cpu, from, StopWork::ActiveBalance);
+                self.prices.list().wakeup
+            }
+            BalanceStep::Done => return self.balance_done(cpu),
+        };
+        let ns = self.jittered(cpu, ns);
+        self.begin(cpu, Stage::Balance, Cost::Balance, ns);
+        Ok(())
+    }
+
+    fn balance_done(&mut self, cpu: CpuId) -> Step {
+        match std::mem::replace(&mut self.cpu(cpu).pass, Pass::No) {
+            Pass::NewIdle => return self.newidle_done(cpu),
+            Pass::Softirq => self.account_irq_time(cpu),
+            Pass::Idle | Pass::No => {}
+        }
+        if self.cpus[cpu.idx()].softirq {
+            return self.do_softirq(cpu);
+        }
+        self.back_in(cpu)
+    }
+
+    /// Makes the policy's moves true: the tasks leave their runqueue, and are attached to the other
+    /// in reverse order (`detach_tasks()`, `attach_tasks()`). In the kernel they are on neither for a
+    /// moment; here that moment has no length.
+    pub(super) fn move_tasks(&mut self, balancer: CpuId) -> Step {
+        let to = self.moves.to;
+        for idx in 0..self.moves.tasks.len() {
+            self.check_move(self.moves.tasks[idx])?;
+            self.detached(self.moves.tasks[idx]);
+        }
+        self.world.update_rq_clock(to);
+        for idx in (0..self.moves.tasks.len()).rev() {
+            self.attach_task(balancer, to, self.moves.tasks[idx]);
+        }
+        Ok(())
+    }
+
+    /// `detach_task()`, after its dequeue.
+    fn detached(&mut self, task: TaskId) {
+        let (from, to) = (self.moves.from, self.moves.to);
+        let (cause, reason, domain) = (self.moves.cause, self.moves.reason, self.moves.domain);
+        self.world.rq_update(from, |rq| rq.nr_running -= 1);
+        self.world.task_mut(task).cpu = to;
+        self.emit(Tracepoint::Migrate { task, from, to, cause, reason, domain });
+    }
+
+    /// `attach_task()` to a runqueue whose clock is up to date.
+    pub(super) fn attach_task(&mut self, balancer: CpuId, cpu: CpuId, task: TaskId) {
+        self.policy.enqueue(&self.world, cpu, task, Enqueue::Moved);
+        self.world.rq_update(cpu, |rq| rq.nr_running += 1);
+        self.check_preempt_curr(balancer, cpu, task, Enqueue::Moved);
+    }
+
+    fn check_move(&self, task: TaskId) -> Step {
+        let (from, to) = (self.moves.from, self.moves.to);
+        let row = self.world.task(task);
+        let waits = row.on_rq && row.cpu == from && !row.on_cpu;
+        if waits && from != to && self.world.is_allowed(task, to) {
+            return Ok(());
+        }
+        let contract = format!("moved task {task} from CPU {from} to CPU {to}");
+        let why = if waits { "where it may not run" } else { "although it does not wait there" };
+        let contract = format!("{contract}, {why}");
+        Err(SimError::PolicyBroke { at: self.world.now(), contract }.into())
+    }
+}
