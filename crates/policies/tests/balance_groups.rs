@@ -95,6 +95,7 @@ fn imbalances_agree_with_the_kernel() {
             span_weight: 0,
             imb_numa_nr: row.get("imb_numa_nr"),
             numa: BalanceImbalance::V6_0,
+            version: Version::V6_1,
             idle: idle_type(row.text("idle")),
         };
         let mut sds = SdLbStats {

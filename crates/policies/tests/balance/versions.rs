@@ -1,10 +1,14 @@
 //! What other kernels decide otherwise.
 
+use simsched_core::TaskId;
 use simsched_policies::fair::features::Version;
-use simsched_policies::fair::{CpuIdleType, Features, GroupStats, GroupType, SgLbStats};
-use simsched_topology::CpuId;
+use simsched_policies::fair::{
+    CpuIdleType, Features, GroupStats, GroupType, MigrationType, SgLbStats,
+};
+use simsched_topology::{CpuId, CpuSet};
 
 use crate::common::vector_machine;
+use crate::detach::{detach, env, queue};
 use crate::scene::{Busy, LIGHT, Scene, full};
 
 fn fully_busy(is_smt: bool) -> SgLbStats {
@@ -73,4 +77,44 @@ fn before_5_18_the_busiest_node_decides_whether_a_pair_stays() {
     assert_eq!(amount(Version::V6_1, [0, 4]), Some(2));
     assert_eq!(amount(Version::V5_16, [2, 4]), Some(1));
     assert_eq!(amount(Version::V6_1, [1, 3]), None);
+}
+
+#[test]
+fn before_6_0_a_newly_idle_cpu_balances_even_if_a_task_has_come() {
+    for (version, balances) in [(Version::V5_16, true), (Version::V6_1, false)] {
+        let mut scene = Scene::new(vector_machine("small_2x4x1"), Features::of(version));
+        scene.kit.set_nr_running(CpuId(0), 1);
+        let balancer = scene.balancer();
+        let env = balancer.env(CpuId(0), 0, CpuIdleType::NewlyIdle);
+        assert_eq!(balancer.should_we_balance(&env), balances, "{version:?}");
+    }
+}
+
+/// Loads of 2000 here, 3000 there and nothing elsewhere, on groups of one CPU: 1250 on average. Here is
+/// already more than that, and what is there too much is 1750.
+#[test]
+fn until_it_was_mended_a_cpu_above_the_average_took_all_that_was_too_much_elsewhere() {
+    let found = |version| {
+        let mut scene = Scene::new(vector_machine("small_2x4x1"), Features::of(version));
+        scene.cpu(0, Busy { load: 2000, ..full(1) });
+        scene.cpu(1, Busy { load: 3000, ..full(2) });
+        scene.find(0, "MC", CpuIdleType::NotIdle).0.map(|(_, kind, amount)| (kind, amount))
+    };
+    assert_eq!(found(Version::V5_16), Some((MigrationType::Load, 1750)));
+    assert_eq!(found(Version::V6_1), None);
+}
+
+/// The first two tasks may not run there, the third may.
+#[test]
+fn vanilla_kernels_search_on_until_a_task_is_not_pinned() {
+    for (version, found) in [(Version::V6_1, vec![]), (Version::V6_5, vec![2])] {
+        let mut driver = queue(4, Features::of(version));
+        driver.migrate(TaskId(3), CpuId(2));
+        for task in [0, 1] {
+            driver.kit.set_allowed(TaskId(task), Some(CpuSet::single(CpuId(1))));
+        }
+        let mut env = env(&mut driver, CpuIdleType::Idle, 1);
+        env.loop_max = 2;
+        assert_eq!(detach(&mut driver, &mut env), found, "{version:?}");
+    }
 }

@@ -102,6 +102,7 @@ impl Fair {
             span_weight: sd.weight,
             imb_numa_nr: sd.imb_numa_nr,
             numa: self.features.balance_imbalance(),
+            version: self.features.version,
             idle: env.idle,
         };
         (env.migration_type, env.imbalance) = rule.calculate(&mut sds);

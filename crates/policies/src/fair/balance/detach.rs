@@ -5,8 +5,8 @@ use simsched_core::{Dequeue, TaskId, World};
 use super::can_migrate::CanMigrate;
 use super::env::NR_MIGRATE;
 use super::{CpuIdleType, LbEnv, MigrationType};
-use crate::fair::Fair;
 use crate::fair::entity::EntityId;
+use crate::fair::{Fair, Version};
 
 impl Fair {
     /// Takes tasks off the source until enough is moved, appends them to `detached` in this order,
@@ -28,7 +28,7 @@ impl Fair {
             && let Some(task) = self.all.mru.last(env.src_cpu)
         {
             // The last task of an idle CPU's victim stays, so that nobody takes it away in turn.
-            if (env.idle != CpuIdleType::NotIdle && nr_running <= 1) || is_over(env) {
+            if (env.idle != CpuIdleType::NotIdle && nr_running <= 1) || self.is_over(env) {
                 break;
             }
             if !self.detach_if_fit(world, env, task) {
@@ -106,19 +106,21 @@ impl Fair {
         self.note_sched_idle(env.src_cpu);
         self.migrate(world, task, env.dst_cpu);
     }
-}
 
-/// Counts one more task that is looked at: whether all have been seen, or the lock was held long
-/// enough.
-fn is_over(env: &mut LbEnv) -> bool {
-    env.loop_ += 1;
-    if env.loop_ > env.loop_max {
-        return true;
+    /// Counts one more task that is looked at: whether all have been seen, or the lock was held long
+    /// enough. Kernels between 6.1 and 6.10 that do not take it back search on as long as no task
+    /// was found that may run on the destination.
+    fn is_over(&self, env: &mut LbEnv) -> bool {
+        env.loop_ += 1;
+        let goes_on = self.features.version == Version::V6_5 && env.flags.all_pinned;
+        if env.loop_ > env.loop_max && !goes_on {
+            return true;
+        }
+        if env.loop_ > env.loop_break {
+            env.loop_break += NR_MIGRATE;
+            env.flags.need_break = true;
+            return true;
+        }
+        false
     }
-    if env.loop_ > env.loop_break {
-        env.loop_break += NR_MIGRATE;
-        env.flags.need_break = true;
-        return true;
-    }
-    false
 }

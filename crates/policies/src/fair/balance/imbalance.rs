@@ -4,7 +4,7 @@ use simsched_topology::SdFlags;
 
 use super::{CpuIdleType, MigrationType, SdLbStats, SgLbStats};
 use crate::fair::GroupType;
-use crate::fair::features::{BalanceImbalance, Surplus};
+use crate::fair::features::{BalanceImbalance, Surplus, Version};
 
 /// What the amount depends on beside the groups: the domain, the kernel, and what the CPU was doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct ImbalanceRule {
     pub imb_numa_nr: u32,
     /// When they may.
     pub numa: BalanceImbalance,
+    /// Which kernel.
+    pub version: Version,
     /// What the destination was doing.
     pub idle: CpuIdleType,
 }
@@ -57,7 +59,7 @@ impl ImbalanceRule {
                     (MigrationType::Task, self.spread(sds))
                 }
             }
-            _ => (MigrationType::Load, level(sds)),
+            _ => (MigrationType::Load, self.level(sds)),
         }
     }
 
@@ -94,34 +96,36 @@ impl ImbalanceRule {
             imb_numa_nr: self.imb_numa_nr,
         })
     }
-}
 
-/// The load that brings the busiest group down to the average of the domain, or the local one up to
-/// it, whichever is less.
-///
-/// ```text
-/// min((avg(busiest) - avg) * capacity(busiest), (avg - avg(local)) * capacity(local)) / 1024
-/// ```
-///
-/// The products are unsigned: a busiest group below the average does not limit the amount.
-fn level(sds: &mut SdLbStats) -> i64 {
-    let busiest = sds.busiest_stat;
-    if sds.local_stat.group_type < GroupType::Overloaded {
-        // The local group was not overloaded so far, and so nobody has computed these.
-        let local = &mut sds.local_stat;
-        local.avg_load = local.sums.avg_load();
-        if local.avg_load >= busiest.avg_load {
-            return 0;
+    /// The load that brings the busiest group down to the average of the domain, or the local one
+    /// up to it, whichever is less.
+    ///
+    /// ```text
+    /// min((avg(busiest) - avg) * capacity(busiest), (avg - avg(local)) * capacity(local)) / 1024
+    /// ```
+    ///
+    /// The products are unsigned: a group on the wrong side of the average does not limit the amount.
+    /// For the local one that was a mistake, of which 5.16 did not know.
+    /// Source: also "sched/fair: Fix imbalance overflow", 6.3.
+    fn level(&self, sds: &mut SdLbStats) -> i64 {
+        let busiest = sds.busiest_stat;
+        if sds.local_stat.group_type < GroupType::Overloaded {
+            // The local group was not overloaded so far, and so nobody has computed these.
+            let local = &mut sds.local_stat;
+            local.avg_load = local.sums.avg_load();
+            if local.avg_load >= busiest.avg_load {
+                return 0;
+            }
+            sds.avg_load = sds.total_load * 1024 / sds.total_capacity;
+            if local.avg_load >= sds.avg_load && self.version >= Version::V6_1 {
+                return 0;
+            }
         }
-        sds.avg_load = sds.total_load * 1024 / sds.total_capacity;
-        if sds.local_stat.avg_load >= sds.avg_load {
-            return 0;
-        }
+        let (local, avg) = (sds.local_stat, sds.avg_load);
+        let excess = busiest.avg_load.wrapping_sub(avg).wrapping_mul(busiest.sums.capacity);
+        let room = avg.wrapping_sub(local.avg_load).wrapping_mul(local.sums.capacity);
+        signed(excess.min(room) / 1024)
     }
-    let local = sds.local_stat;
-    let excess = busiest.avg_load.wrapping_sub(sds.avg_load).wrapping_mul(busiest.sums.capacity);
-    let room = sds.avg_load.wrapping_sub(local.avg_load).wrapping_mul(local.sums.capacity);
-    signed(excess.min(room) / 1024)
 }
 
 fn signed(amount: u64) -> i64 {
