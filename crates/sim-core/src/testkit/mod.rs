@@ -1,6 +1,7 @@
 //! For tests (feature `testkit`): worlds built by hand, so that a decision can be tested without a
 //! simulator.
 
+mod balancer;
 mod round_robin;
 mod script;
 
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use simsched_topology::{CpuId, CpuSet, Topology};
 
+pub use balancer::{Balancer, Place, Wanted, WantedPass};
 pub use round_robin::RoundRobin;
 pub use script::Script;
 

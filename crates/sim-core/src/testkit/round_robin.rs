@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 
 use simsched_topology::CpuId;
 
+use super::balancer::{Balancer, Place};
+use crate::balance::{BalanceStep, Moves, Trigger};
 use crate::ids::TaskId;
 use crate::policy::{Dequeue, Enqueue, Placement, Policy, Preempt, Reason, TtwuQueue, Wakeup};
 use crate::world::World;
 
 /// One queue for each CPU, first in first out; a tick sends the current task to the end; a wakee
-/// goes where it was, or to a CPU that the test chose for it.
+/// goes where it was, or to a CPU that the test chose for it. It balances what the test wants.
 #[derive(Clone, Debug, Default)]
 pub struct RoundRobin {
     queues: Vec<VecDeque<TaskId>>,
@@ -22,6 +24,8 @@ pub struct RoundRobin {
     pub preempts: bool,
     /// Whether it breaks its contract and never picks anybody.
     pub loses: bool,
+    /// What it balances.
+    pub balancer: Balancer,
 }
 
 impl Policy for RoundRobin {
@@ -29,6 +33,7 @@ impl Policy for RoundRobin {
         self.queues = vec![VecDeque::new(); world.topology().nr_cpus()];
         self.curr = vec![None; world.topology().nr_cpus()];
         self.target.resize(world.tasks().len(), None);
+        self.balancer.attach(world);
     }
 
     fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
@@ -89,7 +94,40 @@ impl Policy for RoundRobin {
         }
     }
 
+    fn newly_idle(&mut self, world: &World, cpu: CpuId) -> bool {
+        self.balancer.begin(world, Place::NewlyIdle, cpu)
+    }
+
     fn idle_entered(&mut self, _: &World, _: CpuId) {}
+
+    fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) -> Trigger {
+        self.balancer.tick(world, cpu)
+    }
+
+    fn nohz_csd_func(&mut self, world: &World, cpu: CpuId) -> bool {
+        self.balancer.ask(world, Place::Kick, cpu);
+        world.is_idle(cpu)
+    }
+
+    fn run_rebalance_domains(&mut self, world: &World, cpu: CpuId) {
+        self.balancer.begin(world, Place::Softirq, cpu);
+    }
+
+    fn nohz_run_idle_balance(&mut self, world: &World, cpu: CpuId) -> bool {
+        self.balancer.begin(world, Place::IdleLoop, cpu)
+    }
+
+    fn nohz_balance_enter_idle(&mut self, world: &World, cpu: CpuId) {
+        self.balancer.ask(world, Place::TickStopped, cpu);
+    }
+
+    fn balance_step(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
+        self.balancer.step(world, cpu, &mut self.queues, moves)
+    }
+
+    fn active_load_balance_cpu_stop(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) {
+        self.balancer.push(world, cpu, &mut self.queues, moves);
+    }
 
     fn ttwu_queue(&self) -> TtwuQueue {
         self.ttwu_queue.unwrap_or(TtwuQueue::CrossLlcOrIdle)
