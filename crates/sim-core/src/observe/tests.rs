@@ -9,7 +9,7 @@ use simsched_topology::{CpuId, CpuSet, Topology};
 use super::{Digest, Invariants, Recorder, Stats, Step, lockstep};
 use crate::config::Config;
 use crate::error::SimError;
-use crate::ids::{FutexId, LockId, MarkId, PipeId, TaskId};
+use crate::ids::{FutexId, LockId, MarkId, MaskId, PipeId, TaskId};
 use crate::observer::{Cost, Observer};
 use crate::policy::TtwuQueue;
 use crate::rng::Seed;
@@ -27,6 +27,8 @@ struct Plan {
     seed: u64,
     preempts: bool,
     ttwu_queue: TtwuQueue,
+    /// Whether a balancer uses every chance.
+    balances: bool,
 }
 
 type Run<O> = Simulator<RoundRobin, Script, O>;
@@ -47,6 +49,10 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Yield),
         1 => Just(Op::Mark(MarkId(0))),
         1 => (-20i8..20).prop_map(Op::SetNice),
+        1 => (0u32..12, 0u32..3).prop_map(|(task, mask)| {
+            Op::SetAffinity { task: TaskId(task), mask: MaskId(mask) }
+        }),
+        1 => Just(Op::Exec),
     ]
 }
 
@@ -68,20 +74,37 @@ fn plan() -> impl Strategy<Value = Plan> {
         Just(TtwuQueue::CrossLlc),
         Just(TtwuQueue::CrossLlcOrIdle)
     ];
-    (vec(task, 1..12), any::<u64>(), any::<bool>(), rule)
-        .prop_map(|(tasks, seed, preempts, ttwu_queue)| Plan { tasks, seed, preempts, ttwu_queue })
+    let rest = (any::<u64>(), any::<bool>(), rule, any::<bool>());
+    (vec(task, 1..12), rest).prop_map(|(tasks, (seed, preempts, ttwu_queue, balances))| Plan {
+        tasks,
+        seed,
+        preempts,
+        ttwu_queue,
+        balances,
+    })
 }
 
 /// Every second task is started by the one before it.
 fn script(plan: &Plan) -> Script {
     let marks = vec!["mark".to_owned()];
     let procs = vec!["proc".to_owned()];
-    let objects = Setup { procs, pipes: 1, locks: 1, futexes: 1, marks, ..Setup::default() };
+    let masks = [&[3][..], &[0, 1, 9, 14], &[4, 5, 6, 7, 8]];
+    let single = |cpu: &u16| CpuSet::single(CpuId(*cpu));
+    let mask = |cpus: &[u16]| cpus.iter().fold(CpuSet::new(), |all, cpu| all.or(&single(cpu)));
+    let masks = masks.map(mask).to_vec();
+    let objects = Setup { procs, pipes: 1, locks: 1, futexes: 1, marks, masks, ..Setup::default() };
     let mut script = Script::new(objects);
     for (idx, (cpu, _, stays, ops)) in plan.tasks.iter().enumerate() {
         let has_child = idx % 2 == 0 && idx + 1 < plan.tasks.len();
         let child = has_child.then(|| Op::Spawn(TaskId::new(idx + 1)));
-        let ops: Vec<Op> = child.into_iter().chain(ops.iter().copied()).collect();
+        let nr_tasks = u32::try_from(plan.tasks.len()).unwrap();
+        let known = |op: Op| match op {
+            Op::SetAffinity { task, mask } => {
+                Op::SetAffinity { task: TaskId(task.0 % nr_tasks), mask }
+            }
+            _ => op,
+        };
+        let ops: Vec<Op> = child.into_iter().chain(ops.iter().copied().map(known)).collect();
         let task = if idx % 2 == 0 { script.task(CpuId(*cpu), &ops) } else { script.spawned(&ops) };
         if *stays {
             let mut allowed = CpuSet::new();
@@ -112,6 +135,7 @@ fn start<O: Observer>(plan: &Plan, observer: O) -> Run<O> {
     policy.target = plan.tasks.iter().map(|task| task.1.map(CpuId)).collect();
     policy.preempts = plan.preempts;
     policy.ttwu_queue = Some(plan.ttwu_queue);
+    policy.balancer.greedy = plan.balances;
     let config = Config { seed: Seed(plan.seed), ..Config::default() };
     Simulator::new(topology(), policy, script(plan), observer, config).unwrap()
 }
@@ -201,7 +225,8 @@ proptest! {
 fn another_seed_is_another_run() {
     let ops = vec![Op::Run(Nanos(1_000)), Op::Sleep(Nanos(1_000))];
     let tasks = vec![(1, None, false, ops)];
-    let plan = Plan { tasks, seed: 1, preempts: false, ttwu_queue: TtwuQueue::Off };
+    let (preempts, ttwu_queue, balances) = (false, TtwuQueue::Off, false);
+    let plan = Plan { tasks, seed: 1, preempts, ttwu_queue, balances };
     let other = Plan { seed: 2, ..plan.clone() };
     let divergence = lockstep(&mut portions(&plan, 10), &mut portions(&other, 10)).unwrap();
     assert!(divergence.first.unwrap().at > SimTime::ZERO, "{divergence}");

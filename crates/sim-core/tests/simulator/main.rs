@@ -5,5 +5,6 @@
 mod balance;
 mod contracts;
 mod rig;
+mod stopper;
 mod time;
 mod wakeups;
