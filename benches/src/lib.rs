@@ -74,7 +74,7 @@ pub type Run = Simulator<Box<dyn Policy + Send>, Box<dyn Workload + Send>, Stats
 #[must_use]
 pub fn simulator(topology: &Arc<Topology>, policy: &str, command: &str) -> Run {
     let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
-    let benchmark = workloads::parse(&argv, 1).expect("a good command line");
+    let benchmark = workloads::parse(&argv, 1, topology.nr_cpus()).expect("a good command line");
     let workload = benchmark.workload();
     let setup = workload.setup();
     let stats = Stats::new(topology, setup.tasks.len(), setup.marks.len());

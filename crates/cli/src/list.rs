@@ -220,5 +220,9 @@ fn workload(entry: &workloads::Entry) -> String {
         };
         text.push_str(&format!("  {name:<22}  {}{default}\n", option.doc));
     }
+    let width = entry.names.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, doc) in entry.names {
+        text.push_str(&format!("  {name:<width$}  {doc}\n"));
+    }
     text
 }

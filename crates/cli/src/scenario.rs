@@ -81,7 +81,7 @@ impl Scenario {
     }
 
     fn benchmark(&self, seed: u64) -> Result<Box<dyn Benchmark>, Failure> {
-        workloads::parse(&self.workload, seed).map_err(Failure::input)
+        workloads::parse(&self.workload, seed, self.topology.nr_cpus()).map_err(Failure::input)
     }
 
     /// Runs with this seed.
@@ -131,7 +131,7 @@ impl Scenario {
 
 /// The program whose list of options the workload's command line asks for, if it does.
 pub(crate) fn asks_for_help(workload: &[String]) -> Option<&'static str> {
-    match workloads::parse(workload, 0) {
+    match workloads::parse(workload, 0, 1) {
         Err(WorkloadError::Help { program }) => Some(program),
         _ => None,
     }

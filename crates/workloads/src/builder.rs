@@ -7,13 +7,13 @@ use simsched_core::{
     BarrierId, FutexId, LockId, MarkId, PipeId, ProcId, SchedPolicy, Seed, Setup, SocketId,
     SocketSpec, Start, TaskId,
 };
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, CpuSet};
 
 pub use body::Body;
 
 use crate::dist::Dist;
 use crate::error::WorkloadError;
-use crate::program::{ARGS, Inst, Parts, Programs, ThreadSpec};
+use crate::program::{ARGS, ClockId, Inst, Parts, Programs, Shared, StackId, ThreadSpec, When};
 use check::Use;
 
 /// A program of a [`Builder`].
@@ -54,6 +54,9 @@ struct Program {
 pub struct Builder {
     code: Vec<Inst>,
     dists: Vec<Dist>,
+    whens: Vec<When>,
+    masks: Vec<CpuSet>,
+    shared: Shared,
     threads: Vec<ThreadSpec>,
     names: Vec<String>,
     setup: Setup,
@@ -104,6 +107,21 @@ impl Builder {
         FutexId(self.take("futex words", |setup| &mut setup.futexes, count))
     }
 
+    /// Declares a place where an instant is noted; until then it holds the start of the run.
+    pub fn clock(&mut self) -> ClockId {
+        self.shared.clocks += 1;
+        ClockId(self.shared.clocks - 1)
+    }
+
+    /// Declares `count` stacks of numbers below `items`, and returns the first. A number is on one
+    /// of them at most, once.
+    pub fn stacks(&mut self, count: u32, items: u32) -> StackId {
+        let first = self.shared.stacks;
+        self.shared.stacks += count;
+        self.shared.items = self.shared.items.max(items);
+        StackId(first)
+    }
+
     /// Declares a point in time to measure.
     pub fn mark(&mut self, name: &str) -> MarkId {
         self.setup.marks.push(name.to_owned());
@@ -139,7 +157,33 @@ impl Builder {
         program: ProgramId,
         args: [u32; ARGS],
     ) -> TaskId {
-        self.declare(name, proc, program, args, Start::AtZero(CpuId(0)))
+        self.start_on(CpuId(0), name, proc, program, args)
+    }
+
+    /// Declares a task that runs from the start, on this CPU at first.
+    pub fn start_on(
+        &mut self,
+        cpu: CpuId,
+        name: &str,
+        proc: ProcId,
+        program: ProgramId,
+        args: [u32; ARGS],
+    ) -> TaskId {
+        self.declare(name, proc, program, args, Start::AtZero(cpu))
+    }
+
+    /// Says where a declared task may run from its start on.
+    ///
+    /// # Panics
+    /// When the task was not declared here.
+    pub fn allow(&mut self, task: TaskId, cpus: &CpuSet) {
+        let known = self.masks.iter().position(|mask| mask == cpus);
+        let row = known.unwrap_or_else(|| {
+            self.masks.push(cpus.clone());
+            self.masks.len() - 1
+        });
+        let row = u32::try_from(row).expect("fewer masks than tasks");
+        self.threads[task.idx()].allowed = Some(row);
     }
 
     /// Gives a declared task a nice value and a policy within the fair class.
@@ -165,6 +209,9 @@ impl Builder {
             streams: (0..nr_streams).map(stream).collect(),
             code: self.code,
             dists: self.dists,
+            whens: self.whens,
+            masks: self.masks,
+            shared: self.shared,
             threads: self.threads,
             names: self.names,
             setup: self.setup,
@@ -185,7 +232,8 @@ impl Builder {
         program.max_args = Some(std::array::from_fn(|nth| max[nth].max(args[nth])));
         let entry = program.entry;
         let policy = SchedPolicy::Normal;
-        self.threads.push(ThreadSpec { name, proc, nice: 0, policy, start, entry, args });
+        let (nice, allowed) = (0, None);
+        self.threads.push(ThreadSpec { name, proc, nice, policy, start, allowed, entry, args });
         TaskId::new(self.threads.len() - 1)
     }
 

@@ -5,7 +5,7 @@ use simsched_topology::nearest;
 pub use crate::args::OptionInfo;
 pub use crate::benchmark::{BenchResult, Benchmark, MarkTimes};
 use crate::error::WorkloadError;
-use crate::hackbench;
+use crate::{hackbench, lab};
 
 /// A workload as it is listed for users.
 #[derive(Clone, Copy, Debug)]
@@ -16,26 +16,43 @@ pub struct Entry {
     pub doc: &'static str,
     /// Its options.
     pub options: &'static [OptionInfo],
+    /// What its name may look like, with what that means; empty if it has one name only.
+    pub names: &'static [(&'static str, &'static str)],
     parse: Parse,
 }
 
-/// Reads the options behind the name, for a run with this seed.
-type Parse = fn(&[String], u64) -> Result<Box<dyn Benchmark>, WorkloadError>;
+/// Reads the name and the options behind it, for a run with this seed on so many CPUs.
+type Parse = fn(&str, &[String], u64, usize) -> Result<Box<dyn Benchmark>, WorkloadError>;
 
 /// All workloads.
-pub const ENTRIES: &[Entry] = &[Entry {
-    name: hackbench::NAME,
-    doc: "groups of senders and receivers of small messages (rt-tests 2.4)",
-    options: hackbench::OPTIONS,
-    parse: |args, seed| Ok(Box::new(hackbench::Run { hackbench: hackbench::parse(args)?, seed })),
-}];
+pub const ENTRIES: &[Entry] = &[
+    Entry {
+        name: hackbench::NAME,
+        doc: "groups of senders and receivers of small messages (rt-tests 2.4)",
+        options: hackbench::OPTIONS,
+        names: &[],
+        parse: |_, args, seed, _| {
+            Ok(Box::new(hackbench::Run { hackbench: hackbench::parse(args)?, seed }))
+        },
+    },
+    Entry {
+        name: lab::NAME,
+        doc: "a scenario of the kernel lab, such as lab:hogs-herd-16 or lab:pingpong-H-w20",
+        options: &[],
+        names: lab::SCENARIOS,
+        parse: |name, args, seed, nr_cpus| {
+            Ok(Box::new(lab::Run { lab: lab::parse(name, args, nr_cpus)?, seed }))
+        },
+    },
+];
 
 /// The workload of this name.
 ///
 /// # Errors
 /// When there is none; the message names the nearest.
 pub fn find(name: &str) -> Result<&'static Entry, WorkloadError> {
-    ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| WorkloadError::UnknownProgram {
+    let known = if name.starts_with(lab::PREFIX) { lab::NAME } else { name };
+    ENTRIES.iter().find(|entry| entry.name == known).ok_or_else(|| WorkloadError::UnknownProgram {
         name: name.to_owned(),
         known: ENTRIES.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
         nearest: nearest(name, ENTRIES.iter().map(|entry| entry.name))
@@ -45,15 +62,19 @@ pub fn find(name: &str) -> Result<&'static Entry, WorkloadError> {
     })
 }
 
-/// The benchmark that the command line `argv` means: the program's name and its options, as one
-/// would type them on a real machine. An empty one is `hackbench` with threads over pipes and its
-/// other defaults.
+/// The benchmark that the command line `argv` means on a machine of so many CPUs: the program's name
+/// and its options, as one would type them on a real machine. An empty one is `hackbench` with
+/// threads over pipes and its other defaults.
 ///
 /// # Errors
 /// One sentence that names the program, the option or the value, and the nearest names.
-pub fn parse(argv: &[String], seed: u64) -> Result<Box<dyn Benchmark>, WorkloadError> {
+pub fn parse(
+    argv: &[String],
+    seed: u64,
+    nr_cpus: usize,
+) -> Result<Box<dyn Benchmark>, WorkloadError> {
     let Some((name, args)) = argv.split_first() else {
         return Ok(Box::new(hackbench::Run { hackbench: hackbench::THREADS_OVER_PIPES, seed }));
     };
-    (find(name)?.parse)(args, seed)
+    (find(name)?.parse)(name, args, seed, nr_cpus)
 }

@@ -16,6 +16,19 @@ pub enum WorkloadError {
         /// What may have been meant.
         nearest: Vec<String>,
     },
+    /// No such scenario.
+    #[error(
+        "there is no scenario `{name}` (see `simsched workloads {program}`){}",
+        did_you_mean(.nearest)
+    )]
+    UnknownScenario {
+        /// How the scenarios are listed.
+        program: &'static str,
+        /// What was asked for.
+        name: String,
+        /// What may have been meant.
+        nearest: Vec<String>,
+    },
     /// No such option.
     #[error("{program}: {what}{}", did_you_mean(.nearest))]
     UnknownOption {

@@ -6,12 +6,13 @@
 mod text;
 mod unix;
 
-use simsched_core::{MarkId, PipeId, Seed, SocketId};
+use simsched_core::{MarkId, Nanos, PipeId, Seed, SocketId};
 
 pub(crate) use text::Run;
 pub use text::{NAME, OPTIONS, parse};
 
 use crate::builder::{Body, Builder, ProgramId};
+use crate::dist::Dist;
 use crate::error::WorkloadError;
 use crate::program::{Operand, Programs, Reg};
 
@@ -106,9 +107,22 @@ impl Hackbench {
     /// # Errors
     /// When there are more tasks than a run can hold, or an option is 0.
     pub fn build(&self, seed: Seed) -> Result<Programs, WorkloadError> {
+        self.written(None, seed)
+    }
+
+    /// The same, timed from the start of its process to its end.
+    pub(crate) fn build_within(
+        &self,
+        outside: Outside,
+        seed: Seed,
+    ) -> Result<Programs, WorkloadError> {
+        self.written(Some(outside), seed)
+    }
+
+    fn written(&self, outside: Option<Outside>, seed: Seed) -> Result<Programs, WorkloadError> {
         self.check()?;
         let mut b = Builder::new();
-        let plan = Plan::new(self, &mut b);
+        let plan = Plan::new(self, outside, &mut b);
         let main_proc = b.process(NAME);
         let main = plan.main(&mut b);
         b.start(NAME, main_proc, main, [0, 0]);
@@ -130,6 +144,14 @@ impl Hackbench {
     }
 }
 
+/// What the main task does before it creates its first worker and behind its last wait, when a run
+/// is timed from outside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outside {
+    pub(crate) before: Nanos,
+    pub(crate) after: Nanos,
+}
+
 /// The most workers of a run: a million fit into 100 MB.
 const MAX_WORKERS: u64 = 1 << 20;
 
@@ -138,6 +160,7 @@ const MAX_WORKERS: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     hackbench: Hackbench,
+    outside: Option<Outside>,
     /// The first object of all: the ready channel, then the wake channel, then those of the
     /// messages.
     ready: u32,
@@ -146,14 +169,15 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(hackbench: &Hackbench, b: &mut Builder) -> Plan {
+    fn new(hackbench: &Hackbench, outside: Option<Outside>, b: &mut Builder) -> Plan {
         let channels = hackbench.groups * hackbench.fds;
         let mut make = |count, bytes| match hackbench.channel {
             Channel::Pipe => b.pipes(count).0,
             Channel::Socket => b.sockets(count, unix::socket(bytes)).0,
         };
         let (ready, wake) = (make(1, SIGNAL), make(1, SIGNAL));
-        Plan { hackbench: *hackbench, ready, wake, messages: make(channels, hackbench.bytes) }
+        let messages = make(channels, hackbench.bytes);
+        Plan { hackbench: *hackbench, outside, ready, wake, messages }
     }
 
     /// How far the next channel is.
@@ -179,14 +203,23 @@ impl Plan {
         let workers = u32::try_from(self.hackbench.workers()).expect("build has counted them");
         b.program("main", |p| {
             let first = Operand::fixed(1);
+            if let Some(Outside { before, .. }) = self.outside {
+                p.mark(start);
+                p.run(Dist::Constant(before));
+            }
             p.repeat(workers, |p, nth| p.spawn(first.plus(nth)));
             p.repeat(workers, |p, _| self.read(p, Operand::fixed(self.ready), SIGNAL));
-            p.mark(start);
+            if self.outside.is_none() {
+                p.mark(start);
+            }
             self.write(p, Operand::fixed(self.wake + u32::from(self.stride()) - 1), SIGNAL);
             p.repeat(workers, |p, nth| match self.hackbench.mode {
                 Mode::Threads => p.join(first.plus(nth)),
                 Mode::Processes => p.wait_any(),
             });
+            if let Some(Outside { after, .. }) = self.outside {
+                p.run(Dist::Constant(after));
+            }
             p.mark(stop);
         })
     }

@@ -7,6 +7,7 @@
 
 pub mod catalog;
 pub mod hackbench;
+pub mod lab;
 
 mod args;
 mod benchmark;
@@ -19,4 +20,4 @@ pub use builder::{Body, Builder, ProgramId};
 pub use dist::Dist;
 pub use error::WorkloadError;
 pub use hackbench::Hackbench;
-pub use program::{ARGS, Inst, LOOPS, Operand, Programs, Reg};
+pub use program::{ARGS, ClockId, Inst, LOOPS, Operand, Programs, Reg, StackId, When};

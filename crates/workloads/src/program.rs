@@ -5,94 +5,19 @@
 //! data, a workload can be printed, compared and hashed.
 
 mod listing;
+mod memory;
+mod operand;
 
 use simsched_core::{
-    BarrierId, FutexId, LockId, MarkId, Op, Outcome, PipeId, ProcId, SchedPolicy, Setup, SimTime,
-    SocketId, Start, Stream, TaskId, TaskSpec, Workload,
+    BarrierId, FutexId, LockId, MarkId, Nanos, Op, Outcome, PipeId, ProcId, SchedPolicy, Setup,
+    SimTime, SocketId, Start, Stream, TaskId, TaskSpec, Workload,
 };
+use simsched_topology::CpuSet;
 
 use crate::dist::Dist;
-
-/// How deep loops may be nested.
-pub const LOOPS: usize = 3;
-
-/// How many arguments a thread has.
-pub const ARGS: usize = 2;
-
-/// Registers of a thread: always 0, its arguments, the counters of its loops, and what is left of
-/// a transfer.
-const REGS: usize = 1 + ARGS + LOOPS + 1;
-const LEFT: usize = REGS - 1;
-
-/// A register of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Reg(u8);
-
-impl Reg {
-    const ZERO: Reg = Reg(0);
-
-    /// The counter of the loop at this depth, 0 for the outermost.
-    pub(crate) fn counter(depth: usize) -> Reg {
-        assert!(depth < LOOPS, "loops are nested at most {LOOPS} deep");
-        Reg(u8::try_from(1 + ARGS + depth).expect("a few registers"))
-    }
-
-    #[inline]
-    fn idx(self) -> usize {
-        usize::from(self.0)
-    }
-}
-
-/// Which object an instruction means: a number, an argument of the thread, a counter, or a sum of
-/// these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Operand {
-    base: u32,
-    arg: Reg,
-    counter: Reg,
-    /// How far a turn of the counter goes.
-    stride: u8,
-}
-
-impl Operand {
-    /// The object of this number.
-    #[must_use]
-    pub const fn fixed(base: u32) -> Operand {
-        Operand { base, arg: Reg::ZERO, counter: Reg::ZERO, stride: 1 }
-    }
-
-    /// The object that argument `nth` of the thread names.
-    ///
-    /// # Panics
-    /// When a thread has fewer arguments.
-    #[must_use]
-    pub fn arg(nth: usize) -> Operand {
-        assert!(nth < ARGS, "a thread has {ARGS} arguments");
-        let arg = Reg(u8::try_from(1 + nth).expect("a few registers"));
-        Operand { arg, ..Operand::fixed(0) }
-    }
-
-    /// The object so many places behind this one, as the counter of a loop has turns done.
-    #[must_use]
-    pub const fn plus(self, counter: Reg) -> Operand {
-        self.plus_each(counter, 1)
-    }
-
-    /// The object behind this one, `stride` places for each turn that a loop has done.
-    #[must_use]
-    pub const fn plus_each(self, counter: Reg, stride: u8) -> Operand {
-        Operand { counter, stride, ..self }
-    }
-
-    /// The largest value, for threads whose arguments are at most `args` and where the counter
-    /// stays below `turns`.
-    pub(crate) fn max(self, args: [u32; ARGS], turns: [u32; LOOPS]) -> u64 {
-        let arg = self.arg.idx().checked_sub(1).map_or(0, |nth| args[nth]);
-        let counter = self.counter.idx().checked_sub(1 + ARGS);
-        let counter = counter.map_or(0, |depth| turns[depth].saturating_sub(1));
-        u64::from(self.base) + u64::from(arg) + u64::from(counter) * u64::from(self.stride)
-    }
-}
+use memory::Memory;
+pub use operand::{ARGS, ClockId, LOOPS, Operand, Reg, StackId, When};
+use operand::{LEFT, REGS};
 
 /// An instruction. Most are a system call whose object is looked up when it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -139,8 +64,36 @@ pub enum Inst {
     Yield,
     /// Change the own nice value.
     SetNice(i8),
-    /// Note the time.
-    Mark(MarkId),
+    /// Note the time for whoever watches.
+    Mark(Operand),
+    /// Sleep until the instant of this row of the table of instants.
+    SleepUntil(u32),
+    /// Compute in pieces until an instant: look at the clock, and unless it has come compute for
+    /// one more piece.
+    RunUntil {
+        /// A row of the table of instants.
+        when: u32,
+        /// The length of a piece: a row of the table of distributions.
+        piece: u32,
+    },
+    /// Note the instant for the programs themselves.
+    Clock(u32),
+    /// Put an argument on a stack.
+    Push(Reg, Operand),
+    /// Take all that is on a stack.
+    Take(Operand),
+    /// The start of a loop over what was taken: the next number goes into `item`; when there is
+    /// none, go on at `end`.
+    Next {
+        /// Where the number goes.
+        item: Reg,
+        /// From which stack.
+        stack: Operand,
+        /// The first instruction behind the loop.
+        end: u32,
+    },
+    /// Go on at `to` unless a futex word has this value.
+    Unless(u8, Operand, u32),
     /// The end of a loop's body: count a turn, and go back to `to` unless all `times` are done.
     Repeat {
         /// The loop's counter.
@@ -176,6 +129,8 @@ pub(crate) struct ThreadSpec {
     pub(crate) nice: i8,
     pub(crate) policy: SchedPolicy,
     pub(crate) start: Start,
+    /// A row of the table of masks; `None` is everywhere.
+    pub(crate) allowed: Option<u32>,
     /// The first instruction of its program.
     pub(crate) entry: u32,
     pub(crate) args: [u32; ARGS],
@@ -186,6 +141,11 @@ pub(crate) struct ThreadSpec {
 pub(crate) struct Parts {
     pub(crate) code: Vec<Inst>,
     pub(crate) dists: Vec<Dist>,
+    pub(crate) whens: Vec<When>,
+    /// Where threads may run from their start on.
+    pub(crate) masks: Vec<CpuSet>,
+    /// How many clocks, how many stacks, and how many numbers on these.
+    pub(crate) shared: Shared,
     pub(crate) threads: Vec<ThreadSpec>,
     pub(crate) names: Vec<String>,
     /// All but the tasks.
@@ -194,11 +154,21 @@ pub(crate) struct Parts {
     pub(crate) streams: Vec<Stream>,
 }
 
+/// How much of user space a workload shares.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shared {
+    pub(crate) clocks: u32,
+    pub(crate) stacks: u32,
+    /// Numbers that may be on stacks are below this.
+    pub(crate) items: u32,
+}
+
 /// Programs and the threads that run them.
 #[derive(Clone, Debug)]
 pub struct Programs {
     parts: Parts,
     threads: Vec<Thread>,
+    memory: Memory,
 }
 
 impl Programs {
@@ -209,7 +179,9 @@ impl Programs {
             Thread { pc: spec.entry, regs }
         };
         let threads = parts.threads.iter().map(thread).collect();
-        Programs { parts, threads }
+        let Shared { clocks, stacks, items } = parts.shared;
+        let memory = Memory::new(clocks, parts.setup.futexes, stacks, items);
+        Programs { parts, threads, memory }
     }
 
     /// The instructions of all programs, one after another.
@@ -233,14 +205,14 @@ impl Workload for Programs {
             proc: spec.proc,
             nice: spec.nice,
             policy: spec.policy,
-            allowed: None,
+            allowed: spec.allowed.map(|row| parts.masks[row as usize].clone()),
             start: spec.start,
         };
         Setup { tasks: parts.threads.iter().map(task).collect(), ..parts.setup.clone() }
     }
 
     #[inline]
-    fn next_op(&mut self, task: TaskId, _: SimTime, last: Outcome) -> Op {
+    fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
         let thread = &mut self.threads[task.idx()];
         loop {
             let inst = self.parts.code[thread.pc as usize];
@@ -252,14 +224,34 @@ impl Workload for Programs {
                         return op;
                     }
                 }
-                Inst::Run(row) | Inst::Sleep(row) => {
+                Inst::Run(row) => {
                     thread.pc += 1;
-                    let dist = &self.parts.dists[row as usize];
-                    let ns = match dist {
-                        Dist::Constant(ns) => *ns,
-                        dist => dist.sample(&mut self.parts.streams[task.idx()]),
-                    };
-                    return if matches!(inst, Inst::Run(_)) { Op::Run(ns) } else { Op::Sleep(ns) };
+                    return Op::Run(self.parts.length(row, task));
+                }
+                Inst::Sleep(row) => {
+                    thread.pc += 1;
+                    return Op::Sleep(self.parts.length(row, task));
+                }
+                Inst::RunUntil { when, piece } => {
+                    if now < thread.when(&self.parts, &self.memory, when) {
+                        return Op::Run(self.parts.length(piece, task));
+                    }
+                    thread.pc += 1;
+                }
+                Inst::SleepUntil(when) => {
+                    thread.pc += 1;
+                    return Op::SleepUntil(thread.when(&self.parts, &self.memory, when));
+                }
+                Inst::Clock(..)
+                | Inst::Push(..)
+                | Inst::Take(..)
+                | Inst::Next { .. }
+                | Inst::Unless(..) => thread.user_space(inst, &mut self.memory, now),
+                Inst::FutexSet(id, value) => {
+                    thread.pc += 1;
+                    let futex = thread.value(id);
+                    self.memory.store(futex, value);
+                    return Op::FutexSet { futex: FutexId(futex), value };
                 }
                 Inst::Exit => return Op::Exit,
                 // The inner loop of nearly all runs, one jump earlier.
@@ -276,7 +268,46 @@ impl Workload for Programs {
     }
 }
 
+impl Parts {
+    /// A length of this row of the table of distributions.
+    #[inline]
+    fn length(&mut self, row: u32, task: TaskId) -> Nanos {
+        match &self.dists[row as usize] {
+            Dist::Constant(ns) => *ns,
+            dist => dist.sample(&mut self.streams[task.idx()]),
+        }
+    }
+}
+
 impl Thread {
+    /// The instant of this row of the table of instants.
+    #[inline]
+    fn when(&self, parts: &Parts, memory: &Memory, row: u32) -> SimTime {
+        let When { clock, after, arg, each_arg, counter, each_turn } = parts.whens[row as usize];
+        let times = |reg: Reg, each: Nanos| Nanos(u64::from(self.regs[reg.idx()]) * each.get());
+        memory.noted(clock) + after + times(arg, each_arg) + times(counter, each_turn)
+    }
+
+    /// An instruction that is no system call and takes no time.
+    fn user_space(&mut self, inst: Inst, memory: &mut Memory, now: SimTime) {
+        self.pc += 1;
+        match inst {
+            Inst::Clock(clock) => memory.note(clock, now),
+            Inst::Push(item, stack) => memory.push(self.value(stack), self.regs[item.idx()]),
+            Inst::Take(stack) => memory.take(self.value(stack)),
+            Inst::Next { item, stack, end } => match memory.next(self.value(stack)) {
+                Some(number) => self.regs[item.idx()] = number,
+                None => (self.regs[item.idx()], self.pc) = (0, end),
+            },
+            Inst::Unless(value, futex, to) => {
+                if !memory.holds(self.value(futex), u32::from(value)) {
+                    self.pc = to;
+                }
+            }
+            _ => unreachable!("next_op knows which these are"),
+        }
+    }
+
     #[inline]
     fn value(&self, operand: Operand) -> u32 {
         let Operand { base, arg, counter, stride } = operand;
@@ -332,16 +363,23 @@ impl Thread {
             Inst::Unlock(id) => Op::Unlock(LockId(self.value(id))),
             Inst::Barrier(id) => Op::Barrier(BarrierId(self.value(id))),
             Inst::FutexWait(id, value) => Op::FutexWait { futex: FutexId(self.value(id)), value },
-            Inst::FutexSet(id, value) => Op::FutexSet { futex: FutexId(self.value(id)), value },
             Inst::FutexWake(id, count) => Op::FutexWake { futex: FutexId(self.value(id)), count },
             Inst::Spawn(id) => Op::Spawn(TaskId(self.value(id))),
             Inst::Join(id) => Op::Join(TaskId(self.value(id))),
             Inst::WaitAny => Op::WaitAny,
             Inst::Yield => Op::Yield,
             Inst::SetNice(nice) => Op::SetNice(nice),
-            Inst::Mark(mark) => Op::Mark(mark),
+            Inst::Mark(mark) => Op::Mark(MarkId(self.value(mark))),
             Inst::Run(_)
             | Inst::Sleep(_)
+            | Inst::RunUntil { .. }
+            | Inst::SleepUntil(_)
+            | Inst::FutexSet(..)
+            | Inst::Clock(_)
+            | Inst::Push(..)
+            | Inst::Take(_)
+            | Inst::Next { .. }
+            | Inst::Unless(..)
             | Inst::ReadFull(..)
             | Inst::RecvFull(..)
             | Inst::Repeat { .. }

@@ -1,12 +1,12 @@
 //! `Body`: writes the instructions of one program.
 
-use simsched_core::{BarrierId, FutexId, LockId, MarkId, PipeId, SocketId, TaskId};
+use simsched_core::{BarrierId, FutexId, LockId, MarkId, Nanos, PipeId, SocketId, TaskId};
 
 use super::Builder;
 use super::check::{Kind, Use};
 use crate::dist::Dist;
 use crate::error::WorkloadError;
-use crate::program::{Inst, LOOPS, Operand, Reg};
+use crate::program::{ClockId, Inst, LOOPS, Operand, Reg, StackId, When};
 
 /// The program that is being written: one method for each instruction.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ macro_rules! operand_from {
     )*};
 }
 
-operand_from! { BarrierId FutexId LockId PipeId SocketId TaskId }
+operand_from! { BarrierId FutexId LockId MarkId PipeId SocketId StackId TaskId }
 
 macro_rules! instructions {
     ($($(#[$doc:meta])* $method:ident($inst:ident, $kind:ident $(, $number:ident)?);)*) => {$(
@@ -78,6 +78,8 @@ impl<'a> Body<'a> {
         spawn(Spawn, Task);
         /// Waits for the end of a task.
         join(Join, Task);
+        /// Notes the time for whoever watches.
+        mark(Mark, Mark);
     }
 
     /// Computes.
@@ -107,9 +109,71 @@ impl<'a> Body<'a> {
         self.push(Inst::SetNice(nice));
     }
 
-    /// Notes the time.
-    pub fn mark(&mut self, mark: MarkId) {
-        self.push(Inst::Mark(mark));
+    /// Sleeps until an instant.
+    pub fn sleep_until(&mut self, when: When) {
+        let row = self.when(when);
+        self.push(Inst::SleepUntil(row));
+    }
+
+    /// Computes in pieces until an instant: looks at the clock, and unless it has come computes
+    /// for one more piece. So it ends at an instant, and not after so much CPU time.
+    pub fn run_until(&mut self, when: When, piece: Dist) {
+        if piece == Dist::Constant(Nanos::ZERO) {
+            self.fail("a piece takes no time");
+        }
+        let (when, piece) = (self.when(when), self.dist(piece));
+        self.push(Inst::RunUntil { when, piece });
+    }
+
+    /// Notes the instant for [`When`].
+    pub fn clock(&mut self, clock: ClockId) {
+        self.check_clock(clock.0);
+        self.push(Inst::Clock(clock.0));
+    }
+
+    /// Puts argument `nth` of the thread on a stack, unless it is on one already.
+    pub fn push_arg(&mut self, nth: usize, stack: impl Into<Operand>) {
+        let (stack, item) = (stack.into(), Operand::arg(nth));
+        self.declare(Kind::Stack, stack);
+        self.declare(Kind::Item, item);
+        self.push(Inst::Push(Reg::arg(nth), stack));
+    }
+
+    /// Takes all that is on a stack and does `body` for each number, the last that came first.
+    pub fn each(&mut self, stack: impl Into<Operand>, body: impl FnOnce(&mut Body<'_>, Reg)) {
+        if self.depth == LOOPS {
+            self.fail("loops are nested too deep");
+            return;
+        }
+        let stack = stack.into();
+        self.declare(Kind::Stack, stack);
+        self.push(Inst::Take(stack));
+        let next = self.builder.here();
+        let item = Reg::counter(self.depth);
+        self.push(Inst::Next { item, stack, end: next });
+        let items = self.builder.shared.items;
+        let mut inner = Body { builder: self.builder, turns: self.turns, depth: self.depth + 1 };
+        inner.turns[self.depth] = items;
+        body(&mut inner, item);
+        self.push(Inst::Forever(next));
+        let end = self.builder.here();
+        self.builder.code[next as usize] = Inst::Next { item, stack, end };
+    }
+
+    /// Does `body` if a futex word has this value; looking at it is no system call.
+    pub fn when_futex(
+        &mut self,
+        futex: impl Into<Operand>,
+        value: u8,
+        body: impl FnOnce(&mut Body<'_>),
+    ) {
+        let futex = futex.into();
+        self.declare(Kind::Futex, futex);
+        let at = self.builder.here();
+        self.push(Inst::Unless(value, futex, at));
+        body(self);
+        let to = self.builder.here();
+        self.builder.code[at as usize] = Inst::Unless(value, futex, to);
     }
 
     /// Ends.
@@ -153,12 +217,19 @@ impl<'a> Body<'a> {
     }
 
     fn dist(&mut self, dist: Dist) -> u32 {
-        let dists = &mut self.builder.dists;
-        let row = dists.iter().position(|known| *known == dist).unwrap_or_else(|| {
-            dists.push(dist);
-            dists.len() - 1
-        });
-        u32::try_from(row).expect("fewer lengths than instructions")
+        row_of(&mut self.builder.dists, dist)
+    }
+
+    fn when(&mut self, when: When) -> u32 {
+        self.check_clock(when.clock());
+        row_of(&mut self.builder.whens, when)
+    }
+
+    fn check_clock(&mut self, clock: u32) {
+        let clocks = self.builder.shared.clocks;
+        if clock >= clocks {
+            self.fail(&format!("there is no clock {clock}: {clocks} are declared"));
+        }
     }
 
     /// A loop from `to` to here makes a system call that takes time in each turn.
@@ -167,7 +238,15 @@ impl<'a> Body<'a> {
         let is_free = |inst: &Inst| {
             matches!(
                 inst,
-                Inst::Mark(_) | Inst::FutexSet(..) | Inst::Repeat { .. } | Inst::Forever(_)
+                Inst::Mark(_)
+                    | Inst::FutexSet(..)
+                    | Inst::Repeat { .. }
+                    | Inst::Forever(_)
+                    | Inst::Clock(_)
+                    | Inst::Push(..)
+                    | Inst::Take(_)
+                    | Inst::Next { .. }
+                    | Inst::Unless(..)
             )
         };
         if body.iter().all(is_free) {
@@ -179,4 +258,13 @@ impl<'a> Body<'a> {
         let program = self.builder.programs.last().map_or(String::new(), |p| p.name.clone());
         self.builder.fail(WorkloadError::Program { program, what: what.to_owned() });
     }
+}
+
+/// The row of a table where `value` stands, at its end if it is new.
+fn row_of<T: PartialEq>(table: &mut Vec<T>, value: T) -> u32 {
+    let row = table.iter().position(|known| *known == value).unwrap_or_else(|| {
+        table.push(value);
+        table.len() - 1
+    });
+    u32::try_from(row).expect("fewer rows than instructions")
 }

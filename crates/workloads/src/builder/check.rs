@@ -15,6 +15,9 @@ pub(super) enum Kind {
     Barrier,
     Futex,
     Task,
+    Mark,
+    Stack,
+    Item,
 }
 
 /// An instruction's object, to be checked when all threads are known.
@@ -73,6 +76,9 @@ impl Builder {
             Kind::Barrier => ("barrier", setup.barriers.len() as u64),
             Kind::Futex => ("futex word", u64::from(setup.futexes)),
             Kind::Task => ("task", self.threads.len() as u64),
+            Kind::Mark => ("mark", setup.marks.len() as u64),
+            Kind::Stack => ("stack", u64::from(self.shared.stacks)),
+            Kind::Item => ("number", u64::from(self.shared.items)),
         }
     }
 

@@ -2,19 +2,42 @@
 
 use std::fmt;
 
-use super::{ARGS, Inst, Operand, Programs, Reg};
+use super::{ARGS, Inst, Operand, Programs, Reg, When};
+
+impl fmt::Display for Reg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.idx() {
+            arg @ 1..=ARGS => write!(f, "arg{}", arg - 1),
+            idx => write!(f, "count{}", idx - 1 - ARGS),
+        }
+    }
+}
 
 impl fmt::Display for Operand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Operand { base, arg, counter, stride } = *self;
-        let arg = (arg != Reg::ZERO).then(|| format!("arg{}", arg.idx() - 1));
+        let arg = (arg != Reg::ZERO).then(|| arg.to_string());
         let base = (base != 0 || arg.is_none()).then(|| base.to_string());
         let counter = (counter != Reg::ZERO).then(|| match stride {
-            1 => format!("count{}", counter.idx() - 1 - ARGS),
-            _ => format!("{stride}*count{}", counter.idx() - 1 - ARGS),
+            1 => counter.to_string(),
+            _ => format!("{stride}*{counter}"),
         });
         let terms: Vec<String> = [base, arg, counter].into_iter().flatten().collect();
         f.write_str(&terms.join("+"))
+    }
+}
+
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let When { clock, after, arg, each_arg, counter, each_turn } = *self;
+        write!(f, "clock {clock}+{after}")?;
+        if arg != Reg::ZERO {
+            write!(f, "+{each_arg}*{arg}")?;
+        }
+        if counter != Reg::ZERO {
+            write!(f, "+{each_turn}*{counter}")?;
+        }
+        Ok(())
     }
 }
 
@@ -47,6 +70,17 @@ impl fmt::Display for Inst {
             Inst::Spawn(id) => write!(f, "spawn task {id}"),
             Inst::Join(id) => write!(f, "join task {id}"),
             Inst::WaitAny => write!(f, "wait for any child"),
+            Inst::SleepUntil(row) => write!(f, "sleep until {row}"),
+            Inst::RunUntil { when, piece } => write!(f, "run until {when} in dist {piece}"),
+            Inst::Clock(clock) => write!(f, "note clock {clock}"),
+            Inst::Push(item, stack) => write!(f, "push {item} on stack {stack}"),
+            Inst::Take(stack) => write!(f, "take stack {stack}"),
+            Inst::Next { item, stack, end } => {
+                write!(f, "next {item} of stack {stack}, at its end go to {end}")
+            }
+            Inst::Unless(value, futex, to) => {
+                write!(f, "unless futex {futex} is {value} go to {to}")
+            }
             Inst::Yield => write!(f, "yield"),
             Inst::SetNice(nice) => write!(f, "nice {nice}"),
             Inst::Mark(mark) => write!(f, "mark {mark}"),

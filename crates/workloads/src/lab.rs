@@ -1,0 +1,172 @@
+//! The scenarios of the kernel lab: small programs that were run on a real kernel in virtual time.
+//!
+//! A scenario is one process, `lab`, that forks (or creates) all others and waits for their ends.
+//! A name carries the numbers: `hogs-herd-16`, `pingpong-H-w20`. Numbers of tasks may be those of
+//! the machine: `N` is its CPUs, `H` half of them, `Q` a quarter, `2N` and `3N` multiples. What each
+//! program does, and how long its parts of user space take, was read from the lab's traces; what the
+//! kernel takes is the business of the machine.
+//!
+//! # Tasks
+//!
+//! Task 0 is `lab`; the others follow in the order in which they are forked, under the names that
+//! the lab gives them: `hog00`, `per00`, `ping00` and `pong00`, `fk000`, `msg000`, `wrk001`.
+//!
+//! # Marks
+//!
+//! | mark | passed by | when |
+//! | --- | --- | --- |
+//! | [`START`] `start` | `lab` | before its first fork: what it measures, and all its timers, count from here |
+//! | [`STOP`] `stop` | `lab` | behind the last wait |
+//! | [`RELEASE`] `release` | `lab` of a herd | before it widens the affinity of the first hog |
+//! | `ping`, `pong` | each `pingNN` | before a write, and behind the read of the answer: a round trip |
+//! | `run` | each `perNN` | behind a timer; the instant for which that was set is [`Lab::due`] |
+//! | `wake wrkNNN` | the message thread | before it wakes this worker |
+//! | `run` | each `wrkNNN` | behind its wait |
+//!
+//! [`Lab::latency`] says which marks bound the latency that the lab's tasks measure themselves.
+
+mod costs;
+mod hogs;
+mod launch;
+mod messages;
+mod name;
+mod pairs;
+mod script;
+mod storm;
+mod text;
+mod timers;
+
+use simsched_core::{MarkId, Nanos, Seed, TaskId};
+
+pub(crate) use text::Run;
+pub use text::{NAME, PREFIX, SCENARIOS, parse};
+
+use crate::error::WorkloadError;
+use crate::program::Programs;
+use launch::Launch;
+use messages::Messages;
+use name::Scenario;
+use timers::Timers;
+
+/// Before the first fork.
+pub const START: MarkId = MarkId(0);
+/// Behind the last wait.
+pub const STOP: MarkId = MarkId(1);
+/// Before the first hog of a herd may leave its CPU.
+pub const RELEASE: MarkId = MarkId(2);
+
+/// A scenario on a machine.
+#[derive(Clone, Debug)]
+pub struct Lab {
+    name: String,
+    scenario: Scenario,
+    nr_cpus: usize,
+}
+
+/// What bounds the latency that the tasks of a scenario measure themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Latency {
+    /// From `from` to the next `to` of the same task.
+    RoundTrip {
+        /// The question.
+        from: MarkId,
+        /// The answer.
+        to: MarkId,
+    },
+    /// From the instant [`Lab::due`] of a turn of a task to its `run` of that turn, from 0 on.
+    Timer {
+        /// The task runs.
+        run: MarkId,
+    },
+    /// From the mark of a task to its next `run`.
+    Wake {
+        /// By task: it is about to be woken.
+        wakes: Vec<(MarkId, TaskId)>,
+        /// The task runs.
+        run: MarkId,
+    },
+}
+
+impl Lab {
+    /// The scenario of this name on a machine of so many CPUs.
+    ///
+    /// # Errors
+    /// One sentence that names what was not understood, and the nearest names.
+    pub fn new(name: &str, nr_cpus: usize) -> Result<Lab, WorkloadError> {
+        let scenario = name::parse(name, nr_cpus)?;
+        Ok(Lab { name: name.to_owned(), scenario, nr_cpus })
+    }
+
+    /// Its name, as it was given.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The programs of all tasks. The seed chooses the CPU of the parent, and the time between a
+    /// tick and its first fork.
+    ///
+    /// # Errors
+    /// When a run cannot hold it.
+    pub fn build(&self, seed: Seed) -> Result<Programs, WorkloadError> {
+        match &self.scenario {
+            Scenario::Pairs(pairs) => pairs.build(self.nr_cpus, seed),
+            Scenario::Storm(storm) => storm.build(self.nr_cpus, seed),
+            Scenario::Timers(timers) => timers.build(self.nr_cpus, seed),
+            Scenario::Messages(messages) => messages.build(self.nr_cpus, seed),
+            Scenario::Hogs(hogs) => hogs.build(self.nr_cpus, seed),
+            Scenario::Launch(launch) => launch.build(seed),
+        }
+    }
+
+    /// What bounds the latency that its tasks measure, if they measure one.
+    #[must_use]
+    pub fn latency(&self) -> Option<Latency> {
+        match &self.scenario {
+            Scenario::Pairs(_) => Some(Latency::RoundTrip { from: pairs::PING, to: pairs::PONG }),
+            Scenario::Timers(_) => Some(Latency::Timer { run: timers::RUN }),
+            Scenario::Messages(messages) => {
+                Some(Latency::Wake { wakes: messages.wakes(), run: messages::RUN })
+            }
+            Scenario::Storm(_) | Scenario::Hogs(_) | Scenario::Launch(_) => None,
+        }
+    }
+
+    /// How long behind [`START`] the timer of this turn of a task expires, turns from 0 on; `None`
+    /// for a task that sets no timers, or fewer.
+    #[must_use]
+    pub fn due(&self, task: TaskId, turn: u64) -> Option<Nanos> {
+        match &self.scenario {
+            Scenario::Timers(timers) => timers.due(task, turn),
+            _ => None,
+        }
+    }
+
+    /// How many tasks it has, with the parent.
+    #[must_use]
+    pub fn nr_tasks(&self) -> u32 {
+        1 + match &self.scenario {
+            Scenario::Pairs(pairs) => 2 * pairs.pairs,
+            Scenario::Storm(storm) => storm.children,
+            Scenario::Timers(Timers { hogs, tasks, .. }) => hogs + tasks,
+            Scenario::Messages(Messages { messengers, workers, .. }) => messengers * (1 + workers),
+            Scenario::Hogs(hogs) => hogs.count(),
+            // The parent is the main task here.
+            Scenario::Launch(Launch { groups, fds, .. }) => 2 * groups * fds,
+        }
+    }
+}
+
+/// The programs of the scenario of this name on a machine of so many CPUs.
+///
+/// # Errors
+/// One sentence that names what was not understood, and the nearest names.
+pub fn build(name: &str, nr_cpus: usize, seed: Seed) -> Result<Programs, WorkloadError> {
+    Lab::new(name, nr_cpus)?.build(seed)
+}
+
+/// The names of the scenarios that the lab has run on machines of so many CPUs, in its order.
+#[must_use]
+pub fn names(nr_cpus: usize) -> Vec<String> {
+    name::all(nr_cpus)
+}

@@ -1,0 +1,76 @@
+//! `hogs` and `share`: tasks that compute until a common deadline, free, from a herd on one CPU, or
+//! pinned there.
+
+use simsched_core::{Nanos, Seed};
+
+use super::costs::{BIRTH, PIECE, REPORT};
+use super::script::{Script, spawn_all, wait_each};
+use crate::builder::ProgramId;
+use crate::error::WorkloadError;
+use crate::program::{Programs, When};
+
+/// Where the hogs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Wherever the kernel puts them.
+    Free,
+    /// On CPU 0 until they are let go.
+    Herd,
+    /// On CPU 0.
+    Pinned,
+}
+
+/// The hogs: all compute until `length` after the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hogs {
+    /// The nice value of each.
+    pub(super) nice: Vec<i8>,
+    pub(super) place: Place,
+    pub(super) length: Nanos,
+}
+
+impl Hogs {
+    pub(super) fn count(&self) -> u32 {
+        u32::try_from(self.nice.len()).expect("a name has set a limit")
+    }
+
+    pub(super) fn build(&self, nr_cpus: usize, seed: Seed) -> Result<Programs, WorkloadError> {
+        let count = self.count();
+        let mut script = Script::new(nr_cpus, seed);
+        if self.place != Place::Free {
+            script.pin();
+        }
+        script.parent(|p| {
+            spawn_all(p, count);
+            wait_each(p, count);
+        });
+        let mut programs: Vec<(i8, ProgramId)> = Vec::new();
+        for (nth, &nice) in self.nice.iter().enumerate() {
+            let known = programs.iter().find(|(known, _)| *known == nice).map(|(_, id)| *id);
+            let id = known.unwrap_or_else(|| {
+                let id = program(&mut script, self.length, nice);
+                programs.push((nice, id));
+                id
+            });
+            let name = format!("hog{nth:02}");
+            match self.place {
+                Place::Free => script.child(&name, id, [0, 0]),
+                Place::Herd | Place::Pinned => script.pinned(&name, id, [0, 0]),
+            };
+        }
+        script.build()
+    }
+}
+
+/// A hog: it computes until `length` after the start, whatever CPU time it gets.
+pub(super) fn program(script: &mut Script, length: Nanos, nice: i8) -> ProgramId {
+    let deadline = When::after(script.zero, length);
+    script.b.program("hog", |p| {
+        p.run(BIRTH);
+        if nice != 0 {
+            p.nice(nice);
+        }
+        p.run_until(deadline, PIECE);
+        p.run(REPORT);
+    })
+}

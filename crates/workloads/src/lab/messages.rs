@@ -1,0 +1,155 @@
+//! `schbench`: message threads that wake workers, and workers that think and report back, over
+//! futexes.
+//!
+//! A thread that is about to wait stores [`BLOCKED`] in its own word. Whoever wants to wake it stores
+//! [`RUNNING`] and makes a system call, but only if the word said `BLOCKED`. A worker puts itself on
+//! the stack of its message thread before it waits; the message thread takes the whole stack, the
+//! last that came first.
+
+use simsched_core::{FutexId, MarkId, Nanos, Seed, TaskId};
+
+use super::costs::{BIRTH_MESSENGER, BIRTH_WORKER, REPORT_MESSENGER, REPORT_WORKER, SLACK, work};
+use super::script::{FIRST, Script, spawn_all};
+use crate::builder::{Body, ProgramId};
+use crate::dist::Dist;
+use crate::error::WorkloadError;
+use crate::program::{Operand, Programs, StackId};
+
+/// `run`: behind a worker's wait.
+pub(super) const RUN: MarkId = MarkId(2);
+/// The marks of the wakeups of the workers, by their numbers, begin here.
+const WAKE: MarkId = MarkId(3);
+
+const RUNNING: u32 = 0;
+const BLOCKED: u8 = 1;
+/// The word that says that all shall end.
+const STOPPED: FutexId = FutexId(0);
+/// The words of the message threads begin here; those of the workers follow.
+const WORDS: u32 = 1;
+
+/// How many there are, and what they do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Messages {
+    /// Message threads.
+    pub(super) messengers: u32,
+    /// Workers of each message thread.
+    pub(super) workers: u32,
+    /// What a worker works between two waits.
+    pub(super) think: Nanos,
+    /// How long the parent lets them.
+    pub(super) length: Nanos,
+}
+
+impl Messages {
+    pub(super) fn build(&self, nr_cpus: usize, seed: Seed) -> Result<Programs, WorkloadError> {
+        let all = self.messengers * self.workers;
+        let mut script = Script::new(nr_cpus, seed);
+        let run = script.b.mark("run");
+        debug_assert!(run == RUN, "the mark has the id that it promises");
+        for worker in 0..all {
+            script.b.mark(&format!("wake {}", self.worker_name(worker)));
+        }
+        let futexes = script.b.futexes(WORDS + self.messengers + all);
+        debug_assert!(futexes == STOPPED, "the word has the id that it promises");
+        let stacks = script.b.stacks(self.messengers, all);
+        script.parent(|p| self.parent(p));
+        let messenger = self.messenger(&mut script, stacks);
+        let worker = self.worker(&mut script, stacks);
+        for group in 0..self.messengers {
+            script.thread(&format!("msg{group:03}"), messenger, [WORDS + group, group]);
+            for nth in group * self.workers..(group + 1) * self.workers {
+                script.thread(&self.worker_name(nth), worker, [nth, group]);
+            }
+        }
+        script.build()
+    }
+
+    /// The lab numbers the workers behind the message threads.
+    fn worker_name(&self, worker: u32) -> String {
+        format!("wrk{:03}", self.messengers + worker)
+    }
+
+    /// The mark of a worker's wakeup, by worker.
+    pub(super) fn wakes(&self) -> Vec<(MarkId, TaskId)> {
+        let groups = (0..self.messengers).flat_map(|group| {
+            let workers = group * self.workers..(group + 1) * self.workers;
+            workers.map(move |worker| (worker, FIRST.0 + group + 1 + worker))
+        });
+        groups.map(|(worker, task)| (MarkId(WAKE.0 + worker), TaskId(task))).collect()
+    }
+
+    /// The word of a worker, by its number.
+    fn word(&self) -> u32 {
+        WORDS + self.messengers
+    }
+
+    /// Creates all, sleeps, tells all to end, and waits for them.
+    fn parent(&self, p: &mut Body<'_>) {
+        let threads = self.messengers * (1 + self.workers);
+        spawn_all(p, threads);
+        p.sleep(Dist::Constant(Nanos(self.length.get() + SLACK.get())));
+        p.futex_set(STOPPED, 1);
+        for group in 0..self.messengers {
+            post(p, FutexId(WORDS + group), |_| ());
+            for worker in group * self.workers..(group + 1) * self.workers {
+                post(p, FutexId(self.word() + worker), |_| ());
+            }
+        }
+        p.repeat(threads, |p, nth| p.join(Operand::from(FIRST).plus(nth)));
+    }
+
+    /// Arguments: its own word, and its stack.
+    fn messenger(&self, script: &mut Script, stacks: StackId) -> ProgramId {
+        let (own, stack) = (Operand::arg(0), Operand::arg(1).offset(stacks.0));
+        script.b.program("msg", |p| {
+            p.run(BIRTH_MESSENGER);
+            p.forever(|p| {
+                p.futex_set(own, u32::from(BLOCKED));
+                p.each(stack, |p, worker| {
+                    let wake = Operand::from(WAKE).plus(worker);
+                    post(p, Operand::fixed(self.word()).plus(worker), |p| p.mark(wake));
+                });
+                p.when_futex(STOPPED, 1, |p| {
+                    p.run(REPORT_MESSENGER);
+                    p.exit();
+                });
+                p.futex_wait(own, u32::from(BLOCKED));
+            });
+        })
+    }
+
+    /// Arguments: its number, and that of its message thread.
+    fn worker(&self, script: &mut Script, stacks: StackId) -> ProgramId {
+        let own = Operand::arg(0).offset(self.word());
+        let messenger = Operand::arg(1).offset(WORDS);
+        let end = |p: &mut Body<'_>| {
+            p.when_futex(STOPPED, 1, |p| {
+                p.run(REPORT_WORKER);
+                p.exit();
+            });
+        };
+        script.b.program("wrk", |p| {
+            p.run(BIRTH_WORKER);
+            p.forever(|p| {
+                end(p);
+                p.futex_set(own, u32::from(BLOCKED));
+                p.push_arg(0, Operand::arg(1).offset(stacks.0));
+                post(p, messenger, |_| ());
+                p.futex_wait(own, u32::from(BLOCKED));
+                end(p);
+                p.mark(RUN);
+                p.run(work(self.think));
+            });
+        })
+    }
+}
+
+/// Wakes the owner of a word if it waits, or is about to; `before` comes before the call.
+fn post(p: &mut Body<'_>, word: impl Into<Operand>, before: impl FnOnce(&mut Body<'_>)) {
+    let word = word.into();
+    p.when_futex(word, BLOCKED, |p| {
+        p.futex_set(word, RUNNING);
+        before(p);
+        p.futex_wake(word, 1);
+    });
+}

@@ -1,0 +1,105 @@
+//! `Script`: what all scenarios share, namely the parent, the children, and the instant from which
+//! all count.
+
+use rand_distr::{Distribution, Uniform};
+use simsched_core::{ProcId, Seed, TaskId};
+use simsched_topology::{CpuId, CpuSet};
+
+use super::costs::{LEAD, REAP};
+use super::{START, STOP};
+use crate::builder::{Body, Builder, ProgramId};
+use crate::error::WorkloadError;
+use crate::program::{ARGS, ClockId, Operand, Programs};
+
+/// The name of the parent's program.
+const PARENT: &str = "lab";
+
+/// The first child; the others follow.
+pub(super) const FIRST: TaskId = TaskId(1);
+
+/// A scenario that is being written.
+#[derive(Debug)]
+pub(super) struct Script {
+    pub(super) b: Builder,
+    /// The instant of [`START`].
+    pub(super) zero: ClockId,
+    proc: ProcId,
+    seed: Seed,
+    /// Where the parent is when it begins.
+    cpu: CpuId,
+}
+
+impl Script {
+    /// Nothing but the parent's process and its marks.
+    pub(super) fn new(nr_cpus: usize, seed: Seed) -> Script {
+        let mut b = Builder::new();
+        let (start, stop) = (b.mark("start"), b.mark("stop"));
+        debug_assert!((start, stop) == (START, STOP), "the marks have the ids that they promise");
+        let (zero, proc) = (b.clock(), b.process(PARENT));
+        let cpus = Uniform::new(0, nr_cpus.max(1)).expect("a range that is not empty");
+        let cpu = CpuId::new(cpus.sample(&mut seed.stream("lab", 0)));
+        Script { b, zero, proc, seed, cpu }
+    }
+
+    /// Writes the parent's program, from its first look at the clock to its last.
+    pub(super) fn parent(&mut self, write: impl FnOnce(&mut Body<'_>)) {
+        let zero = self.zero;
+        let program = self.b.program(PARENT, |p| {
+            p.run(LEAD);
+            p.clock(zero);
+            p.mark(START);
+            write(p);
+            p.mark(STOP);
+        });
+        let task = self.b.start_on(self.cpu, PARENT, self.proc, program, [0, 0]);
+        debug_assert!(task == TaskId(0), "the parent comes first");
+    }
+
+    /// The parent, and who is forked from here on, stay on CPU 0.
+    pub(super) fn pin(&mut self) {
+        self.cpu = CpuId(0);
+    }
+
+    /// Declares a child process.
+    pub(super) fn child(&mut self, name: &str, program: ProgramId, args: [u32; ARGS]) -> TaskId {
+        let proc = self.b.process(PARENT);
+        self.b.thread(name, proc, program, args)
+    }
+
+    /// Declares a child process that is born on CPU 0 and stays there.
+    pub(super) fn pinned(&mut self, name: &str, program: ProgramId, args: [u32; ARGS]) -> TaskId {
+        let task = self.child(name, program, args);
+        self.b.allow(task, &CpuSet::single(CpuId(0)));
+        task
+    }
+
+    /// Declares a thread of the parent's process.
+    pub(super) fn thread(&mut self, name: &str, program: ProgramId, args: [u32; ARGS]) -> TaskId {
+        self.b.thread(name, self.proc, program, args)
+    }
+
+    pub(super) fn build(self) -> Result<Programs, WorkloadError> {
+        self.b.build(self.seed)
+    }
+}
+
+/// Starts so many children, from the first on.
+pub(super) fn spawn_all(p: &mut Body<'_>, count: u32) {
+    p.repeat(count, |p, nth| p.spawn(Operand::from(FIRST).plus(nth)));
+}
+
+/// Waits for so many ends, whoever comes.
+pub(super) fn wait_any(p: &mut Body<'_>, count: u32) {
+    p.repeat(count, |p, _| {
+        p.wait_any();
+        p.run(REAP);
+    });
+}
+
+/// Waits for the end of each child, in the order of their births.
+pub(super) fn wait_each(p: &mut Body<'_>, count: u32) {
+    p.repeat(count, |p, nth| {
+        p.join(Operand::from(FIRST).plus(nth));
+        p.run(REAP);
+    });
+}

@@ -1,0 +1,44 @@
+//! `forkstorm`: one parent forks children that work for a while and end.
+
+use simsched_core::{Nanos, Seed};
+
+use super::costs::{BIRTH, REPORT, work};
+use super::script::{FIRST, Script, wait_any};
+use crate::error::WorkloadError;
+use crate::program::{Operand, Programs};
+
+/// What a child does.
+const WORK: Nanos = Nanos::from_millis(5);
+
+/// How many children, and what the parent does in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Storm {
+    pub(super) children: u32,
+    /// The parent's work behind each fork.
+    pub(super) gap: Nanos,
+}
+
+impl Storm {
+    pub(super) fn build(&self, nr_cpus: usize, seed: Seed) -> Result<Programs, WorkloadError> {
+        let Storm { children, gap } = *self;
+        let mut script = Script::new(nr_cpus, seed);
+        script.parent(|p| {
+            p.repeat(children, |p, nth| {
+                p.spawn(Operand::from(FIRST).plus(nth));
+                if gap > Nanos::ZERO {
+                    p.run(work(gap));
+                }
+            });
+            wait_any(p, children);
+        });
+        let child = script.b.program("fk", |p| {
+            p.run(BIRTH);
+            p.run(work(WORK));
+            p.run(REPORT);
+        });
+        for nth in 0..children {
+            script.child(&format!("fk{nth:03}"), child, [0, 0]);
+        }
+        script.build()
+    }
+}

@@ -1,0 +1,87 @@
+//! The lab's scenarios as they are named on a command line, and what a run of one says.
+
+use simsched_core::{Seed, Workload};
+
+use super::name::Scenario;
+use super::{Lab, START, STOP};
+use crate::benchmark::{BenchResult, Benchmark, MarkTimes};
+use crate::error::WorkloadError;
+
+/// How the scenarios are listed.
+pub const NAME: &str = "lab:NAME";
+/// What stands before the name of a scenario.
+pub const PREFIX: &str = "lab:";
+
+/// Every kind of scenario, by what its names look like, and what it is.
+pub const SCENARIOS: &[(&str, &str)] = &[
+    ("pingpong-P", "P pairs of processes ask and answer over pipes; -wW: W us of work before each"),
+    ("forkstorm-K", "K children are forked and work for 5 ms each; -gapG: G us between two forks"),
+    ("periodic-K", "K tasks run for 2 ms every 10; -stag: staggered and more often"),
+    ("schbench-MxW", "M threads wake W workers each over futexes"),
+    ("hogs-free-K", "K tasks compute for 1 s; hogs-long-free-K: for 6 s"),
+    ("hogs-herd-K", "the same, born on CPU 0 and let go after 100 ms; hogs-long-herd-K: for 6 s"),
+    (
+        "share-A-B",
+        "tasks with the nice values A, B and so on compute on CPU 0 (m5: -5; 0x4: four of 0)",
+    ),
+    ("hogper-H-P", "H of nice A compute and P of nice B run on timers on CPU 0; -long, -nA-B"),
+    ("hackbench-gGfFlL", "hackbench -T -p -g G -f F -l L, timed with its start and its end"),
+];
+
+/// The scenario that `lab:NAME` means on a machine of so many CPUs, with no options behind it.
+///
+/// # Errors
+/// One sentence that names what was not understood, and the nearest names.
+pub fn parse(word: &str, args: &[String], nr_cpus: usize) -> Result<Lab, WorkloadError> {
+    if let Some(arg) = args.first() {
+        return Err(WorkloadError::Usage {
+            program: NAME,
+            what: format!("unexpected argument '{arg}'"),
+        });
+    }
+    Lab::new(word.strip_prefix(PREFIX).unwrap_or(word), nr_cpus)
+}
+
+/// A scenario, to be run with a seed.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    pub(crate) lab: Lab,
+    pub(crate) seed: u64,
+}
+
+impl Benchmark for Run {
+    fn command(&self) -> String {
+        format!("{PREFIX}{}", self.lab.name)
+    }
+
+    fn banner(&self) -> String {
+        let kind = self.lab.name.split('-').next().unwrap_or_default();
+        let tasks = self.lab.nr_tasks();
+        let (_, doc) = SCENARIOS
+            .iter()
+            .find(|(pattern, _)| pattern.starts_with(kind))
+            .expect("every scenario is of a kind");
+        let doc = match &self.lab.scenario {
+            Scenario::Hogs(hogs) => format!("{} hogs for {}", hogs.count(), hogs.length),
+            _ => (*doc).to_owned(),
+        };
+        format!("{} on {} CPUs, {tasks} tasks: {doc}", self.lab.name, self.lab.nr_cpus)
+    }
+
+    fn workload(&self) -> Box<dyn Workload + Send> {
+        let programs = self.lab.build(Seed(self.seed));
+        Box::new(programs.expect("the numbers were checked when the name was read"))
+    }
+
+    fn result(&self, marks: &[MarkTimes]) -> BenchResult {
+        let mark = |id: simsched_core::MarkId| marks.get(id.idx()).filter(|mark| mark.count > 0);
+        let values = vec![("tasks", u64::from(self.lab.nr_tasks()))];
+        let (Some(start), Some(stop)) = (mark(START), mark(STOP)) else {
+            return BenchResult { text: "elapsed: not finished".to_owned(), elapsed_ns: 0, values };
+        };
+        let elapsed_ns = stop.last_ns.saturating_sub(start.first_ns);
+        let us = elapsed_ns / 1_000;
+        let text = format!("elapsed_ms: {}.{:03}", us / 1_000, us % 1_000);
+        BenchResult { text, elapsed_ns, values }
+    }
+}
