@@ -28,6 +28,12 @@ impl Hierarchy {
         ensure(nr_tasks == root.h_nr_running as usize, || {
             format!("cpu {cpu}: {nr_tasks} tasks are queued, {} counted", root.h_nr_running)
         })?;
+        let listed = || self.mru.iter_from_last(cpu).map(EntityId::of);
+        let is_here = |se| self.entity(se).on_rq && self.queue(self.cfs_rq_of(se)).cpu == cpu;
+        ensure(listed().all(is_here) && listed().count() == nr_tasks, || {
+            let nr_listed = listed().count();
+            format!("cpu {cpu}: the balancer's list has {nr_listed} tasks, the queues {nr_tasks}")
+        })?;
         let util_est: u32 = tasks().map(|se| self.entity(se).util_est.value()).sum();
         ensure(!self.features.util_est || util_est == root.util_est_enqueued, || {
             let known = root.util_est_enqueued;
