@@ -1,0 +1,215 @@
+//! `Folder`: the recordings of one kernel on one machine, `<kernel>-<topology>/<label>/`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use simsched_topology::Topology;
+
+use crate::classes::Classes;
+use crate::error::LabError;
+use crate::event::Event;
+use crate::machine::machine;
+use crate::metrics::Measures;
+use crate::reference::{self, Metric, Scenario};
+use crate::results;
+use crate::shape::Shape;
+use crate::summary::{Means, Summary};
+use crate::tracefs;
+use crate::value::Values;
+
+/// The recordings of one kernel on one machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder {
+    path: PathBuf,
+    kernel: String,
+    topology: String,
+}
+
+/// What the folders of a kernel and a machine are called.
+const NAME: &str = "<kernel>-<topology>";
+
+impl Folder {
+    /// The folder at `path`, by its name.
+    ///
+    /// # Errors
+    /// When there is no such folder, or it is not called `<kernel>-<topology>`.
+    pub fn open(path: &Path) -> Result<Folder, LabError> {
+        let full = fs::canonicalize(path).map_err(|error| LabError::read(path, error))?;
+        if !full.is_dir() {
+            let expected = format!("a folder {NAME} of the kernel lab");
+            return Err(LabError::content(path, "a file", expected));
+        }
+        let name = full.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let Some((kernel, topology)) = name.split_once('-').filter(|(kernel, topology)| {
+            kernel.starts_with(|c: char| c.is_ascii_digit()) && !topology.is_empty()
+        }) else {
+            let found = format!("the name '{name}'");
+            return Err(LabError::content(path, found, format!("{NAME}, such as 6.1-t16")));
+        };
+        let (kernel, topology) = (kernel.to_owned(), topology.to_owned());
+        Ok(Folder { kernel, topology, path: path.to_owned() })
+    }
+
+    /// The folder as it was given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The kernel that was recorded, such as `6.1`.
+    #[must_use]
+    pub fn kernel(&self) -> &str {
+        &self.kernel
+    }
+
+    /// The name of its machine, such as `t16`.
+    #[must_use]
+    pub fn topology(&self) -> &str {
+        &self.topology
+    }
+
+    /// Its machine.
+    ///
+    /// # Errors
+    /// When it is neither built in nor described in the folder.
+    pub fn machine(&self) -> Result<Topology, LabError> {
+        machine(&self.path, &self.topology)
+    }
+
+    /// What the kernel did: from `robustness*.json`, or without one from the summaries of its seeds,
+    /// with the classes of the folders beside it or of the lab's small machines.
+    ///
+    /// # Errors
+    /// When there is neither, or a file is broken.
+    pub fn reference(&self) -> Result<Vec<Scenario>, LabError> {
+        let scenarios = self.compared()?;
+        if !scenarios.is_empty() {
+            return Ok(scenarios);
+        }
+        let nr_cpus = self.machine()?.nr_cpus();
+        let scenarios = self.summarized(&self.classes()?, nr_cpus)?;
+        if scenarios.is_empty() {
+            let expected = "robustness*.json, or lockstep-*/summary.json with scenarios";
+            return Err(LabError::content(&self.path, "no recordings", expected));
+        }
+        Ok(scenarios)
+    }
+
+    /// The scenarios of all `robustness*.json`.
+    fn compared(&self) -> Result<Vec<Scenario>, LabError> {
+        let is_comparison = |name: &str| name.starts_with("robustness") && name.ends_with(".json");
+        let mut scenarios = Vec::new();
+        for path in self.entries(is_comparison)? {
+            scenarios.extend(reference::read(&path)?);
+        }
+        Ok(scenarios)
+    }
+
+    /// What lies in the folder under a name that fits, in the order of names.
+    fn entries(&self, fits: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, LabError> {
+        entries(&self.path, fits)
+    }
+
+    /// The classes that other machines under the same kernel have shown.
+    fn classes(&self) -> Result<Classes, LabError> {
+        let mut classes = Classes::default();
+        let full =
+            fs::canonicalize(&self.path).map_err(|error| LabError::read(&self.path, error))?;
+        let kernel = format!("{}-", self.kernel);
+        let siblings =
+            full.parent().map(|parent| entries(parent, |name| name.starts_with(&kernel)));
+        for path in siblings.transpose()?.into_iter().flatten().filter(|path| path.is_dir()) {
+            let sibling = Folder::open(&path)?;
+            let scenarios = sibling.compared()?;
+            if !scenarios.is_empty() {
+                classes.add(&scenarios, sibling.machine()?.nr_cpus());
+            }
+        }
+        Ok(if classes.is_empty() { Classes::builtin(&self.kernel) } else { classes })
+    }
+
+    /// The scenarios of the summaries of all seeds.
+    fn summarized(&self, classes: &Classes, nr_cpus: usize) -> Result<Vec<Scenario>, LabError> {
+        let labels = self.entries(|name| name.starts_with("lockstep-"))?;
+        let files = labels.iter().map(|label| label.join("summary.json"));
+        let files = files.filter(|file| file.is_file());
+        let summaries = files.map(|file| Summary::read(&file)).collect::<Result<Vec<_>, _>>()?;
+        let mut names: Vec<&str> = Vec::new();
+        for name in summaries.iter().flat_map(Summary::names) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        Ok(names.into_iter().map(|name| summarize(name, &summaries, classes, nr_cpus)).collect())
+    }
+
+    /// The labels that hold recorded runs, in the order of their names.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn labels(&self) -> Result<Vec<String>, LabError> {
+        let labels = self.entries(|_| true)?.into_iter().filter(|path| path.is_dir());
+        let name = |path: PathBuf| Some(path.file_name()?.to_str()?.to_owned());
+        Ok(labels.filter_map(name).collect())
+    }
+
+    /// Measures a scenario, or a command line of hackbench, that was recorded under `label`; with
+    /// its events if there is a trace. None if the label does not have it.
+    ///
+    /// # Errors
+    /// When there is no such label, or a file of it is broken.
+    pub fn recorded(&self, label: &str, scenario: &Scenario) -> Result<Option<Recorded>, LabError> {
+        let label = self.path.join(label);
+        if !label.is_dir() {
+            let found = format!("no label '{}'", label.display());
+            let expected = format!("one of {}", self.labels()?.join(", "));
+            return Err(LabError::content(&self.path, found, expected));
+        }
+        if scenario.is_counted() {
+            let path = label.join("hackbench.json");
+            let all = if path.is_file() { results::read_benches(&path)? } else { Vec::new() };
+            let runs: Vec<_> =
+                all.into_iter().filter(|run| run.command() == scenario.name).collect();
+            let values: Box<dyn Values> = Box::new(Means::of(&runs));
+            return Ok((!runs.is_empty()).then_some(Recorded { events: Vec::new(), values }));
+        }
+        let trace = label.join(format!("{}.trace.gz", scenario.name));
+        if !trace.is_file() {
+            return Ok(None);
+        }
+        let results = results::read(&label.join(format!("{}.json", scenario.name)))?;
+        let events = tracefs::read_file(&trace)?;
+        let shape = Shape::of(&self.machine()?);
+        let values: Box<dyn Values> = Box::new(Measures::of(&shape, &events, &results));
+        Ok(Some(Recorded { events, values }))
+    }
+}
+
+/// A run, of a kernel or of the simulator, that is over.
+pub struct Recorded {
+    /// What was traced, if anything was.
+    pub events: Vec<Event>,
+    /// Its metrics.
+    pub values: Box<dyn Values>,
+}
+
+/// What lies in `folder` under a name that fits, in the order of names.
+fn entries(folder: &Path, fits: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, LabError> {
+    let found = fs::read_dir(folder).map_err(|error| LabError::read(folder, error))?;
+    let paths = found.flatten().map(|entry| entry.path());
+    let name = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(&fits);
+    let mut paths: Vec<PathBuf> = paths.filter(name).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+/// A scenario over the seeds that have it.
+fn summarize(name: &str, summaries: &[Summary], classes: &Classes, nr_cpus: usize) -> Scenario {
+    let seeds: Vec<_> = summaries.iter().filter_map(|summary| summary.scenario(name)).collect();
+    let metric = |(metric, class): (&str, _)| {
+        let values: Vec<_> = seeds.iter().filter_map(|seed| seed.value(metric)).collect();
+        (!values.is_empty()).then(|| Metric { name: metric.to_owned(), class, values })
+    };
+    let metrics = classes.of(name, nr_cpus).filter_map(metric).collect();
+    Scenario { name: name.to_owned(), metrics }
+}

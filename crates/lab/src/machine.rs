@@ -1,0 +1,193 @@
+//! The machine of a folder: built in under the name that the folder has, or as the kernel itself
+//! shows it in `static/topology.txt`, or as the virtual machine was asked for in `run.json`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use simsched_topology::{CpuId, CpuSet, Topology, builtin_names};
+
+use crate::error::LabError;
+
+/// Whose prices and idle states a machine of the lab has that is not built in.
+const TEMPLATE: &str = "t16";
+
+/// The machine `name` of the lab folder `folder`.
+///
+/// # Errors
+/// When it is neither built in nor described, or its description is no machine.
+pub fn machine(folder: &Path, name: &str) -> Result<Topology, LabError> {
+    if builtin_names().contains(&name) {
+        return Ok(Topology::builtin(name, None)?);
+    }
+    let path = folder.join("static").join("topology.txt");
+    let parts = if path.is_file() {
+        let text = fs::read_to_string(&path).map_err(|error| LabError::read(&path, error))?;
+        Parts::of_sysfs(&text, &path)?
+    } else {
+        Parts::of_smp(folder, name)?
+    };
+    let file = folder.display().to_string();
+    let template = Topology::builtin(TEMPLATE, None)?;
+    let machine = Topology::parse(&parts.machine_file(name), &file, None)?;
+    let machine = machine.with_costs(*template.costs());
+    Ok(machine.with_idle_states(template.idle_states().to_vec()))
+}
+
+/// The parts of a machine as lists of CPUs.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Parts {
+    cores: Vec<CpuSet>,
+    llcs: Vec<CpuSet>,
+    packages: Vec<CpuSet>,
+    nodes: Vec<CpuSet>,
+    distance: Vec<Vec<u32>>,
+}
+
+impl Parts {
+    /// The parts that sysfs shows: lines of `PATH: CONTENT`.
+    fn of_sysfs(text: &str, path: &Path) -> Result<Parts, LabError> {
+        let mut sysfs = Sysfs::default();
+        for (at, line) in text.lines().enumerate() {
+            let known = line.split_once(": ").and_then(|(file, content)| sysfs.see(file, content));
+            known.ok_or_else(|| LabError::line(path, at + 1, line, "PATH: CONTENT of sysfs"))?;
+        }
+        let lacks = |what: &str| LabError::content(path, format!("no {what}"), "that of each CPU");
+        let of = |parts: &BTreeMap<usize, CpuSet>, what| {
+            (!parts.is_empty()).then(|| distinct(parts.values())).ok_or_else(|| lacks(what))
+        };
+        let llcs: BTreeMap<usize, CpuSet> = sysfs.llcs.values().map(|llc| (llc.0, llc.2)).collect();
+        Ok(Parts {
+            cores: of(&sysfs.cores, "topology/thread_siblings_list")?,
+            llcs: of(&llcs, "cache/index*/shared_cpu_list")?,
+            packages: of(&sysfs.packages, "topology/package_cpus_list")?,
+            nodes: of(&sysfs.nodes, "node*/cpulist")?,
+            distance: sysfs.distance.into_values().collect(),
+        })
+    }
+
+    /// The parts of a virtual machine that was asked for with
+    /// `-smp CPUS,sockets=S,dies=D,cores=C,threads=T`, in the `run.json` of any label: a last-level
+    /// cache for each die and a node for each socket, at the distance that QEMU gives.
+    fn of_smp(folder: &Path, name: &str) -> Result<Parts, LabError> {
+        let none = || {
+            let found = format!("no machine `{name}`");
+            let expected = "one that is built in, or static/topology.txt, or a run.json with `smp`";
+            LabError::content(folder, found, expected)
+        };
+        let smp = smp(folder).ok_or_else(none)?;
+        let count = |key: &str| {
+            let word = smp.split([',', ' ']).find_map(|word| word.strip_prefix(key));
+            word.map_or(Some(1), |count| count.parse::<usize>().ok()).filter(|count| *count > 0)
+        };
+        let [sockets, dies, cores, threads] =
+            ["sockets=", "dies=", "cores=", "threads="].map(|key| count(key).ok_or_else(none));
+        let (sockets, dies, cores, threads) = (sockets?, dies?, cores?, threads?);
+        let cpus = sockets * dies * cores * threads;
+        let groups = |size: usize| {
+            let group = move |nth| (nth * size..(nth + 1) * size).map(CpuId::new).collect();
+            (0..cpus / size).map(group)
+        };
+        let far = |a, b| if a == b { 10 } else { 20 };
+        Ok(Parts {
+            cores: groups(threads).collect(),
+            llcs: groups(threads * cores).collect(),
+            packages: groups(threads * cores * dies).collect(),
+            nodes: groups(threads * cores * dies).collect(),
+            distance: (0..sockets).map(|a| (0..sockets).map(|b| far(a, b)).collect()).collect(),
+        })
+    }
+
+    /// The text of a machine file.
+    fn machine_file(&self, name: &str) -> String {
+        let mut text = format!("name = \"{name}\"\ntitle = \"a machine of the lab\"\n");
+        text.push_str("vendor = \"lab\"\ncosts = \"lab\"\n");
+        let parts = [
+            ("core", &self.cores),
+            ("llc", &self.llcs),
+            ("package", &self.packages),
+            ("node", &self.nodes),
+        ];
+        for (key, parts) in parts {
+            let lists: Vec<String> =
+                parts.iter().map(|cpus| format!("{{ cpus = \"{cpus}\" }}")).collect();
+            writeln!(text, "{key} = [{}]", lists.join(", ")).expect("a string takes all");
+        }
+        writeln!(text, "distance = {:?}", self.distance).expect("a string takes all");
+        text.push_str("[c2c_ns]\nsmt = 0\nsame_llc = 0\nsame_socket = 0\ncross_socket = 0\n");
+        text.push_str("[[idle]]\nname = \"HLT\"\nexit_us = 0\nresidency_us = 0\npolling = false\n");
+        text
+    }
+}
+
+/// What sysfs shows of each CPU and node.
+#[derive(Default)]
+struct Sysfs {
+    cores: BTreeMap<usize, CpuSet>,
+    packages: BTreeMap<usize, CpuSet>,
+    /// By CPU: its number, the level, and who shares that level.
+    llcs: BTreeMap<usize, (usize, u32, CpuSet)>,
+    /// The level of the cache index that was named last.
+    level: u32,
+    nodes: BTreeMap<usize, CpuSet>,
+    distance: BTreeMap<usize, Vec<u32>>,
+}
+
+impl Sysfs {
+    /// Takes the content of a file; none if it is not what sysfs has there. Files that say nothing
+    /// of the shape are skipped.
+    fn see(&mut self, file: &str, content: &str) -> Option<()> {
+        let content = content.trim();
+        let (kind, number) = owner(file)?;
+        let name = file.rsplit('/').next()?;
+        let cpus = || content.parse::<CpuSet>().ok();
+        match (kind, name) {
+            ("node", "cpulist") => drop(self.nodes.insert(number, cpus()?)),
+            ("node", "distance") => {
+                let row = content.split_whitespace().map(|far| far.parse().ok());
+                self.distance.insert(number, row.collect::<Option<_>>()?);
+            }
+            ("cpu", "thread_siblings_list") => drop(self.cores.insert(number, cpus()?)),
+            ("cpu", "package_cpus_list") => drop(self.packages.insert(number, cpus()?)),
+            ("cpu", "level") => self.level = content.parse().ok()?,
+            ("cpu", "shared_cpu_list") => {
+                let level = self.level;
+                let row = self.llcs.entry(number).or_insert((number, 0, CpuSet::new()));
+                if level >= row.1 {
+                    *row = (number, level, cpus()?);
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+/// Whose file it is: `cpu` or `node`, and its number.
+fn owner(file: &str) -> Option<(&'static str, usize)> {
+    file.split('/').find_map(|folder| {
+        ["cpu", "node"].into_iter().find_map(|kind| {
+            let number = folder.strip_prefix(kind)?.parse().ok()?;
+            Some((kind, number))
+        })
+    })
+}
+
+/// Each set once, in the order of their first CPUs.
+fn distinct<'a>(sets: impl Iterator<Item = &'a CpuSet>) -> Vec<CpuSet> {
+    let by_first = sets.map(|set| (set.first(), *set));
+    by_first.collect::<BTreeMap<_, _>>().into_values().collect()
+}
+
+/// The `smp` of a `run.json` below `folder`.
+fn smp(folder: &Path) -> Option<String> {
+    let mut labels: Vec<_> =
+        fs::read_dir(folder).ok()?.flatten().map(|label| label.path()).collect();
+    labels.sort();
+    labels.iter().find_map(|label| {
+        let text = fs::read_to_string(label.join("run.json")).ok()?;
+        let json: serde_json::Value = serde_json::from_str(&text).ok()?;
+        Some(json.get("smp")?.as_str()?.to_owned())
+    })
+}

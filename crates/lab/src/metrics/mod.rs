@@ -1,0 +1,188 @@
+//! The metrics of a scenario, from its events and from what its tasks tell of themselves.
+//!
+//! They are computed alike for a kernel and for the simulator, and the definitions are those of the
+//! lab: each of them gives the lab's own value, to the last printed digit, for every scenario and
+//! seed of its recordings.
+//!
+//! | metric | meaning |
+//! | --- | --- |
+//! | `switches` | changes of a CPU's task from or to a task that counts |
+//! | `migrations` | moves of tasks that count, by wakeups and by balancers; a fork is none |
+//! | `elapsed_ms` | what the parent measures, before its first fork to after its last wait |
+//! | `fork_per_llc_sorted`, `fork_distinct_cpus`, `fork_distinct_cores` | where new tasks are queued first |
+//! | `wakeups` | wakeups of tasks that count, without the first one of a new task |
+//! | `frac_wake_on_prev`, `frac_wake_within_llc_of_prev` | wakeups that leave the task on its CPU, or within its LLC |
+//! | `migrations_per_wakeup` | all migrations over all wakeups |
+//! | `lat_p50_us` | the median over the tasks of their median latencies |
+//! | `lat_p99_us` | the worst of the tasks' 99th percentiles |
+//! | `share X(nice N)` | the part of X in the CPU time of all, by switches |
+//! | `slice_p50_ms X` | the median of the times that X had the CPU without a switch |
+//! | `idle_cpus@T`, `max_per_cpu@T`, `busy_cores@T`, `per_llc_sorted@T`, `per_node_sorted@T` | where the tasks are T ms after the start |
+//! | `all_cpus_used_at_ms` | when all tasks have been forked, and first as many CPUs have a task as can |
+//! | `exec_sd_over_mean` | standard deviation over mean of the CPU times that the tasks see at their ends |
+//!
+//! The start is the release of the herd if there is one, else the first event.
+
+mod runtime;
+mod spread;
+mod wakeups;
+
+use std::collections::BTreeSet;
+
+use crate::event::{Comm, Event, Task, What};
+use crate::results::{Counted, Results};
+use crate::shape::{Shape, touched};
+use crate::value::{Value, Values, round};
+use runtime::Runtime;
+use spread::Spread;
+use wakeups::Wakeups;
+
+/// All that the metrics of a scenario are read off.
+#[derive(Clone, Debug)]
+pub struct Measures {
+    shape: Shape,
+    results: Results,
+    switches: u64,
+    migrations: u64,
+    /// Where the new tasks were queued first, in the order of their starts.
+    forks: Vec<u32>,
+    wakeups: Wakeups,
+    spread: Spread,
+    runtime: Runtime,
+}
+
+/// Who counts.
+struct Counts {
+    pids: BTreeSet<u32>,
+    name: Option<Comm>,
+}
+
+impl Counts {
+    fn of(counted: &Counted) -> Counts {
+        Counts {
+            pids: counted.tasks().iter().map(|task| task.pid).collect(),
+            name: match counted {
+                Counted::Named(name) => Some(Comm::new(name)),
+                Counted::Tasks(_) => None,
+            },
+        }
+    }
+
+    fn has(&self, task: &Task) -> bool {
+        self.pids.contains(&task.pid) || self.name == Some(task.comm)
+    }
+}
+
+impl Measures {
+    /// Measures a scenario on a machine of this shape.
+    #[must_use]
+    pub fn of(shape: &Shape, events: &[Event], results: &Results) -> Measures {
+        let start = events.iter().find(|event| event.what == What::Release).or(events.first());
+        let mut measures = Measures {
+            shape: shape.clone(),
+            results: results.clone(),
+            switches: 0,
+            migrations: 0,
+            forks: Vec::new(),
+            wakeups: Wakeups::default(),
+            spread: Spread::new(start.map_or(0, |event| event.us)),
+            runtime: Runtime::default(),
+        };
+        let counts = Counts::of(&results.counted);
+        for event in events {
+            measures.see(event, &counts);
+        }
+        measures
+    }
+
+    fn see(&mut self, event: &Event, counts: &Counts) {
+        match event.what {
+            What::Switch { prev, next, .. } if counts.has(&prev) || counts.has(&next) => {
+                self.switches += 1;
+                self.runtime.switch(event.us, prev.pid, next.pid);
+            }
+            What::Waking { wakee, target } if counts.has(&wakee) => {
+                self.wakeups.waking(wakee.pid, target);
+            }
+            What::Wakeup { wakee, target } if counts.has(&wakee) => {
+                self.wakeups.wakeup(wakee.pid, target, &self.shape);
+                self.spread.place(event.us, wakee.pid, target);
+            }
+            What::WakeupNew { wakee, target } if counts.has(&wakee) => {
+                self.forks.push(target);
+                self.spread.place(event.us, wakee.pid, target);
+            }
+            What::Migrate { task, to, .. } if counts.has(&task) => {
+                self.migrations += 1;
+                self.spread.place(event.us, task.pid, to);
+            }
+            _ => {}
+        }
+    }
+
+    fn plain(&self, metric: &str) -> Option<Value> {
+        Some(match metric {
+            "switches" => self.switches.into(),
+            "migrations" => self.migrations.into(),
+            "elapsed_ms" => round(millis(self.results.elapsed_ns), 4).into(),
+            "fork_per_llc_sorted" => Value::sorted(self.shape.per_llc(self.forks())),
+            "fork_distinct_cpus" => touched(&self.shape.per_cpu(self.forks())).into(),
+            "fork_distinct_cores" => self.shape.touched_cores(self.forks()).into(),
+            "wakeups" => self.wakeups.all.into(),
+            "frac_wake_on_prev" => self.wakeups.part(self.wakeups.on_prev)?,
+            "frac_wake_within_llc_of_prev" => self.wakeups.part(self.wakeups.within_llc)?,
+            "migrations_per_wakeup" => self.wakeups.part(self.migrations)?,
+            "lat_p50_us" => round(self.latency(50)?, 4).into(),
+            "lat_p99_us" => round(self.latency(99)?, 3).into(),
+            "exec_sd_over_mean" => runtime::deviation(self.results.counted.tasks())?,
+            "all_cpus_used_at_ms" => {
+                let all = self.results.counted.tasks().len();
+                self.spread.all_used_at(all, &self.shape)?
+            }
+            _ => return None,
+        })
+    }
+
+    fn forks(&self) -> impl Iterator<Item = u32> + '_ {
+        self.forks.iter().copied()
+    }
+
+    /// The median of the tasks' median latencies, or the worst 99th percentile, in µs.
+    fn latency(&self, percent: u8) -> Option<f64> {
+        let tasks = self.results.counted.tasks().iter().filter(|task| task.has_latencies());
+        match percent {
+            50 => {
+                let mut medians: Vec<u64> = tasks.map(|task| task.lat_p50_ns).collect();
+                medians.sort_unstable();
+                let (low, high) = (medians.get((medians.len().max(1) - 1) / 2)?, medians.len() / 2);
+                Some(float(low + medians.get(high)?) / 2.0 / 1000.0)
+            }
+            _ => tasks.map(|task| task.lat_p99_ns).max().map(|ns| float(ns) / 1000.0),
+        }
+    }
+}
+
+impl Values for Measures {
+    fn value(&self, metric: &str) -> Option<Value> {
+        if let Some((what, at)) = metric.split_once('@') {
+            return self.spread.at(at.parse().ok()?, what, &self.shape);
+        }
+        if let Some(task) = metric.strip_prefix("share ") {
+            return self.runtime.share(task, self.results.counted.tasks());
+        }
+        if let Some(task) = metric.strip_prefix("slice_p50_ms ") {
+            return self.runtime.slice(task, self.results.counted.tasks());
+        }
+        self.plain(metric)
+    }
+}
+
+/// A count or a time as a number to divide by.
+#[expect(clippy::cast_precision_loss, reason = "counts and times of a run stay below 2^53")]
+fn float(count: u64) -> f64 {
+    count as f64
+}
+
+fn millis(ns: u64) -> f64 {
+    float(ns) / 1e6
+}

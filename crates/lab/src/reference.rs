@@ -1,0 +1,83 @@
+//! What a kernel did: the metrics of a folder's scenarios over its seeds, with their classes.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value as Json;
+
+use crate::error::LabError;
+use crate::value::Value;
+use crate::verdict::Class;
+
+/// A scenario, or a command line of hackbench, as a kernel ran it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Its name, such as `hogs-free-24`, or `hackbench -T -p -g 1 -f 2 -l 500`.
+    pub name: String,
+    /// Its metrics in the order of the file.
+    pub metrics: Vec<Metric>,
+}
+
+/// A metric as a kernel had it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metric {
+    /// Its name.
+    pub name: String,
+    /// How far it can be trusted.
+    pub class: Class,
+    /// Its value for each seed.
+    pub values: Vec<Value>,
+}
+
+impl Scenario {
+    /// Whether it is a run of hackbench without a trace, which has counters and nothing else.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        is_counted(&self.name)
+    }
+}
+
+/// Whether a scenario of this name is a command line.
+pub(crate) fn is_counted(name: &str) -> bool {
+    name.contains(' ')
+}
+
+/// Reads `robustness.json`.
+///
+/// # Errors
+/// When it is no JSON, or a metric lacks its class or its values.
+pub fn read(path: &Path) -> Result<Vec<Scenario>, LabError> {
+    let text = fs::read_to_string(path).map_err(|error| LabError::read(path, error))?;
+    let expected = "an object with `scenarios`";
+    let json: Json =
+        serde_json::from_str(&text).map_err(|error| LabError::json(path, &error, expected))?;
+    let scenarios = json.get("scenarios").and_then(Json::as_object);
+    let scenarios = scenarios.ok_or_else(|| LabError::content(path, "none", expected))?;
+    let scenario = |(name, json): (&String, &Json)| {
+        let metrics = json.as_object().into_iter().flatten();
+        let metric = |(metric, json): (&String, &Json)| {
+            parse(metric, json).ok_or_else(|| {
+                let found = format!("{json} for `{metric}` of `{name}`");
+                LabError::content(path, found, "a `class` and the `values` of at least one seed")
+            })
+        };
+        Ok(Scenario { name: name.clone(), metrics: metrics.map(metric).collect::<Result<_, _>>()? })
+    };
+    scenarios.iter().map(scenario).collect()
+}
+
+fn parse(name: &str, json: &Json) -> Option<Metric> {
+    let class = Class::from_name(json.get("class")?.as_str()?)?;
+    let values = json.get("values")?.as_array()?.iter().map(value).collect::<Option<Vec<_>>>()?;
+    (!values.is_empty()).then(|| Metric { name: name.to_owned(), class, values })
+}
+
+/// A number, or counts by LLC or node.
+pub(crate) fn value(json: &Json) -> Option<Value> {
+    match json {
+        Json::Array(counts) => {
+            counts.iter().map(Json::as_u64).collect::<Option<_>>().map(Value::sorted)
+        }
+        json => json.as_f64().map(Value::from),
+    }
+}

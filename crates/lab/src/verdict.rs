@@ -1,0 +1,148 @@
+//! `Class` and `Verdict`: how far a metric can be trusted, and whether ours agrees with a kernel's.
+
+use std::fmt;
+
+use crate::value::Value;
+
+/// How much a metric differs between the seeds of one kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// Not at all.
+    Exact,
+    /// By less than 5 % (standard deviation over mean).
+    Tight,
+    /// By less than 25 %.
+    Loose,
+    /// By more: shown, not judged.
+    Noisy,
+    /// Counts by LLC or node that differ: shown, not judged.
+    Varies,
+    /// Nobody has compared seeds: shown, not judged.
+    Unknown,
+}
+
+impl Class {
+    /// All classes that are judged.
+    pub const JUDGED: [Class; 3] = [Class::Exact, Class::Tight, Class::Loose];
+
+    /// The name in `robustness.json`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Exact => "exact",
+            Class::Tight => "tight",
+            Class::Loose => "loose",
+            Class::Noisy => "noisy",
+            Class::Varies => "varies",
+            Class::Unknown => "unknown",
+        }
+    }
+
+    /// The class of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Class> {
+        let all =
+            [Class::Exact, Class::Tight, Class::Loose, Class::Noisy, Class::Varies, Class::Unknown];
+        all.into_iter().find(|class| class.name() == name)
+    }
+
+    /// How far from the kernel's mean a value may lie, in percent of it; none if it is not judged.
+    fn tolerance(self) -> Option<f64> {
+        match self {
+            Class::Exact | Class::Tight => Some(5.0),
+            Class::Loose => Some(25.0),
+            Class::Noisy | Class::Varies | Class::Unknown => None,
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Whether a value agrees with a kernel's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It lies in the range over the kernel's seeds, or close to their mean.
+    Met,
+    /// It does not, or there is none.
+    Missed,
+    /// The kernel's own values differ too much to tell.
+    Shown,
+}
+
+impl Verdict {
+    /// Judges `ours` against the `kernel`'s values over its seeds.
+    #[must_use]
+    pub fn of(class: Class, kernel: &[Value], ours: Option<&Value>) -> Verdict {
+        let Some(percent) = class.tolerance() else { return Verdict::Shown };
+        let met = match ours {
+            None => false,
+            Some(Value::Vector(_)) => kernel.iter().any(|value| Some(value) == ours),
+            Some(Value::Number(ours)) => is_near(*ours, kernel, percent),
+        };
+        if met { Verdict::Met } else { Verdict::Missed }
+    }
+}
+
+/// Whether `ours` lies in the range of the kernel's numbers, or within `percent` of their mean.
+fn is_near(ours: f64, kernel: &[Value], percent: f64) -> bool {
+    let numbers = kernel.iter().filter_map(|value| match value {
+        Value::Number(number) => Some(*number),
+        Value::Vector(_) => None,
+    });
+    let (mut count, mut sum) = (0.0, 0.0);
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for number in numbers {
+        (count, sum) = (count + 1.0, sum + number);
+        (low, high) = (low.min(number), high.max(number));
+    }
+    let mean: f64 = sum / count;
+    (low..=high).contains(&ours) || (ours - mean).abs() <= percent / 100.0 * mean.abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(class: Class, kernel: &[f64], ours: f64) -> Verdict {
+        let kernel: Vec<Value> = kernel.iter().map(|number| Value::from(*number)).collect();
+        Verdict::of(class, &kernel, Some(&Value::from(ours)))
+    }
+
+    #[test]
+    fn a_value_in_the_range_of_the_seeds_is_met() {
+        assert_eq!(verdict(Class::Loose, &[10.0, 30.0, 20.0], 30.0), Verdict::Met);
+        assert_eq!(verdict(Class::Exact, &[0.0, 0.0], 0.0), Verdict::Met);
+    }
+
+    #[test]
+    fn a_value_near_the_mean_is_met_by_its_class() {
+        assert_eq!(verdict(Class::Tight, &[100.0, 100.0], 105.0), Verdict::Met);
+        assert_eq!(verdict(Class::Tight, &[100.0, 100.0], 105.1), Verdict::Missed);
+        assert_eq!(verdict(Class::Loose, &[100.0, 100.0], 75.0), Verdict::Met);
+        assert_eq!(verdict(Class::Loose, &[100.0, 100.0], 74.9), Verdict::Missed);
+        assert_eq!(verdict(Class::Exact, &[0.0, 0.0], 0.1), Verdict::Missed);
+    }
+
+    #[test]
+    fn counts_by_llc_must_be_those_of_a_seed() {
+        let kernel = [Value::sorted(vec![4, 4, 5, 11]), Value::sorted(vec![4, 4, 6, 10])];
+        let of = |ours: Vec<u64>| Verdict::of(Class::Exact, &kernel, Some(&Value::sorted(ours)));
+        assert_eq!(of(vec![11, 4, 5, 4]), Verdict::Met);
+        assert_eq!(of(vec![4, 5, 5, 10]), Verdict::Missed);
+    }
+
+    #[test]
+    fn what_differs_between_the_kernels_own_seeds_is_not_judged() {
+        assert_eq!(verdict(Class::Noisy, &[1.0, 9.0], 100.0), Verdict::Shown);
+        assert_eq!(verdict(Class::Unknown, &[1.0], 100.0), Verdict::Shown);
+    }
+
+    #[test]
+    fn a_metric_that_we_do_not_have_is_missed() {
+        assert_eq!(Verdict::of(Class::Tight, &[Value::from(1.0)], None), Verdict::Missed);
+    }
+}
