@@ -10,7 +10,7 @@ mod common;
 
 use simsched_core::{Policy, TaskId, WakeKind};
 use simsched_policies::fair::Features;
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, CpuSet};
 
 use common::driver::Driver;
 use common::machine;
@@ -82,6 +82,7 @@ fn a_task_that_leaves_an_idle_cpu_is_aged_by_the_time_since() {
 fn the_estimate_of_a_queue_is_that_of_its_tasks() {
     let mut driver = driver(Features::default(), 3);
     for task in (0..3).map(TaskId) {
+        driver.kit.set_allowed(task, Some(CpuSet::single(CpuId(0))));
         driver.start(task, CpuId(0));
     }
     for round in 0..30 {
@@ -108,7 +109,7 @@ fn a_new_task_is_taken_to_need_half_of_what_is_left() {
     assert_eq!(driver.entity(TaskId(1)).avg.util_avg, 256);
 }
 
-/// Spec 06, invariant 10, at its ends: the hint of an idle LLC and of a full one.
+/// Spec 06, invariant 10: the hint of an idle LLC, of a full one and of a half full one.
 #[test]
 fn the_scan_hint_follows_the_utilization_of_the_llc() {
     let mut driver = driver(Features::default(), 8);
@@ -124,8 +125,12 @@ fn the_scan_hint_follows_the_utilization_of_the_llc() {
     }
     driver.pass(400 * MS, |_| {});
     assert_eq!(hint(&driver), 0, "nobody has ticked");
-    driver.fair.trigger_load_balance(driver.kit.world(), CpuId(0));
-    assert_eq!(hint(&driver), 8);
+    for cpu in 0..4 {
+        driver.wake_on(TaskId(u32::from(cpu)), CpuId(cpu));
+    }
+    driver.pass(400 * MS, |_| {});
+    // x = 4 * 1024 / 8 = 512, t = 512^2 * 117^2 / 10,240,000 = 350, (1024 - 350) * 8 / 1024 = 5.
+    assert_eq!(hint(&driver), 5);
 }
 
 /// Spec 05, section 7.1: the time until a wakeup, averaged over eight.

@@ -268,8 +268,10 @@ impl Hierarchy {
     }
 
     /// Ages all queues of `cpu`, from the leaves to the root. Groups come after their parents, so
-    /// the last is a leaf. Source: `__update_blocked_fair()`.
-    pub(super) fn update_blocked(&mut self, cpu: CpuId, now: u64) {
+    /// the last is a leaf. True if something is left that will decay further.
+    /// Source: `__update_blocked_fair()`, `cfs_rq_has_blocked()`.
+    pub(super) fn update_blocked(&mut self, cpu: CpuId, now: u64) -> bool {
+        let mut has_blocked = false;
         for group in (0..self.nr_groups()).rev() {
             let queue = self.queue_of(GroupId(group), cpu);
             let cfs_rq = self.queue_mut(queue);
@@ -280,7 +282,10 @@ impl Hierarchy {
             if let Some(se) = se {
                 self.update_load_avg(self.cfs_rq_of(se), se, now, Update::Tg);
             }
+            let avg = &self.queue(queue).avg;
+            has_blocked |= avg.load_avg != 0 || avg.util_avg != 0;
         }
+        has_blocked
     }
 
     /// Source: `reweight_entity()`.

@@ -92,15 +92,21 @@ pub struct LlcShared {
     pub has_idle_cores: bool,
     /// How many CPUs an idle scan may visit (`SIS_UTIL`).
     pub nr_idle_scan: u32,
-    /// The jiffy in which `nr_idle_scan` was last computed.
-    last_update: u64,
+    /// How many CPUs have had a tick with a task since they were last idle without a tick.
+    pub nr_busy_cpus: u32,
 }
 
 impl LlcShared {
-    /// An LLC as of a jiffy, with these hints.
+    /// An LLC of `llc_weight` CPUs on a machine that has been up and idle: the balancer has published
+    /// the hint that follows from no utilization. Source: `sd_init()` for the rest, where the hint is
+    /// 0 until the first balance.
     #[must_use]
-    pub const fn new(has_idle_cores: bool, nr_idle_scan: u32, jiffies: u64) -> LlcShared {
-        LlcShared { has_idle_cores, nr_idle_scan, last_update: jiffies }
+    pub fn new(has_idle_cores: bool, llc_weight: u32, imbalance_pct: u32) -> LlcShared {
+        LlcShared {
+            has_idle_cores,
+            nr_idle_scan: nr_idle_scan(llc_weight, imbalance_pct, 0),
+            nr_busy_cpus: llc_weight,
+        }
     }
 }
 
@@ -122,30 +128,6 @@ pub fn nr_idle_scan(llc_weight: u32, imbalance_pct: u32, sum_util: u64) -> u32 {
     u32::try_from(scan).expect("at most the weight")
 }
 
-/// How often a domain is balanced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BalanceInterval {
-    /// The domain's interval at present.
-    pub balance_interval_ms: u32,
-    /// How much rarer a busy CPU balances.
-    pub busy_factor: u32,
-    /// Whether the CPU is busy.
-    pub is_busy: bool,
-}
-
-impl BalanceInterval {
-    /// The interval in jiffies, at most `max` and at least 1. A busy CPU balances a jiffy early,
-    /// so that domains of different size do not fall on the same tick.
-    /// Source: `get_sd_balance_interval()`.
-    #[must_use]
-    pub fn jiffies(self, hz: u64, max: u64) -> u64 {
-        let factor = if self.is_busy { self.busy_factor } else { 1 };
-        let ms = u64::from(self.balance_interval_ms) * u64::from(factor);
-        let jiffies = (ms * hz).div_ceil(1000);
-        jiffies.saturating_sub(u64::from(self.is_busy)).clamp(1, max)
-    }
-}
-
 impl Fair {
     /// The idle task has become current: if the whole core is idle now, its LLC is told.
     /// Source: `__update_idle_core()`.
@@ -162,57 +144,9 @@ impl Fair {
         }
     }
 
-    /// What the periodic pass does beside balancing, at a tick of `cpu`: it ages the queues of idle
-    /// CPUs and of this one, and computes the scan hint of the LLC.
-    ///
-    /// A stand-in until there is a balancer: the LLC is due when the least interval of its domain is
-    /// over (the kernel's interval doubles as long as all is balanced), the long one of busy CPUs
-    /// while none of them is idle.
-    pub(super) fn rebalance(&mut self, world: &World, cpu: CpuId) {
-        self.all.update_blocked(cpu, world.rq(cpu).clock_task);
-        let topology = world.topology();
-        let llc = topology.llc_of(cpu);
-        let span = topology.llc_span(llc);
-        if !self.is_llc_due(world, cpu) {
-            return;
-        }
-        self.llcs[llc.idx()].last_update = world.jiffies();
-        for other in span.iter().filter(|&other| world.is_idle(other)) {
-            self.update_blocked_averages(world, other);
-        }
-        if self.features.sis_util {
-            let weight = self.domains().llc_size(cpu);
-            let sum_util = span.iter().map(|cpu| self.cpu_util(cpu)).sum();
-            let hint = nr_idle_scan(weight, self.llc_imbalance_pct[llc.idx()], sum_util);
-            self.llcs[llc.idx()].nr_idle_scan = hint;
-        }
-    }
-
-    fn is_llc_due(&self, world: &World, cpu: CpuId) -> bool {
-        let topology = world.topology();
-        let llc = topology.llc_of(cpu);
-        let Some(sd) = self.domains().sd_llc(cpu) else { return false };
-        let interval = BalanceInterval {
-            balance_interval_ms: sd.min_interval,
-            busy_factor: sd.busy_factor,
-            is_busy: !topology.llc_span(llc).intersects(world.idle()),
-        };
-        let hz = world.hz();
-        let jiffies = interval.jiffies(hz, hz * topology.nr_cpus() as u64 / 10);
-        world.jiffies() >= self.llcs[llc.idx()].last_update + jiffies
-    }
-
     /// The estimated utilization of `cpu`, at most its capacity. Source: `cpu_util_cfs()`.
     pub(super) fn cpu_util(&self, cpu: CpuId) -> u64 {
         self.all.root(cpu).util().min(u64::from(self.all.capacity(cpu)))
-    }
-
-    /// Ages the queues of an idle CPU, whose clocks stand still, to the present.
-    /// Source: `update_blocked_averages()`, `__update_blocked_fair()`.
-    fn update_blocked_averages(&mut self, world: &World, cpu: CpuId) {
-        let rq = world.rq(cpu);
-        let now = rq.clock_task + world.sched_clock().saturating_sub(rq.clock);
-        self.all.update_blocked(cpu, now);
     }
 }
 

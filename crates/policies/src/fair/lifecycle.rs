@@ -80,10 +80,7 @@ impl Fair {
             let llc = topology.llc_of(cpu).idx();
             by_llc[llc] = (by_llc[llc].0 + 1, pct);
         }
-        self.llc_imbalance_pct = by_llc.iter().map(|&(_, pct)| pct).collect();
-        let shared = |&(weight, pct): &(u32, u32)| {
-            LlcShared::new(self.has_smt, super::nr_idle_scan(weight, pct, 0), world.jiffies())
-        };
+        let shared = |&(weight, pct): &(u32, u32)| LlcShared::new(self.has_smt, weight, pct);
         self.llcs = by_llc.iter().map(shared).collect();
     }
 

@@ -32,12 +32,13 @@ pub mod tunables;
 pub mod weight;
 
 use simsched_core::{
-    Dequeue, Enqueue, Placement, Policy, Preempt, TaskId, Trigger, TtwuQueue, Wakeup, World,
+    BalanceStep, Dequeue, Enqueue, Moves, Placement, Policy, Preempt, TaskId, Trigger, TtwuQueue,
+    Wakeup, World,
 };
 use simsched_topology::{CpuId, CpuSet, Domains, Kernel};
 
 pub use self::balance::{
-    Balance, CpuIdleType, FbqType, ImbalanceRule, LbEnv, LbFlags, MigrationType, Mru, RqBalance,
+    Balance, BalanceInterval, CpuIdleType, FbqType, ImbalanceRule, LbEnv, LbFlags, MigrationType, Mru, RqBalance,
     SdCounts, SdLbStats, SdState, SgLbStats, SgcState, scale_rt_capacity,
 };
 #[cfg(feature = "testkit")]
@@ -49,7 +50,7 @@ pub use self::features::{Features, Version};
 pub use self::group::{GroupId, TaskGroup};
 pub use self::group_type::{Candidate, GroupStats, GroupType, NumaType};
 pub use self::hierarchy::Hierarchy;
-pub use self::idle::{BalanceInterval, IdleStats, LlcShared, nr_idle_scan};
+pub use self::idle::{IdleStats, LlcShared, nr_idle_scan};
 pub use self::select::{AffineLoads, reason, wake_affine_weight};
 pub use self::task_hot::{HotCheck, task_hot};
 pub use self::timeline::Timeline;
@@ -71,7 +72,6 @@ pub struct Fair {
     stats: Vec<IdleStats>,
     /// By LLC.
     llcs: Vec<LlcShared>,
-    llc_imbalance_pct: Vec<u32>,
     /// CPUs on which only `SCHED_IDLE` tasks are runnable.
     sched_idle: CpuSet,
     domains: Option<Domains>,
@@ -92,7 +92,6 @@ impl Fair {
             wakees: Vec::new(),
             stats: Vec::new(),
             llcs: Vec::new(),
-            llc_imbalance_pct: Vec::new(),
             sched_idle: CpuSet::new(),
             domains: None,
             has_smt: false,
@@ -215,6 +214,7 @@ impl Policy for Fair {
         }
         self.all.enqueue_task(se, why.into(), world.rq(cpu).clock_task);
         self.note_sched_idle(cpu);
+        self.note_overload(world, cpu);
     }
 
     #[inline]
@@ -248,7 +248,7 @@ impl Policy for Fair {
 
     #[inline]
     fn task_woken(&mut self, world: &World, cpu: CpuId) {
-        let max = 2 * self.all.tunables.migration_cost_ns;
+        let max = 2 * self.balance.rqs[cpu.idx()].max_idle_balance_cost;
         self.stats[cpu.idx()].task_woken(world.rq(cpu).clock, world.jiffies(), max);
     }
 
@@ -277,11 +277,7 @@ impl Policy for Fair {
 
     #[inline]
     fn newly_idle(&mut self, world: &World, cpu: CpuId) -> bool {
-        // A hand-off on its way ends `newidle_balance()` before it takes the time.
-        if !world.rq(cpu).pending {
-            self.stats[cpu.idx()].idle_stamp = world.rq(cpu).clock;
-        }
-        false
+        self.begin_newidle(world, cpu)
     }
 
     #[inline]
@@ -290,8 +286,38 @@ impl Policy for Fair {
     }
 
     fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) -> Trigger {
-        self.rebalance(world, cpu);
-        Trigger::default()
+        self.tick_balance(world, cpu)
+    }
+
+    fn nohz_csd_func(&mut self, world: &World, cpu: CpuId) -> bool {
+        self.take_kick(world, cpu)
+    }
+
+    fn run_rebalance_domains(&mut self, world: &World, cpu: CpuId) {
+        self.begin_softirq(world, cpu);
+    }
+
+    #[inline]
+    fn nohz_run_idle_balance(&mut self, world: &World, cpu: CpuId) -> bool {
+        self.begin_idle_balance(world, cpu)
+    }
+
+    fn nohz_balance_enter_idle(&mut self, world: &World, cpu: CpuId) {
+        self.enter_nohz(world, cpu);
+    }
+
+    fn balance_step(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
+        self.next_step(world, cpu, moves)
+    }
+
+    fn active_load_balance_cpu_stop(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) {
+        self.stop(world, cpu, moves);
+    }
+
+    fn domains(&self, cpu: CpuId, emit: &mut dyn FnMut(&'static str, &SdCounts)) {
+        for (at, sd) in Fair::domains(self).of(cpu).iter().enumerate() {
+            emit(sd.name, &self.balance.sd(cpu, at).counts);
+        }
     }
 
     fn ttwu_queue(&self) -> TtwuQueue {

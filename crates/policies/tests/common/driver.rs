@@ -15,6 +15,12 @@ pub(crate) struct Driver {
     pub(crate) kit: WorldKit,
     pub(crate) fair: Fair,
     clock: u64,
+    /// What a look at a domain takes, in ns.
+    pub(crate) look_ns: u64,
+    /// Where the stopper was called.
+    pub(crate) stops: Vec<CpuId>,
+    /// The CPU that is in `schedule()`.
+    pub(crate) scheduling: Option<CpuId>,
 }
 
 impl Driver {
@@ -26,7 +32,11 @@ impl Driver {
         }
         let mut fair = Fair::new(features, Overrides::default());
         fair.attach(kit.world());
-        Driver { kit, fair, clock: 1_000_000_000 }
+        for cpu in kit.world().topology_arc().cpus().iter() {
+            fair.nohz_balance_enter_idle(kit.world(), cpu);
+        }
+        let clock = 1_000_000_000;
+        Driver { kit, fair, clock, look_ns: 0, stops: Vec::new(), scheduling: None }
     }
 
     pub(crate) fn entity(&self, task: TaskId) -> &Entity {
@@ -60,7 +70,7 @@ impl Driver {
             if self.fair.task_tick(self.kit.world(), cpu, curr) == Preempt::Yes {
                 preempted.push(cpu);
             }
-            self.fair.trigger_load_balance(self.kit.world(), cpu);
+            self.trigger(cpu);
         }
         // The switch comes a little after the tick, which the next slice will notice.
         self.clock += SWITCH;
@@ -68,6 +78,12 @@ impl Driver {
         for cpu in preempted {
             self.schedule(cpu);
         }
+    }
+
+    /// Lets time pass without a tick.
+    pub(crate) fn spend(&mut self, ns: u64) {
+        self.clock += ns;
+        self.kit.set_clock(self.clock);
     }
 
     /// A new task by nobody on `cpu`, which starts there.
@@ -162,17 +178,24 @@ impl Driver {
 
     pub(crate) fn schedule(&mut self, cpu: CpuId) {
         let prev = self.curr(cpu);
-        let next = self.fair.pick_next(self.kit.world(), cpu, prev);
-        if next.is_none() {
-            self.fair.newly_idle(self.kit.world(), cpu);
+        let mut next = self.fair.pick_next(self.kit.world(), cpu, prev);
+        if next.is_none() && self.fair.newly_idle(self.kit.world(), cpu) {
+            let outer = self.scheduling.replace(cpu);
+            self.steps(cpu);
+            self.scheduling = outer;
+            next = self.fair.pick_next(self.kit.world(), cpu, prev);
         }
         self.kit.run_on(cpu, next);
         if next.is_none() {
             self.fair.idle_entered(self.kit.world(), cpu);
+            if self.fair.nohz_run_idle_balance(self.kit.world(), cpu) {
+                self.steps(cpu);
+            }
+            self.fair.nohz_balance_enter_idle(self.kit.world(), cpu);
         }
     }
 
-    fn count(&mut self, cpu: CpuId, by: i32) {
+    pub(crate) fn count(&mut self, cpu: CpuId, by: i32) {
         let nr_running = self.kit.world().rq(cpu).nr_running.checked_add_signed(by).unwrap();
         self.kit.set_nr_running(cpu, nr_running);
     }

@@ -6,6 +6,7 @@
 //! may go (`load_balance`). It is a sequence of steps between which time passes; see
 //! [`simsched_core::BalanceStep`].
 
+mod active;
 mod busiest_group;
 mod busiest_queue;
 mod can_migrate;
@@ -14,9 +15,15 @@ mod detach;
 mod env;
 mod group_stats;
 mod imbalance;
+mod interval;
+mod load_balance;
 mod mru;
+mod newidle;
+mod nohz;
+mod rebalance_domains;
 mod should_we_balance;
 mod state;
+mod steps;
 #[cfg(feature = "testkit")]
 mod testkit;
 
@@ -24,15 +31,19 @@ pub use self::capacity::scale_rt_capacity;
 pub use self::env::{CpuIdleType, FbqType, LbEnv, LbFlags, MigrationType};
 pub use self::group_stats::{SdLbStats, SgLbStats};
 pub use self::imbalance::ImbalanceRule;
+pub use self::interval::BalanceInterval;
 pub use self::mru::Mru;
 pub use self::state::{RqBalance, SdCounts, SdState, SgcState};
 #[cfg(feature = "testkit")]
 pub use self::testkit::Balancer;
 
-use simsched_core::World;
+use simsched_core::{Seed, Stream, Trigger, World};
 use simsched_topology::{CpuId, Domains};
 
+use self::nohz::Nohz;
+use self::steps::Pass;
 use super::tunables::Tunables;
+use super::Fair;
 
 /// All that the load balancer remembers.
 #[derive(Debug, Default)]
@@ -47,6 +58,14 @@ pub struct Balance {
     pub(super) rqs: Vec<RqBalance>,
     /// Some CPU has more than one task: the indicator of the root domain (`rd->overload`).
     pub(super) overload: bool,
+    /// The CPU that balances a domain which only one CPU of the machine may balance at a time.
+    balancing: Option<CpuId>,
+    nohz: Nohz,
+    /// By CPU: what its balancer is in the middle of; none while it takes a step.
+    passes: Vec<Option<Box<Pass>>>,
+    /// By CPU: the dice of `NI_RANDOM`. They are the same in all runs, whatever the seed: the kernel's
+    /// are seeded at boot, and what they decide depends on the run.
+    dice: Vec<Stream>,
 }
 
 impl Balance {
@@ -59,7 +78,10 @@ impl Balance {
             balance.sds.extend(domains.of(cpu).iter().map(|sd| SdState::new(sd, jiffies)));
             let capacity = world.topology().capacity(cpu);
             balance.rqs.push(RqBalance::new(cpu, capacity, jiffies, tunables));
+            balance.passes.push(Some(Box::default()));
+            balance.dice.push(Seed(0).stream("NI_RANDOM", u64::from(cpu.0)));
         }
+        balance.nohz = Nohz::new(jiffies);
         balance.sgcs = vec![SgcState::default(); domains.nr_capacities()];
         for group in domains.groups() {
             balance.sgcs[group.capacity_id as usize].capacity = u64::from(group.capacity);
@@ -73,9 +95,35 @@ impl Balance {
         &self.sds[self.starts[cpu.idx()] + sd]
     }
 
+    /// Whether the averages of `cpu`, which is idle without a tick, may not have decayed to nothing.
+    fn has_blocked_load(&self, cpu: CpuId) -> bool {
+        self.rqs[cpu.idx()].has_blocked_load && self.nohz.idle_cpus_mask.contains(cpu)
+    }
+
     /// The state of domain `sd` of `cpu`.
     #[inline]
     pub(super) fn sd_mut(&mut self, cpu: CpuId, sd: usize) -> &mut SdState {
         &mut self.sds[self.starts[cpu.idx()] + sd]
+    }
+}
+
+impl Fair {
+    /// The end of a tick on `cpu`: whether its domains are due, and who is to balance for the idle
+    /// CPUs. Source: `trigger_load_balance()`.
+    pub(super) fn tick_balance(&mut self, world: &World, cpu: CpuId) -> Trigger {
+        let rq = &mut self.balance.rqs[cpu.idx()];
+        rq.idle_balance = world.is_idle(cpu);
+        let softirq = world.jiffies() >= rq.next_balance;
+        if self.domains().of(cpu).is_empty() {
+            return Trigger::default();
+        }
+        Trigger { softirq, kick: self.nohz_balancer_kick(world, cpu) }
+    }
+
+    /// `cpu`, which has so many tasks before another one comes, will have more than one.
+    /// Source: `add_nr_running()`.
+    #[inline]
+    pub(super) fn note_overload(&mut self, world: &World, cpu: CpuId) {
+        self.balance.overload |= world.rq(cpu).nr_running == 1;
     }
 }

@@ -15,7 +15,7 @@ pub use self::wake_affine::{AffineLoads, wake_affine_weight};
 use super::Fair;
 use super::wakee::wake_wide;
 
-/// Why a CPU was chosen.
+/// Why a CPU was chosen, or a task moved.
 pub mod reason {
     use simsched_core::Reason;
 
@@ -56,6 +56,14 @@ pub mod reason {
         BIAS_PREV_SPARE = 10, "bias_prev_spare";
         /// `wakeup_bias_prev`: nothing free was found, and the previous CPU is near the target.
         BIAS_PREV_FALLBACK = 11, "bias_prev_fallback";
+        /// A balancer: to make loads equal.
+        LOAD = 12, "load";
+        /// A balancer: to use what another group has to spare.
+        UTIL = 13, "util";
+        /// A balancer: to make numbers of tasks equal, or of idle CPUs.
+        TASK = 14, "task";
+        /// A balancer: the task did not fit its CPU.
+        MISFIT = 15, "misfit";
     }
 }
 
