@@ -33,7 +33,7 @@ pub enum Op {
     Run(Nanos),
     /// Sleep for this long and the timer slack (`nanosleep`).
     Sleep(Nanos),
-    /// Sleep until this instant and the timer slack; at once if it has passed.
+    /// Sleep until this instant and the timer slack; a microsecond if it has passed.
     SleepUntil(SimTime),
     /// Write all `bytes` to a pipe; ends with [`Outcome::Done`].
     Write {

@@ -4,7 +4,7 @@ mod body;
 mod check;
 
 use simsched_core::{
-    BarrierId, FutexId, LockId, MarkId, PipeId, ProcId, SchedPolicy, Seed, Setup, SocketId,
+    BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, SchedPolicy, Seed, Setup, SocketId,
     SocketSpec, Start, TaskId,
 };
 use simsched_topology::{CpuId, CpuSet};
@@ -55,7 +55,6 @@ pub struct Builder {
     code: Vec<Inst>,
     dists: Vec<Dist>,
     whens: Vec<When>,
-    masks: Vec<CpuSet>,
     shared: Shared,
     threads: Vec<ThreadSpec>,
     names: Vec<String>,
@@ -172,18 +171,18 @@ impl Builder {
         self.declare(name, proc, program, args, Start::AtZero(cpu))
     }
 
+    /// Declares a set of CPUs.
+    pub fn mask(&mut self, cpus: CpuSet) -> MaskId {
+        self.setup.masks.push(cpus);
+        MaskId::new(self.setup.masks.len() - 1)
+    }
+
     /// Says where a declared task may run from its start on.
     ///
     /// # Panics
     /// When the task was not declared here.
-    pub fn allow(&mut self, task: TaskId, cpus: &CpuSet) {
-        let known = self.masks.iter().position(|mask| mask == cpus);
-        let row = known.unwrap_or_else(|| {
-            self.masks.push(cpus.clone());
-            self.masks.len() - 1
-        });
-        let row = u32::try_from(row).expect("fewer masks than tasks");
-        self.threads[task.idx()].allowed = Some(row);
+    pub fn allow(&mut self, task: TaskId, mask: MaskId) {
+        self.threads[task.idx()].allowed = Some(mask);
     }
 
     /// Gives a declared task a nice value and a policy within the fair class.
@@ -210,7 +209,6 @@ impl Builder {
             code: self.code,
             dists: self.dists,
             whens: self.whens,
-            masks: self.masks,
             shared: self.shared,
             threads: self.threads,
             names: self.names,

@@ -38,6 +38,7 @@ mod timers;
 
 use simsched_core::{MarkId, Nanos, Seed, TaskId};
 
+pub use launch::timed;
 pub(crate) use text::Run;
 pub use text::{NAME, PREFIX, SCENARIOS, parse};
 
@@ -151,8 +152,10 @@ impl Lab {
             Scenario::Timers(Timers { hogs, tasks, .. }) => hogs + tasks,
             Scenario::Messages(Messages { messengers, workers, .. }) => messengers * (1 + workers),
             Scenario::Hogs(hogs) => hogs.count(),
-            // The parent is the main task here.
-            Scenario::Launch(Launch { groups, fds, .. }) => 2 * groups * fds,
+            // The main task stands for the parent here.
+            Scenario::Launch(Launch(hackbench)) => {
+                u32::try_from(hackbench.workers()).expect("a name has set a limit")
+            }
         }
     }
 }

@@ -9,10 +9,9 @@ mod memory;
 mod operand;
 
 use simsched_core::{
-    BarrierId, FutexId, LockId, MarkId, Nanos, Op, Outcome, PipeId, ProcId, SchedPolicy, Setup,
-    SimTime, SocketId, Start, Stream, TaskId, TaskSpec, Workload,
+    BarrierId, FutexId, LockId, MarkId, MaskId, Nanos, Op, Outcome, PipeId, ProcId, SchedPolicy,
+    Setup, SimTime, SocketId, Start, Stream, TaskId, TaskSpec, Workload,
 };
-use simsched_topology::CpuSet;
 
 use crate::dist::Dist;
 use memory::Memory;
@@ -64,6 +63,8 @@ pub enum Inst {
     Yield,
     /// Change the own nice value.
     SetNice(i8),
+    /// Confine a task to the CPUs of a mask.
+    SetAffinity(Operand, MaskId),
     /// Note the time for whoever watches.
     Mark(Operand),
     /// Sleep until the instant of this row of the table of instants.
@@ -129,8 +130,8 @@ pub(crate) struct ThreadSpec {
     pub(crate) nice: i8,
     pub(crate) policy: SchedPolicy,
     pub(crate) start: Start,
-    /// A row of the table of masks; `None` is everywhere.
-    pub(crate) allowed: Option<u32>,
+    /// Where it may run from its start on; `None` is everywhere.
+    pub(crate) allowed: Option<MaskId>,
     /// The first instruction of its program.
     pub(crate) entry: u32,
     pub(crate) args: [u32; ARGS],
@@ -142,8 +143,6 @@ pub(crate) struct Parts {
     pub(crate) code: Vec<Inst>,
     pub(crate) dists: Vec<Dist>,
     pub(crate) whens: Vec<When>,
-    /// Where threads may run from their start on.
-    pub(crate) masks: Vec<CpuSet>,
     /// How many clocks, how many stacks, and how many numbers on these.
     pub(crate) shared: Shared,
     pub(crate) threads: Vec<ThreadSpec>,
@@ -205,7 +204,7 @@ impl Workload for Programs {
             proc: spec.proc,
             nice: spec.nice,
             policy: spec.policy,
-            allowed: spec.allowed.map(|row| parts.masks[row as usize].clone()),
+            allowed: spec.allowed.map(|mask| parts.setup.masks[mask.idx()]),
             start: spec.start,
         };
         Setup { tasks: parts.threads.iter().map(task).collect(), ..parts.setup.clone() }
@@ -369,6 +368,7 @@ impl Thread {
             Inst::WaitAny => Op::WaitAny,
             Inst::Yield => Op::Yield,
             Inst::SetNice(nice) => Op::SetNice(nice),
+            Inst::SetAffinity(id, mask) => Op::SetAffinity { task: TaskId(self.value(id)), mask },
             Inst::Mark(mark) => Op::Mark(MarkId(self.value(mark))),
             Inst::Run(_)
             | Inst::Sleep(_)

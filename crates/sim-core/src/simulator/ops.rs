@@ -17,6 +17,11 @@ use crate::world::TaskState;
 /// So many ops of one task without any time passing are a program that never ends.
 const LIVELOCK: u32 = 1_000_000;
 
+/// No timer interrupt comes sooner than this after it was asked for, so that a sleep until an instant
+/// that has passed is one nevertheless: the shortest span of a clock event device
+/// (`cev_delta2ns()`, all versions).
+const MIN_DELTA: Nanos = Nanos::from_micros(1);
+
 impl Op {
     /// Whether the op stays in user space as long as nobody waits or has to wait; else it makes a
     /// futex call.
@@ -197,7 +202,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Op::Write { .. } | Op::Read { .. } => self.attempt(cpu, task, op),
             Op::Run(_) => self.done(cpu, Outcome::Done),
             Op::Sleep(ns) => self.sleep_until(cpu, task, self.world.now() + ns),
-            Op::SleepUntil(at) if at <= self.world.now() => self.done(cpu, Outcome::Done),
             Op::SleepUntil(at) => self.sleep_until(cpu, task, at),
             Op::Spawn(child) => return self.spawn(cpu, task, child),
             Op::Yield => return self.sched_yield(cpu, task),
@@ -275,7 +279,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.world.task_mut(task).state = TaskState::Sleeping;
         self.counters.timers += 1;
         let slack = Nanos(u64::from(self.prices.list().timer_slack));
-        self.agenda.arm(Event::Timer(task), at + slack);
+        let at = (at + slack).max(self.world.now() + MIN_DELTA);
+        self.agenda.arm(Event::Timer(task), at);
     }
 
     fn spawn(&mut self, cpu: CpuId, parent: TaskId, child: TaskId) -> Step {

@@ -102,6 +102,29 @@ fn a_sleeper_is_woken_after_its_time_the_slack_and_the_handler() {
     assert_eq!(woken.since(running).0, u64::from(items));
 }
 
+/// In the kernel such a sleep is one too: the timer is set, and its interrupt comes at once.
+#[test]
+fn a_sleep_until_an_instant_that_has_passed_lasts_a_microsecond() {
+    let mut script = Script::new(objects());
+    let late = [Op::Run(Nanos(2_000_000)), Op::SleepUntil(SimTime(1_000_000))];
+    let sleeper = script.task(CpuId(0), &late);
+    let other = script.task(CpuId(0), &[Op::Run(Nanos(9_000_000))]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let log = &sim.observer().0;
+    let left = log.iter().position(
+        |(_, t)| matches!(t, Tracepoint::Switch { prev: Some(prev), .. } if *prev == sleeper),
+    );
+    let (slept, rest) = (log[left.unwrap()].0, &log[left.unwrap()..]);
+    let wakes = |t: &Tracepoint| matches!(t, Tracepoint::Waking { wakee, .. } if *wakee == sleeper);
+    let (woken, _) = rest.iter().find(|(_, t)| wakes(t)).unwrap();
+    let items = *topology().costs();
+    let switch = u64::from(items.context_switch_process);
+    assert!(woken.since(slept).0 <= 1_000 + switch + u64::from(items.timer_handler));
+    let runs = |t: &Tracepoint| matches!(t, Tracepoint::Running { task, .. } if *task == other);
+    assert!(rest.iter().any(|(_, t)| runs(t)), "the other one runs in between");
+}
+
 /// Spec 09 section 4: a task in a system call is rescheduled at its end, not before.
 #[test]
 fn a_system_call_is_not_left_in_its_middle() {

@@ -1,6 +1,6 @@
 //! `Body`: writes the instructions of one program.
 
-use simsched_core::{BarrierId, FutexId, LockId, MarkId, Nanos, PipeId, SocketId, TaskId};
+use simsched_core::{BarrierId, FutexId, LockId, MarkId, MaskId, Nanos, PipeId, SocketId, TaskId};
 
 use super::Builder;
 use super::check::{Kind, Use};
@@ -107,6 +107,17 @@ impl<'a> Body<'a> {
     /// Changes the own nice value, -20..=19.
     pub fn nice(&mut self, nice: i8) {
         self.push(Inst::SetNice(nice));
+    }
+
+    /// Confines a task, the own one or another, to the CPUs of a mask.
+    pub fn set_affinity(&mut self, task: impl Into<Operand>, mask: MaskId) {
+        let task = task.into();
+        self.declare(Kind::Task, task);
+        let masks = self.builder.setup.masks.len();
+        if mask.idx() >= masks {
+            self.fail(&format!("there is no mask {mask}: {masks} are declared"));
+        }
+        self.push(Inst::SetAffinity(task, mask));
     }
 
     /// Sleeps until an instant.

@@ -3,11 +3,16 @@
 
 use simsched_core::{Nanos, Seed};
 
-use super::costs::{BIRTH, PIECE, REPORT};
-use super::script::{Script, spawn_all, wait_each};
+use super::RELEASE;
+use super::costs::{self, AFFINITY, BIRTH, PIECE, REPORT, SLACK};
+use super::script::{FIRST, SELF, Script, spawn_all, wait_each};
 use crate::builder::ProgramId;
+use crate::dist::Dist;
 use crate::error::WorkloadError;
-use crate::program::{Programs, When};
+use crate::program::{Operand, Programs, When};
+
+/// How long the parent sleeps before it lets a herd go.
+const HERDED: Nanos = Nanos::from_millis(100);
 
 /// Where the hogs are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,11 +42,25 @@ impl Hogs {
     pub(super) fn build(&self, nr_cpus: usize, seed: Seed) -> Result<Programs, WorkloadError> {
         let count = self.count();
         let mut script = Script::new(nr_cpus, seed);
-        if self.place != Place::Free {
-            script.pin();
+        if self.place == Place::Herd {
+            let release = script.b.mark("release");
+            debug_assert!(release == RELEASE, "the mark has the id that it promises");
         }
+        let [cpu0, all] = script.masks;
         script.parent(|p| {
+            if self.place != Place::Free {
+                p.set_affinity(SELF, cpu0);
+            }
             spawn_all(p, count);
+            if self.place == Place::Herd {
+                p.sleep(Dist::Constant(Nanos(HERDED.get() + SLACK.get())));
+                p.run(costs::RELEASE);
+                p.mark(RELEASE);
+                p.repeat(count, |p, nth| {
+                    p.set_affinity(Operand::from(FIRST).plus(nth), all);
+                    p.run(AFFINITY);
+                });
+            }
             wait_each(p, count);
         });
         let mut programs: Vec<(i8, ProgramId)> = Vec::new();

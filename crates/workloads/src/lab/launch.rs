@@ -1,9 +1,9 @@
-//! `hackbench`: a small run of it with threads over pipes, timed from outside.
+//! `hackbench`: a run of it, timed from outside.
 
 use simsched_core::{Nanos, Seed};
 
 use crate::error::WorkloadError;
-use crate::hackbench::{Hackbench, Outside, THREADS_OVER_PIPES};
+use crate::hackbench::{Hackbench, Outside};
 use crate::program::Programs;
 
 /// What surrounds the run proper, from fork to the wait for its end: 1,620 us lie before the first
@@ -12,21 +12,20 @@ use crate::program::Programs;
 const OUTSIDE: Outside =
     Outside { before: Nanos::from_micros(1495), after: Nanos::from_micros(370 + 45) };
 
-/// The options that the lab varies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Launch {
-    pub(super) groups: u32,
-    pub(super) fds: u32,
-    pub(super) loops: u32,
+/// hackbench with these options as the lab times it: from the start of its process to its end.
+///
+/// # Errors
+/// When there are more tasks than a run can hold, or an option is 0.
+pub fn timed(hackbench: &Hackbench, seed: Seed) -> Result<Programs, WorkloadError> {
+    hackbench.build_within(OUTSIDE, seed)
 }
 
-impl Launch {
-    pub(super) fn hackbench(&self) -> Hackbench {
-        let Launch { groups, fds, loops } = *self;
-        Hackbench { groups, fds, loops, ..THREADS_OVER_PIPES }
-    }
+/// A run that is timed from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Launch(pub(super) Hackbench);
 
-    pub(super) fn build(&self, seed: Seed) -> Result<Programs, WorkloadError> {
-        self.hackbench().build_within(OUTSIDE, seed)
+impl Launch {
+    pub(super) fn build(self, seed: Seed) -> Result<Programs, WorkloadError> {
+        self.0.build_within(OUTSIDE, seed)
     }
 }

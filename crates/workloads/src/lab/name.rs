@@ -11,9 +11,13 @@ use super::storm::Storm;
 use super::text::{NAME, PREFIX};
 use super::timers::Timers;
 use crate::error::WorkloadError;
+use crate::hackbench::{self, Hackbench, THREADS_OVER_PIPES};
 
 /// The most tasks of a scenario: beyond, its names have no place for a number.
 const MAX_TASKS: u32 = 10_000;
+
+/// What begins so is a command line.
+const COMMAND: &str = "hackbench ";
 
 /// What a scenario does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +32,10 @@ pub(super) enum Scenario {
 
 /// The scenario of this name on a machine of so many CPUs.
 pub(super) fn parse(name: &str, nr_cpus: usize) -> Result<Scenario, WorkloadError> {
+    if let Some(options) = name.strip_prefix(COMMAND) {
+        let options: Vec<String> = options.split_whitespace().map(str::to_owned).collect();
+        return Ok(Scenario::Launch(Launch(hackbench::parse(&options)?)));
+    }
     let parts: Vec<&str> = name.split('-').collect();
     let machine = Machine(u32::try_from(nr_cpus).unwrap_or(u32::MAX).max(1));
     machine.scenario(&parts).ok_or_else(|| unknown(name, nr_cpus))
@@ -229,9 +237,9 @@ fn launch(rest: &[&str]) -> Option<Launch> {
     let [options] = rest else { return None };
     let (groups, rest) = options.strip_prefix('g')?.split_once('f')?;
     let (fds, loops) = rest.split_once('l')?;
-    let launch = Launch { groups: number(groups)?, fds: number(fds)?, loops: loops.parse().ok()? };
-    within(2 * launch.groups.checked_mul(launch.fds)?)?;
-    (launch.loops > 0).then_some(launch)
+    let (groups, fds, loops) = (number(groups)?, number(fds)?, number(loops)?);
+    within(groups.checked_mul(fds)?.checked_mul(2)?)?;
+    Some(Launch(Hackbench { groups, fds, loops, ..THREADS_OVER_PIPES }))
 }
 
 /// A nice value; `m5` is -5.

@@ -2,7 +2,7 @@
 //! all count.
 
 use rand_distr::{Distribution, Uniform};
-use simsched_core::{ProcId, Seed, TaskId};
+use simsched_core::{MaskId, ProcId, Seed, TaskId};
 use simsched_topology::{CpuId, CpuSet};
 
 use super::costs::{LEAD, REAP};
@@ -13,6 +13,9 @@ use crate::program::{ARGS, ClockId, Operand, Programs};
 
 /// The name of the parent's program.
 const PARENT: &str = "lab";
+
+/// The parent.
+pub(super) const SELF: TaskId = TaskId(0);
 
 /// The first child; the others follow.
 pub(super) const FIRST: TaskId = TaskId(1);
@@ -27,6 +30,8 @@ pub(super) struct Script {
     seed: Seed,
     /// Where the parent is when it begins.
     cpu: CpuId,
+    /// CPU 0, and all CPUs.
+    pub(super) masks: [MaskId; 2],
 }
 
 impl Script {
@@ -38,7 +43,9 @@ impl Script {
         let (zero, proc) = (b.clock(), b.process(PARENT));
         let cpus = Uniform::new(0, nr_cpus.max(1)).expect("a range that is not empty");
         let cpu = CpuId::new(cpus.sample(&mut seed.stream("lab", 0)));
-        Script { b, zero, proc, seed, cpu }
+        let masks = [CpuSet::single(CpuId(0)), CpuSet::first_n(nr_cpus.max(1))];
+        let masks = masks.map(|mask| b.mask(mask));
+        Script { b, zero, proc, seed, cpu, masks }
     }
 
     /// Writes the parent's program, from its first look at the clock to its last.
@@ -52,12 +59,7 @@ impl Script {
             p.mark(STOP);
         });
         let task = self.b.start_on(self.cpu, PARENT, self.proc, program, [0, 0]);
-        debug_assert!(task == TaskId(0), "the parent comes first");
-    }
-
-    /// The parent, and who is forked from here on, stay on CPU 0.
-    pub(super) fn pin(&mut self) {
-        self.cpu = CpuId(0);
+        debug_assert!(task == SELF, "the parent comes first");
     }
 
     /// Declares a child process.
@@ -66,10 +68,11 @@ impl Script {
         self.b.thread(name, proc, program, args)
     }
 
-    /// Declares a child process that is born on CPU 0 and stays there.
+    /// Declares a child process that is born on CPU 0 and may not leave it: who is forked inherits the
+    /// affinity of the parent, which has pinned itself.
     pub(super) fn pinned(&mut self, name: &str, program: ProgramId, args: [u32; ARGS]) -> TaskId {
         let task = self.child(name, program, args);
-        self.b.allow(task, &CpuSet::single(CpuId(0)));
+        self.b.allow(task, self.masks[0]);
         task
     }
 

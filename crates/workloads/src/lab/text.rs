@@ -6,6 +6,7 @@ use super::name::Scenario;
 use super::{Lab, START, STOP};
 use crate::benchmark::{BenchResult, Benchmark, MarkTimes};
 use crate::error::WorkloadError;
+use crate::hackbench;
 
 /// How the scenarios are listed.
 pub const NAME: &str = "lab:NAME";
@@ -26,20 +27,24 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ),
     ("hogper-H-P", "H of nice A compute and P of nice B run on timers on CPU 0; -long, -nA-B"),
     ("hackbench-gGfFlL", "hackbench -T -p -g G -f F -l L, timed with its start and its end"),
+    ("hackbench OPTIONS", "the same with any options"),
 ];
 
-/// The scenario that `lab:NAME` means on a machine of so many CPUs, with no options behind it.
+/// The scenario that the command line `lab:NAME ARGS` means on a machine of so many CPUs; only
+/// `hackbench` has arguments.
 ///
 /// # Errors
 /// One sentence that names what was not understood, and the nearest names.
 pub fn parse(word: &str, args: &[String], nr_cpus: usize) -> Result<Lab, WorkloadError> {
-    if let Some(arg) = args.first() {
-        return Err(WorkloadError::Usage {
+    let name = word.strip_prefix(PREFIX).unwrap_or(word);
+    match args.first() {
+        Some(arg) if name != hackbench::NAME => Err(WorkloadError::Usage {
             program: NAME,
             what: format!("unexpected argument '{arg}'"),
-        });
+        }),
+        Some(_) => Lab::new(&format!("{name} {}", args.join(" ")), nr_cpus),
+        None => Lab::new(name, nr_cpus),
     }
-    Lab::new(word.strip_prefix(PREFIX).unwrap_or(word), nr_cpus)
 }
 
 /// A scenario, to be run with a seed.
@@ -55,7 +60,7 @@ impl Benchmark for Run {
     }
 
     fn banner(&self) -> String {
-        let kind = self.lab.name.split('-').next().unwrap_or_default();
+        let kind = self.lab.name.split(['-', ' ']).next().unwrap_or_default();
         let tasks = self.lab.nr_tasks();
         let (_, doc) = SCENARIOS
             .iter()

@@ -5,7 +5,7 @@ use simsched_core::{MarkId, Nanos, Seed, TaskId};
 
 use super::costs::{BIRTH_TIMER, REPORT, work};
 use super::hogs;
-use super::script::{FIRST, Script, spawn_all, wait_any};
+use super::script::{FIRST, SELF, Script, spawn_all, wait_any};
 use crate::builder::ProgramId;
 use crate::error::WorkloadError;
 use crate::program::{Programs, When};
@@ -39,10 +39,11 @@ impl Timers {
         let mut script = Script::new(nr_cpus, seed);
         let run = script.b.mark("run");
         debug_assert!(run == RUN, "the mark has the id that it promises");
-        if self.pinned {
-            script.pin();
-        }
+        let [cpu0, _] = script.masks;
         script.parent(|p| {
+            if self.pinned {
+                p.set_affinity(SELF, cpu0);
+            }
             spawn_all(p, children);
             wait_any(p, children);
         });
