@@ -139,9 +139,10 @@ impl Balancer {
         else {
             return (place == Place::Softirq).then(|| vec![look]);
         };
-        let pull = Wanted::Pull { from, to: cpu, tasks: 1 + world.jiffies() as usize % 3 };
+        let pull =
+            Wanted::Pull { from, to: cpu, tasks: if world.jiffies() & 1 == 0 { 1 } else { 3 } };
         let mut steps = vec![look, Wanted::Step(BalanceStep::Lock(from)), pull];
-        if place == Place::Softirq && world.jiffies() % 4 == 0 {
+        if place == Place::Softirq && world.jiffies().is_multiple_of(4) {
             self.push.push((from, cpu));
             steps.push(Wanted::Step(BalanceStep::Stop { from }));
         }
