@@ -173,6 +173,23 @@ fn interrupts_lessen_the_capacity_of_the_cpu_and_of_its_groups() {
     assert_eq!(scene.fair.rq_balance_mut(CpuId(0)).cpu_capacity, 768);
 }
 
+/// Above a NUMA domain its groups may overlap, so the CPUs are counted.
+#[test]
+fn the_capacity_of_a_group_of_nodes_is_that_of_its_cpus() {
+    let mut scene = Scene::new(vector_machine("mini_2x4x2_nps2"), Features::default());
+    let domains = scene.fair.domains();
+    let [below, top] = [2, 3].map(|sd| domains.ring(&domains.of(CpuId(0))[sd])[0]);
+    scene.fair.rq_balance_mut(CpuId(3)).cpu_capacity = 24;
+    for sd in [2, 3] {
+        let mut balancer = scene.balancer();
+        let mut env = balancer.env(CpuId(0), sd, Idle);
+        balancer.find_busiest_group(&mut env);
+    }
+    // The group of CPU 3 does not know yet, nor does that of its node.
+    assert_eq!(scene.fair.sgc_mut(below).capacity, 4 * 1024);
+    assert_eq!(scene.fair.sgc_mut(top).capacity, 8 * 1024 - 1000);
+}
+
 #[test]
 fn a_newly_idle_cpu_computes_the_capacity_of_its_group_only_when_that_is_due() {
     let mut scene = Scene::new(vector_machine("small_2x4x1"), Features::default());

@@ -3,7 +3,6 @@
 use simsched_core::World;
 use simsched_topology::{CpuId, SdFlags};
 
-use super::SgcState;
 use crate::fair::Fair;
 
 /// What is left of a CPU of capacity `max` after real-time and deadline tasks (`used`) and
@@ -66,51 +65,29 @@ impl Fair {
         sd: usize,
         dst_cpu: CpuId,
     ) {
-        let summed = if sd == 0 {
-            let capacity = self.update_cpu_capacity(world, dst_cpu);
-            sum([[capacity; 3]].into_iter())
-        } else {
-            self.sum_capacity(cpu, sd)
+        let capacity = match sd.checked_sub(1) {
+            None => self.update_cpu_capacity(world, dst_cpu),
+            Some(child) => self.sum_capacity(cpu, child, sd),
         };
         let interval = u64::from(self.balance.sd(cpu, sd).balance_interval);
         let domains = self.domains();
         let group = domains.local_group(&domains.of(cpu)[sd]).capacity_id as usize;
         let sgc = &mut self.balance.sgcs[group];
-        *sgc = SgcState { imbalance: sgc.imbalance, ..summed };
+        sgc.capacity = capacity;
         sgc.next_update = world.jiffies() + capacity_interval(world, interval);
     }
 
-    /// The capacity of the local group of domain `sd` of `cpu`, which is not the lowest.
-    fn sum_capacity(&self, cpu: CpuId, sd: usize) -> SgcState {
+    /// The capacity of the local group of domain `sd` of `cpu`, which has a domain below it.
+    fn sum_capacity(&self, cpu: CpuId, child: usize, sd: usize) -> u64 {
         let domains = self.domains();
-        let [child, domain] = [sd - 1, sd].map(|at| &domains.of(cpu)[at]);
+        let [child, domain] = [child, sd].map(|at| &domains.of(cpu)[at]);
         if child.flags.contains(SdFlags::OVERLAP) {
             let span = &domains.local_group(domain).span;
-            return sum(span.iter().map(|cpu| [self.capacity_of(cpu); 3]));
+            return span.iter().map(|cpu| self.capacity_of(cpu)).sum();
         }
-        sum(domains.groups_of(child).map(|group| {
-            let sgc = &self.balance.sgcs[group.capacity_id as usize];
-            [sgc.capacity, sgc.min_capacity, sgc.max_capacity]
-        }))
+        let of_group = |id: u32| self.balance.sgcs[id as usize].capacity;
+        domains.groups_of(child).map(|group| of_group(group.capacity_id)).sum()
     }
-}
-
-const EMPTY: SgcState = SgcState {
-    capacity: 0,
-    min_capacity: u64::MAX,
-    max_capacity: 0,
-    next_update: 0,
-    imbalance: false,
-};
-
-/// The sum of the first, the least of the second, the most of the third.
-fn sum(parts: impl Iterator<Item = [u64; 3]>) -> SgcState {
-    parts.fold(EMPTY, |all, [capacity, min, max]| SgcState {
-        capacity: all.capacity + capacity,
-        min_capacity: all.min_capacity.min(min),
-        max_capacity: all.max_capacity.max(max),
-        ..all
-    })
 }
 
 /// An interval in ms as jiffies, within the limits of a balance.

@@ -52,10 +52,6 @@ impl SdState {
 pub struct SgcState {
     /// The summed capacity of its CPUs.
     pub capacity: u64,
-    /// The smallest of them.
-    pub min_capacity: u64,
-    /// The largest of them.
-    pub max_capacity: u64,
     /// The jiffy from which on it is computed anew.
     pub next_update: u64,
     /// A lower domain could not balance because of affinity (`sgc->imbalance`).
