@@ -2,7 +2,7 @@
 
 use simsched_core::{Policy, TaskId};
 use simsched_policies::fair::{Balancer, CpuIdleType, Features, LbEnv, MigrationType};
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, CpuSet};
 
 use crate::common::driver::Driver;
 use crate::common::vector_machine;
@@ -256,7 +256,13 @@ fn an_active_balance_takes_the_first_task_however_warm() {
 #[test]
 fn what_was_detached_can_be_queued_elsewhere_as_a_whole() {
     let mut driver = queue(3, Features::default());
+    let pin = |driver: &mut Driver, allowed| {
+        (0..3).for_each(|task| driver.kit.set_allowed(TaskId(task), allowed));
+    };
+    // Nobody else shall move them meanwhile.
+    pin(&mut driver, Some(CpuSet::single(SRC)));
     driver.pass(20_000_000, |_| ());
+    pin(&mut driver, None);
     let lag = |driver: &Driver, task, cpu| {
         let vruntime = driver.entity(TaskId(task)).vruntime;
         vruntime.wrapping_sub(driver.fair.cfs_rq(cpu).min_vruntime).cast_signed()
