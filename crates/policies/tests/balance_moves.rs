@@ -1,0 +1,115 @@
+//! Whole passes over one domain: which tasks move, and what the domain remembers.
+
+#![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
+
+mod common;
+
+use serde_json::{Value, json};
+use simsched_core::{Enqueue, Policy, TaskId};
+use simsched_policies::fair::weight::SCHED_PRIO_TO_WEIGHT;
+use simsched_policies::fair::{CpuIdleType, Features};
+use simsched_topology::{CpuId, CpuSet};
+
+use common::driver::Driver;
+use common::{for_each_json, vector_machine};
+
+fn number<T: TryFrom<u64>>(value: &Value) -> T {
+    T::try_from(value.as_u64().unwrap()).ok().unwrap()
+}
+
+/// A task of the file: `[cpu, is_running, weight, load, util, runnable, util_est, ns since exec_start,
+/// affinity]`, all attached to their queues at this instant.
+struct Row<'a>(&'a Value);
+
+impl Row<'_> {
+    fn cpu(&self) -> CpuId {
+        CpuId(number(&self.0[0]))
+    }
+
+    fn nice(&self) -> i8 {
+        let weight = number::<u64>(&self.0[2]) >> 10;
+        let at = SCHED_PRIO_TO_WEIGHT.iter().position(|&of_nice| of_nice == weight).unwrap();
+        i8::try_from(at).unwrap() - 20
+    }
+
+    fn allowed(&self) -> Option<CpuSet> {
+        let cpus = self.0[8].as_str().unwrap();
+        (cpus != "all").then(|| cpus.parse().unwrap())
+    }
+
+    fn queue(&self, driver: &mut Driver, task: TaskId) {
+        let cpu = self.cpu();
+        driver.kit.set_allowed(task, self.allowed());
+        driver.kit.task(task).cpu = cpu;
+        let avg = &mut driver.fair.entity_mut(task).avg;
+        (avg.load_avg, avg.util_avg) = (number(&self.0[3]), number(&self.0[4]));
+        avg.runnable_avg = number(&self.0[5]);
+        driver.fair.enqueue(driver.kit.world(), cpu, task, Enqueue::Moved);
+        driver.kit.task(task).on_rq = true;
+        let nr_running = driver.kit.world().rq(cpu).nr_running + 1;
+        driver.kit.set_nr_running(cpu, nr_running);
+        if number::<u8>(&self.0[1]) != 0 {
+            let next = driver.fair.pick_next(driver.kit.world(), cpu, None);
+            driver.kit.run_on(cpu, next);
+        }
+    }
+}
+
+/// The machine with the tasks of the row. The one that runs was queued last, at the earliest virtual
+/// time, so that it is picked.
+fn driver(row: &Value) -> Driver {
+    let tasks: Vec<Row<'_>> = row["task"].as_array().unwrap().iter().map(Row).collect();
+    let nices: Vec<i8> = tasks.iter().map(Row::nice).collect();
+    // The reference was built without preemption.
+    let features = Features { preemption: false, ..Features::default() };
+    let mut driver = Driver::new(vector_machine("mini_2x4x2"), features, &nices);
+    for list in row["list"].as_object().unwrap().values() {
+        let list: Vec<TaskId> = list.as_array().unwrap().iter().map(number).map(TaskId).collect();
+        for (behind, &task) in (0..).zip(list.iter().rev()) {
+            driver.fair.entity_mut(task).vruntime = 1_000 - behind;
+            tasks[task.idx()].queue(&mut driver, task);
+        }
+        assert_eq!(driver.curr(tasks[list[0].idx()].cpu()), Some(list[0]));
+    }
+    let now = driver.kit.world().sched_clock();
+    for (task, row) in (0..).map(TaskId).zip(&tasks) {
+        driver.fair.entity_mut(task).exec_start = now - number::<u64>(&row.0[7]);
+    }
+    driver
+}
+
+fn idle_type(name: &Value) -> CpuIdleType {
+    match name.as_str().unwrap() {
+        "idle" => CpuIdleType::Idle,
+        "not_idle" => CpuIdleType::NotIdle,
+        "newly_idle" => CpuIdleType::NewlyIdle,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn passes_agree_with_the_kernel() {
+    let mut moved = [0; 2];
+    let rows = for_each_json("6.1/load_balance_moves.jsonl", |_, row| {
+        let mut driver = driver(row);
+        let dst = CpuId(number(&row["dst"]));
+        let domains = driver.fair.domains().of(dst);
+        let sd = domains.iter().position(|sd| sd.name == row["sd"]).unwrap();
+        driver.fair.sd_state_mut(dst, sd).nr_balance_failed = number(&row["failed"]);
+        let done = driver.load_balance(dst, sd, idle_type(&row["idle"]));
+        let result = if done.looked_at == 0 { json!(-1) } else { json!(done.moved.len()) };
+        assert_eq!(result, row["moved"], "{row}");
+        let tasks = (0..).map(TaskId).zip(row["task"].as_array().unwrap());
+        let gone = tasks.filter_map(|(task, state)| {
+            let (from, to) = (number::<u16>(&state[0]), driver.kit.world().task(task).cpu.0);
+            (from != to).then(|| json!([task.0, from, to]))
+        });
+        assert_eq!(Value::Array(gone.collect()), row["to_dst"], "{row}");
+        let state = driver.fair.sd_state_mut(dst, sd);
+        assert_eq!(json!(state.nr_balance_failed), row["failed_out"], "{row}");
+        assert_eq!(json!(state.balance_interval), row["interval_out"], "{row}");
+        moved[usize::from(done.moved.len() > 1)] += done.moved.len();
+    });
+    assert_eq!(rows, 120);
+    assert!(moved[0] > 10 && moved[1] > 10, "{moved:?}");
+}
