@@ -2,7 +2,7 @@
 
 use simsched_core::{Config, SETTINGS, SettingInfo};
 use simsched_policies::{PolicyError, catalog};
-use simsched_topology::{did_you_mean, nearest};
+use simsched_topology::{NumaImbalance, did_you_mean, nearest};
 
 use crate::failure::Failure;
 
@@ -30,6 +30,26 @@ impl Settings {
         catalog::parse(expression, &settings.policy).map_err(refused)?;
         Ok(settings)
     }
+}
+
+/// The one setting that sched domains have without a policy: the rule behind `imb_numa_nr`.
+///
+/// # Errors
+/// When another setting is given, or the rule is not known.
+pub(crate) fn numa_imbalance(given: &[(String, String)]) -> Result<NumaImbalance, Failure> {
+    const KEY: &str = "numa_imbalance";
+    let mut rule = NumaImbalance::default();
+    for (key, value) in given {
+        if key != KEY {
+            return Err(Failure::Input(format!(
+                "sched domains have no setting `{key}`, only {KEY}{}",
+                did_you_mean(&nearest(key, [KEY]))
+            )));
+        }
+        catalog::parse("cfs", &[(key.clone(), value.clone())]).map_err(refused)?;
+        rule = NumaImbalance::from_name(value).expect("policies take the same names");
+    }
+    Ok(rule)
 }
 
 /// What is wrong with a policy, in a sentence. A key that the policy does not have may be meant for

@@ -1,11 +1,13 @@
-//! How many tasks a balance moves between NUMA nodes, by the rule of each kernel and draft.
+//! How many tasks may be too many on a NUMA node, by the rule of each kernel and draft: for a fork,
+//! and for a balance.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
 mod common;
 
 use common::for_each_row;
-use simsched_policies::fair::features::{BalanceImbalance, Surplus};
+use simsched_policies::fair::features::{BalanceImbalance, ForkImbalance, Imbalance, Surplus};
+use simsched_topology::NumaImbalance;
 
 #[test]
 fn since_6_0_half_of_what_adjust_numa_imbalance_leaves_is_moved() {
@@ -72,4 +74,56 @@ fn since_5_18_few_tasks_in_the_local_node_let_a_pair_stay() {
     check(V6_0, [3, 6], 1);
     check(V6_0, [3, 8], 2);
     check(V6_0, [4, 6], 1);
+}
+
+/// The least number of tasks in a node of 16 CPUs at which a child leaves it, where `imb_numa_nr`
+/// is 4 and the other node is idle.
+fn first_to_leave(rule: NumaImbalance) -> u32 {
+    let stays = |local_running: u32| {
+        ForkImbalance::from(rule).allows(Imbalance {
+            local_running,
+            idle_difference: 2,
+            span_weight: 32,
+            local_allowed: 16,
+            imb_numa_nr: 4,
+        })
+    };
+    (0..).find(|&running| !stays(running)).unwrap()
+}
+
+/// The least number of tasks in the busiest of two nodes from which a balance takes half of two.
+fn first_to_pull(rule: NumaImbalance) -> u32 {
+    let moved = |busiest_running: u32| {
+        BalanceImbalance::from(rule).tasks_to_move(Surplus {
+            imbalance: 2,
+            local_running: busiest_running - 2,
+            busiest_running,
+            span_weight: 32,
+            imb_numa_nr: 4,
+        })
+    };
+    (2..).find(|&running| moved(running) > 0).unwrap()
+}
+
+#[test]
+fn the_drafts_differ_in_what_they_compare() {
+    use NumaImbalance::{Merged, V3, V4, V4_1, V4_1Fix, V4_2, V5_16, V5_18};
+    for (rule, leaves, pulls) in [
+        // A quarter of 32 CPUs.
+        (V5_16, 8, 8),
+        // Less than 4 tasks.
+        (V3, 4, 4),
+        // Up to 4 tasks, of which the child is none.
+        (V4, 5, 5),
+        (V4_1, 5, 5),
+        // The child is one of 4; balancing is not touched.
+        (V4_1Fix, 4, 5),
+        // The numbers of v4.1, less than 4 tasks.
+        (V4_2, 4, 4),
+        // Up to 4 tasks with the one that is to come, here: the busiest has two more.
+        (V5_18, 4, 6),
+        (Merged, 4, 6),
+    ] {
+        assert_eq!((first_to_leave(rule), first_to_pull(rule)), (leaves, pulls), "{rule:?}");
+    }
 }

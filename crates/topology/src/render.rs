@@ -131,10 +131,18 @@ fn domain(text: &mut String, indent: usize, report: &DomainReport) {
             format!("busy x {},", sd.busy_factor),
             format!("imbalance_pct {},", sd.imbalance_pct),
             format!("cache_nice_tries {},", sd.cache_nice_tries),
-            format!("imb_numa_nr {}", sd.imb_numa_nr),
+            allowance(report),
         ],
     );
     groups(text, &inner, report);
+}
+
+/// How much imbalance is tolerated: the number that is stored, or the limit that stands for it.
+fn allowance(report: &DomainReport) -> String {
+    match report.imb_allowed_below {
+        Some(limit) => format!("imbalance allowed below {limit} tasks"),
+        None => format!("imb_numa_nr {}", report.domain.imb_numa_nr),
+    }
 }
 
 /// The ring: each group in brackets, with its owners if they are not all of it.

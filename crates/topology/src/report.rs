@@ -2,7 +2,7 @@
 
 use crate::builtin::{builtin_names, builtin_text, modes};
 use crate::cpuset::CpuSet;
-use crate::domains::{Domains, SchedDomain};
+use crate::domains::{Domains, SchedDomain, SdFlags};
 use crate::error::TopologyError;
 use crate::ids::{CoreId, CpuId, LlcId, NodeId, PackageId};
 use crate::machine::Topology;
@@ -93,6 +93,9 @@ pub struct GroupReport {
 pub struct DomainReport {
     /// The domain itself.
     pub domain: SchedDomain,
+    /// Of a NUMA domain whose rule stores no `imb_numa_nr`: below how many running tasks an
+    /// imbalance is tolerated.
+    pub imb_allowed_below: Option<u32>,
     /// The names of its flags in this kernel, with the prefix `SD_`.
     pub flags: Vec<&'static str>,
     /// Its groups in the order of the ring.
@@ -202,8 +205,10 @@ fn domain(domains: &Domains, sd: &SchedDomain) -> DomainReport {
         cores: group.cores,
         flags: group.flags.names(kernel).collect(),
     });
+    let limit = domains.numa_imbalance().unstored_limit(sd.weight);
     DomainReport {
         domain: sd.clone(),
+        imb_allowed_below: limit.filter(|_| sd.flags.contains(SdFlags::NUMA)),
         flags: sd.flags.names(kernel).collect(),
         groups: groups.collect(),
     }

@@ -23,7 +23,7 @@ fn numa_values(topology: &Topology, rule: NumaImbalance) -> Vec<u32> {
 /// Invariant 5: two sockets of Zen 3, the case that was debated.
 #[test]
 fn imb_numa_nr_of_zen3_by_version() {
-    use NumaImbalance::{Merged, V3, V4, V4_1, V5_16, V5_18};
+    use NumaImbalance::{Merged, V3, V4, V4_1, V4_1Fix, V4_2, V5_16, V5_18};
     let check = |mode: &str, rule, expected: &[u32]| {
         let topology = builtin(&format!("milan-7763@{mode}"));
         assert_eq!(numa_values(&topology, rule), expected, "{mode} {}", rule.name());
@@ -33,9 +33,11 @@ fn imb_numa_nr_of_zen3_by_version() {
         check("nps2", rule, &[4, 8]);
         check("nps4", rule, &[2, 4]);
     }
-    check("nps1", V4_1, &[2]);
-    check("nps2", V4_1, &[2, 4]);
-    check("nps4", V4_1, &[2, 4]);
+    for rule in [V4_1, V4_1Fix, V4_2] {
+        check("nps1", rule, &[2]);
+        check("nps2", rule, &[2, 4]);
+        check("nps4", rule, &[2, 4]);
+    }
     check("nps1", V4, &[4]);
     check("nps2", V4, &[4, 8]);
     check("nps4", V4, &[8, 16]);
@@ -116,7 +118,12 @@ fn every_rule_has_a_name_and_a_line_of_its_own() {
         assert!(!rule.doc().is_empty() && rule.doc().len() <= 90, "{}", rule.doc());
         assert!(NumaImbalance::ALL[..n].iter().all(|other| other.doc() != rule.doc()));
     }
-    assert_eq!(NumaImbalance::from_name("v5"), None);
+    for (name, rule) in [("v5.16", NumaImbalance::V5_16), ("v5.18", NumaImbalance::V5_18)] {
+        assert_eq!(NumaImbalance::from_name(name), Some(rule));
+    }
+    for name in ["v5", "4.1", "vmerged", "vv4", ""] {
+        assert_eq!(NumaImbalance::from_name(name), None);
+    }
 }
 
 /// The rule with which the domains are built is the one that the report shows.

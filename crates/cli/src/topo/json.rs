@@ -62,6 +62,7 @@ struct Domain {
     imbalance_pct: u32,
     cache_nice_tries: u32,
     imb_numa_nr: u32,
+    imb_allowed_below: Option<u32>,
     /// In ring order, the CPU's own group first.
     groups: Vec<Group>,
 }
@@ -141,6 +142,7 @@ impl From<DomainReport> for Domain {
             imbalance_pct: sd.imbalance_pct,
             cache_nice_tries: sd.cache_nice_tries,
             imb_numa_nr: sd.imb_numa_nr,
+            imb_allowed_below: report.imb_allowed_below,
             groups: report.groups.into_iter().map(Group::from).collect(),
         }
     }

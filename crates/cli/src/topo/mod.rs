@@ -7,13 +7,13 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use simsched_topology::{
-    CpuId, Domains, Kernel, MachineReport, MachineSummary, NumaImbalance, Topology, TopologyError,
-    builtin_text, modes, render_list, render_show, split_mode,
+    CpuId, Domains, Kernel, MachineReport, MachineSummary, Topology, TopologyError, builtin_text,
+    modes, render_list, render_show, split_mode,
 };
 
 use crate::args::{KernelArg, ShowArgs, TopoCommand};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, settings};
 
 /// Where the names of machines are.
 pub(crate) const MACHINES: &str = "`simsched topo list` lists the machines";
@@ -93,7 +93,7 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
         KernelArg::V6_1 => Kernel::V6_1,
         KernelArg::V6_12 => Kernel::V6_12,
     };
-    let domains = Domains::build(&machine, kernel, NumaImbalance::default());
+    let domains = Domains::build(&machine, kernel, settings::numa_imbalance(&args.settings)?);
     let report = MachineReport::of(&machine, &domains, cpu);
     let text =
         if args.json { output::json(&json::Machine::from(report)) } else { render_show(&report) };

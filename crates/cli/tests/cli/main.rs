@@ -8,5 +8,6 @@ mod determinism;
 #[cfg(target_os = "linux")]
 mod interrupt;
 mod json;
+mod numa_imbalance;
 mod readme;
 mod text;

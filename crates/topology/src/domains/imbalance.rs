@@ -13,14 +13,16 @@ use super::fresh::Fresh;
 /// | `V3` | max(1, (L/2) / (LLCs in X * nodes)) | the same number |
 /// | `V4` | I = max(2, (L*L / weight(X)) / 4) | I * (weight(s) / weight(X)) |
 /// | `V4_1` | as `V4` | I * max(1, weight(s) / weight(first ancestor without `PREFER_SIBLING`)) |
+/// | `V4_1Fix`, `V4_2` | as `V4` | as `V4_1`; they compare otherwise |
 /// | `V5_18` | n = weight(X)/L; n, or weight(X)/4 if n is 1 | I * max(1, weight(s) / weight(first NUMA domain)) |
 /// | `Merged` | the same with weight(X)/8, at least 1 | the same |
 ///
 /// All divisions are of integers. Up to the LLC the value is 0.
 ///
 /// Source: "sched/fair: Adjust the allowed NUMA imbalance when SD_NUMA spans multiple LLCs", v3 (2021-12-01),
-/// v4 (2021-12-10), the change proposed to it on 2021-12-13, and as merged in 5.18; since 5.19 "sched/numa:
-/// Adjust imb_numa_nr to a better approximation of memory channels".
+/// v4 (2021-12-10), the change proposed to it on 2021-12-13, what was measured on top of that on 2021-12-21,
+/// and as merged in 5.18; since 5.19 "sched/numa: Adjust imb_numa_nr to a better approximation of memory
+/// channels".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NumaImbalance {
@@ -32,6 +34,10 @@ pub enum NumaImbalance {
     V4,
     /// The fourth draft with the change that was proposed to it.
     V4_1,
+    /// That, with a fork that counts the child (the off-by-one of `find_idlest_group()`).
+    V4_1Fix,
+    /// The numbers of `V4_1` with the comparison of `V3`, in forks and in balancing.
+    V4_2,
     /// As merged in 5.18.
     V5_18,
     /// As it is since 5.19.
@@ -41,18 +47,29 @@ pub enum NumaImbalance {
 
 impl NumaImbalance {
     /// All rules, from old to new.
-    pub const ALL: [Self; 6] =
-        [Self::V5_16, Self::V3, Self::V4, Self::V4_1, Self::V5_18, Self::Merged];
+    pub const ALL: [Self; 8] = [
+        Self::V5_16,
+        Self::V3,
+        Self::V4,
+        Self::V4_1,
+        Self::V4_1Fix,
+        Self::V4_2,
+        Self::V5_18,
+        Self::Merged,
+    ];
 
-    /// The name in options and reports, such as `v4.1`.
+    /// The name in options and reports: a kernel's number, such as `5.16`, or a draft's, such as
+    /// `v4.1`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::V5_16 => "v5.16",
+            Self::V5_16 => "5.16",
             Self::V3 => "v3",
             Self::V4 => "v4",
             Self::V4_1 => "v4.1",
-            Self::V5_18 => "v5.18",
+            Self::V4_1Fix => "v4.1fix",
+            Self::V4_2 => "v4.2",
+            Self::V5_18 => "5.18",
             Self::Merged => "merged",
         }
     }
@@ -70,8 +87,10 @@ impl NumaImbalance {
             Self::V4 => {
                 "draft of 2021-12-10: a quarter of an LLC's CPUs over a node's LLCs, times the nodes"
             }
-            Self::V4_1 => {
-                "the same with a change proposed on 2021-12-13: counted from the first NUMA level"
+            Self::V4_1 => "proposed on 2021-12-13: as v4, counted from the first NUMA level",
+            Self::V4_1Fix => "measured on 2021-12-21: as v4.1, and a fork counts the child, too",
+            Self::V4_2 => {
+                "measured on 2021-12-21: as v4.1, and less than the number, as in v3, not up to it"
             }
             Self::V5_18 => {
                 "5.18: a node's number of LLCs, or a quarter of its CPUs if it has one LLC"
@@ -82,10 +101,22 @@ impl NumaImbalance {
         }
     }
 
-    /// The rule of this name.
+    /// The rule of this name; a kernel's number may have a `v` before it.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|rule| rule.name() == name)
+        let is_kernel = |rule: &Self| rule.name().starts_with(|first: char| first.is_ascii_digit());
+        let bare = |rule: &Self| name.strip_prefix('v').filter(|_| is_kernel(rule)).unwrap_or(name);
+        Self::ALL.into_iter().find(|rule| rule.name() == bare(rule))
+    }
+
+    /// Below how many running tasks an imbalance is tolerated in a NUMA domain of this weight, if
+    /// the rule stores no `imb_numa_nr`.
+    #[must_use]
+    pub const fn unstored_limit(self, weight: u32) -> Option<u32> {
+        match self {
+            Self::V5_16 => Some(Self::limit_5_16(weight)),
+            _ => None,
+        }
     }
 
     /// `V5_16`: imbalance is tolerated in a domain of this weight while fewer tasks than this run.
@@ -101,7 +132,7 @@ impl NumaImbalance {
         match self {
             Self::V5_16 => 0,
             Self::V3 => ((llc / 2) / (nr_llcs * nr_nodes)).max(1),
-            Self::V4 | Self::V4_1 => ((llc * llc / weight) / 4).max(2),
+            Self::V4 | Self::V4_1 | Self::V4_1Fix | Self::V4_2 => ((llc * llc / weight) / 4).max(2),
             Self::V5_18 => few_or(4),
             Self::Merged => few_or(8).max(1),
         }
@@ -116,7 +147,9 @@ impl NumaImbalance {
         match self {
             Self::V5_16 | Self::V3 => 1,
             Self::V4 => weight / first,
-            Self::V4_1 => (weight / base(|sd| !sd.flags.contains(SdFlags::PREFER_SIBLING))).max(1),
+            Self::V4_1 | Self::V4_1Fix | Self::V4_2 => {
+                (weight / base(|sd| !sd.flags.contains(SdFlags::PREFER_SIBLING))).max(1)
+            }
             Self::V5_18 | Self::Merged => {
                 (weight / base(|sd| sd.flags.contains(SdFlags::NUMA))).max(1)
             }

@@ -155,22 +155,20 @@ pub const CHOICES: &[Choice] = &[
         key: "numa_imbalance",
         doc: "how many tasks a NUMA node may have too many (imb_numa_nr of its domains)",
         source: "M. Gorman, drafts of December 2021; Linux 5.16, 5.18, 5.19",
-        values: &["v5.16", "v3", "v4", "v4.1", "v5.18", "merged"],
+        values: &["5.16", "v3", "v4", "v4.1", "v4.1fix", "v4.2", "5.18", "merged"],
         get: |features| features.numa_imbalance.name(),
         set: |features, value| {
-            let known = NumaImbalance::ALL.into_iter().find(|rule| rule.name() == value);
-            known.map(|rule| features.numa_imbalance = rule)
+            NumaImbalance::from_name(value).map(|rule| features.numa_imbalance = rule)
         },
     },
     Choice {
         key: "fork_imbalance",
         doc: "the rule by which a fork leaves its NUMA node; by default that of numa_imbalance",
         source: "find_idlest_group(), Linux 5.16, 5.18, 6.0; drafts of December 2021",
-        values: &["v5.16", "v4", "v5.18", "v6.0"],
+        values: &["5.16", "v4", "5.18", "6.0"],
         get: |features| features.fork_imbalance().name(),
         set: |features, value| {
-            let known = ForkImbalance::ALL.into_iter().find(|rule| rule.name() == value);
-            known.map(|rule| features.fork_imbalance = Some(rule))
+            ForkImbalance::from_name(value).map(|rule| features.fork_imbalance = Some(rule))
         },
     },
 ];

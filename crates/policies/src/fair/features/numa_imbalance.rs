@@ -10,7 +10,8 @@ pub enum ForkImbalance {
     V5_16,
     /// Drafts of December 2021: while no more than `imb_numa_nr` run here, the child not counted.
     V4,
-    /// 5.18: while no more than `imb_numa_nr` run here, the child counted.
+    /// 5.18, the fix of the last draft, and the draft of 2021-12-01 by comparing with less than:
+    /// while no more than `imb_numa_nr` run here, the child counted.
     V5_18,
     /// 6.0 and later: while that holds, and the nodes differ by at most two idle CPUs; of a
     /// pinned task's node only the CPUs on which it may run count.
@@ -47,8 +48,11 @@ impl From<NumaImbalance> for ForkImbalance {
     fn from(numa: NumaImbalance) -> ForkImbalance {
         match numa {
             NumaImbalance::V5_16 => ForkImbalance::V5_16,
-            NumaImbalance::V3 | NumaImbalance::V4 | NumaImbalance::V4_1 => ForkImbalance::V4,
-            NumaImbalance::V5_18 => ForkImbalance::V5_18,
+            NumaImbalance::V4 | NumaImbalance::V4_1 => ForkImbalance::V4,
+            NumaImbalance::V3
+            | NumaImbalance::V4_1Fix
+            | NumaImbalance::V4_2
+            | NumaImbalance::V5_18 => ForkImbalance::V5_18,
             _ => ForkImbalance::V6_0,
         }
     }
@@ -63,11 +67,19 @@ impl ForkImbalance {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            ForkImbalance::V5_16 => "v5.16",
+            ForkImbalance::V5_16 => "5.16",
             ForkImbalance::V4 => "v4",
-            ForkImbalance::V5_18 => "v5.18",
-            ForkImbalance::V6_0 => "v6.0",
+            ForkImbalance::V5_18 => "5.18",
+            ForkImbalance::V6_0 => "6.0",
         }
+    }
+
+    /// The rule of this name; a kernel's number may have a `v` before it.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<ForkImbalance> {
+        let number = name.strip_prefix('v').filter(|number| number.contains('.'));
+        let name = number.unwrap_or(name);
+        ForkImbalance::ALL.into_iter().find(|rule| rule.name() == name)
     }
 
     /// Whether a child stays in the local group.
@@ -125,8 +137,10 @@ impl From<NumaImbalance> for BalanceImbalance {
     fn from(numa: NumaImbalance) -> BalanceImbalance {
         match numa {
             NumaImbalance::V5_16 => BalanceImbalance::V5_16,
-            NumaImbalance::V3 => BalanceImbalance::V3,
-            NumaImbalance::V4 | NumaImbalance::V4_1 => BalanceImbalance::V4,
+            NumaImbalance::V3 | NumaImbalance::V4_2 => BalanceImbalance::V3,
+            NumaImbalance::V4 | NumaImbalance::V4_1 | NumaImbalance::V4_1Fix => {
+                BalanceImbalance::V4
+            }
             NumaImbalance::V5_18 => BalanceImbalance::V5_18,
             _ => BalanceImbalance::V6_0,
         }
