@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use std::sync::Arc;
+mod machine;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -14,58 +14,9 @@ use simsched_core::{
     SimError, SimTime, Simulator, TaskId,
 };
 use simsched_policies::catalog;
-use simsched_topology::{CpuId, CpuSet, OsCosts, Topology};
+use simsched_topology::{CpuId, CpuSet};
 
-/// What any machine file has beside its structure.
-const REST: &str = r#"
-[c2c_ns]
-smt = 8
-same_llc = 57
-same_socket = 100
-cross_socket = 150
-
-[[idle]]
-name = "C1"
-exit_us = 1
-residency_us = 2
-polling = true
-
-[[idle]]
-name = "C6"
-exit_us = 170
-residency_us = 600
-polling = false
-"#;
-
-/// A small machine with regular structure.
-#[derive(Clone, Debug)]
-struct Machine {
-    sockets: u16,
-    llcs: u16,
-    cores: u16,
-    threads: u16,
-    numbering: &'static str,
-    /// Whether everything but computing and sleeping costs nothing (spec 09, invariant 4).
-    free: bool,
-}
-
-impl Machine {
-    fn topology(&self) -> Arc<Topology> {
-        let Machine { sockets, llcs, cores, threads, numbering, free } = self;
-        let text = format!(
-            "name = \"random\"\ntitle = \"random\"\ndefault_mode = \"one\"\ncosts = \"x86\"\n\
-             [cores]\nsockets = {sockets}\nllcs_per_socket = {llcs}\ncores_per_llc = {cores}\n\
-             threads_per_core = {threads}\nnumbering = \"{numbering}\"\n\
-             [mode.one]\nnodes_per_socket = 1\ncross_socket = 21\n{REST}"
-        );
-        let priced = Topology::parse(&text, "random.toml", None).unwrap();
-        Arc::new(if *free { priced.with_costs(OsCosts::free()) } else { priced })
-    }
-
-    fn nr_cpus(&self) -> u16 {
-        self.sockets * self.llcs * self.cores * self.threads
-    }
-}
+use machine::{Machine, machine};
 
 /// A task: where it starts, which LLC-sized part of the CPUs it may use, how it is weighed, and
 /// what it does.
@@ -85,20 +36,6 @@ struct Plan {
     /// The policy, as a user would write it.
     expr: String,
     seed: u64,
-}
-
-fn machine() -> impl Strategy<Value = Machine> {
-    let numbering = prop_oneof![Just("smt_split"), Just("linear")];
-    (1..3_u16, 1..4_u16, 1..4_u16, 1..3_u16, numbering, any::<bool>()).prop_map(
-        |(sockets, llcs, cores, threads, numbering, free)| Machine {
-            sockets,
-            llcs,
-            cores,
-            threads,
-            numbering,
-            free,
-        },
-    )
 }
 
 fn op() -> impl Strategy<Value = Op> {
