@@ -11,7 +11,7 @@ mod common;
 use proptest::prelude::*;
 use simsched_core::TaskId;
 use simsched_policies::fair::Features;
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, CpuSet};
 
 use common::driver::{Driver, TICK};
 use common::{machine, one_cpu};
@@ -25,13 +25,18 @@ fn driver(nices: &[i8]) -> Driver {
     Driver::new(topology, Features::default(), nices)
 }
 
-/// As many hogs as there are nice values, on one CPU.
+/// As many hogs as there are nice values, on one CPU that they may not leave.
 fn hogs(nices: &[i8]) -> Driver {
     let mut driver = driver(nices);
     for task in (0..).map(TaskId).take(nices.len()) {
-        driver.start(task, CPU);
+        start_pinned(&mut driver, task, CPU);
     }
     driver
+}
+
+fn start_pinned(driver: &mut Driver, task: TaskId, cpu: CpuId) {
+    driver.kit.set_allowed(task, Some(CpuSet::single(cpu)));
+    driver.start(task, cpu);
 }
 
 /// How long each task runs in one go, in ms, once things have settled.
@@ -117,7 +122,7 @@ fn a_short_sleeper_does_not_preempt() {
 fn a_moved_task_keeps_its_place_relative_to_the_queue() {
     let mut driver = driver(&[0, 0, 0, 0]);
     for (task, cpu) in [(0, 0), (1, 0), (2, 1), (3, 1)] {
-        driver.start(TaskId(task), CpuId(cpu));
+        start_pinned(&mut driver, TaskId(task), CpuId(cpu));
     }
     driver.pass(20 * MS, |_| {});
     driver.sleep(CpuId(1));
