@@ -5,6 +5,7 @@ use std::fmt;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use simsched_core::SimError;
+use simsched_lab::error::LabError;
 
 use crate::topo::MACHINES;
 
@@ -20,6 +21,8 @@ pub(crate) enum Failure {
     File(String),
     /// The simulation could not go on, or broke a rule.
     Simulation(String),
+    /// What was judged has not reached its bar; what was printed says so.
+    Below,
     /// Bad input that has been explained at length already.
     Told,
     /// Whoever read our output has gone: there is nobody to tell.
@@ -32,13 +35,14 @@ impl Failure {
         match self {
             Failure::Input(_) | Failure::File(_) | Failure::Told => 2,
             Failure::Simulation(_) => 3,
+            Failure::Below => 1,
             Failure::NobodyReads => 0,
         }
     }
 
     /// Whether there is something to say, and somebody to say it to.
     pub(crate) fn is_to_be_told(&self) -> bool {
-        !matches!(self, Failure::Told | Failure::NobodyReads)
+        !matches!(self, Failure::Below | Failure::Told | Failure::NobodyReads)
     }
 
     /// Any error of the input, in its own words.
@@ -49,6 +53,17 @@ impl Failure {
     /// A file that could not be read or written.
     pub(crate) fn file(path: &std::path::Path, error: &std::io::Error) -> Failure {
         Failure::File(format!("{}: {error}", path.display()))
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Failure {
+        match error {
+            LabError::Run { error: SimError::Setting(_), .. } => Failure::input(error),
+            LabError::Run { .. } => Failure::Simulation(error.to_string()),
+            LabError::Read { .. } => Failure::File(error.to_string()),
+            _ => Failure::input(error),
+        }
     }
 }
 
@@ -68,7 +83,7 @@ impl fmt::Display for Failure {
             Failure::Input(text) | Failure::File(text) | Failure::Simulation(text) => {
                 f.write_str(&text.lines().map(str::trim).collect::<Vec<_>>().join(" "))
             }
-            Failure::Told | Failure::NobodyReads => Ok(()),
+            Failure::Below | Failure::Told | Failure::NobodyReads => Ok(()),
         }
     }
 }

@@ -4,6 +4,7 @@ mod args;
 mod domains;
 mod failure;
 mod interrupt;
+mod lab;
 mod list;
 mod output;
 mod progress;
@@ -36,6 +37,7 @@ fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Run(args) => sweep::run(args),
         Command::Topo(args) => topo::topo(&args.command),
         Command::Policies(args) => list::policies(args),
+        Command::Lab(args) => lab::lab(args),
         Command::Workloads(args) => list::workloads(args.name.as_deref()),
     }
 }

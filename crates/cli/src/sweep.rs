@@ -1,6 +1,5 @@
 //! `simsched run`: one seed, or many at once with their results in the order asked.
 
-use std::path::Path;
 use std::sync::Mutex;
 
 use rayon::prelude::*;
@@ -9,7 +8,7 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::list;
-use crate::output::{self, Whole};
+use crate::output::{self, Place};
 use crate::progress::Progress;
 use crate::report::{End, Report};
 use crate::scenario::{self, Outcome, Scenario};
@@ -32,7 +31,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     // Whoever stops us from here on leaves no temporary file.
     interrupt::listen();
-    let place = Place::of(args)?;
+    let place = Place::of(args.json.as_deref())?;
     match args.seeds {
         None => one(args, &scenario, place),
         Some(seeds) => many(args, &scenario, seeds, place),
@@ -78,35 +77,4 @@ fn many(args: &RunArgs, scenario: &Scenario, seeds: u64, place: Place) -> Result
 /// Whether a run was not stopped before its first event.
 fn has_started(report: &Report) -> bool {
     report.end != End::Interrupted || report.simulated_ns > 0
-}
-
-/// Where results go: JSON to its file and text to stdout, or JSON to stdout.
-enum Place {
-    Text,
-    Json,
-    TextAndJson(Whole),
-}
-
-impl Place {
-    /// A file that cannot be written is found out before anything runs.
-    fn of(args: &RunArgs) -> Result<Place, Failure> {
-        match args.json.as_deref() {
-            None => Ok(Place::Text),
-            Some(path) if path == Path::new("-") => Ok(Place::Json),
-            Some(path) => Whole::begin(path).map(Place::TextAndJson),
-        }
-    }
-
-    /// The text is there even if the file fails at the last moment.
-    fn tell(self, json: &str, text: impl FnOnce() -> String) -> Result<(), Failure> {
-        match self {
-            Place::Text => output::print(&text()),
-            Place::Json => output::print(json),
-            Place::TextAndJson(file) => {
-                let written = file.write(json);
-                let printed = output::print(&text());
-                written.and(printed)
-            }
-        }
-    }
 }

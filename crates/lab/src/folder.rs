@@ -170,7 +170,7 @@ impl Folder {
             let all = if path.is_file() { results::read_benches(&path)? } else { Vec::new() };
             let runs: Vec<_> =
                 all.into_iter().filter(|run| run.command() == scenario.name).collect();
-            let values: Box<dyn Values> = Box::new(Means::of(&runs));
+            let values: Box<dyn Values + Send> = Box::new(Means::of(&runs));
             return Ok((!runs.is_empty()).then_some(Recorded { events: Vec::new(), values }));
         }
         let trace = label.join(format!("{}.trace.gz", scenario.name));
@@ -180,7 +180,7 @@ impl Folder {
         let results = results::read(&label.join(format!("{}.json", scenario.name)))?;
         let events = tracefs::read_file(&trace)?;
         let shape = Shape::of(&self.machine()?);
-        let values: Box<dyn Values> = Box::new(Measures::of(&shape, &events, &results));
+        let values: Box<dyn Values + Send> = Box::new(Measures::of(&shape, &events, &results));
         Ok(Some(Recorded { events, values }))
     }
 }
@@ -190,7 +190,7 @@ pub struct Recorded {
     /// What was traced, if anything was.
     pub events: Vec<Event>,
     /// Its metrics.
-    pub values: Box<dyn Values>,
+    pub values: Box<dyn Values + Send>,
 }
 
 /// What lies in `folder` under a name that fits, in the order of names.

@@ -2,6 +2,7 @@
 
 mod file;
 mod page;
+mod place;
 pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod units;
@@ -14,6 +15,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 
 pub(crate) use file::Whole;
+pub(crate) use place::Place;
 
 /// Prints to stdout. That nobody reads (a closed pipe) is no accident.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {

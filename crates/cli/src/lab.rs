@@ -1,0 +1,295 @@
+//! `simsched lab`: the scenarios of a kernel's recordings on the simulator, and how far both agree.
+
+mod json;
+mod text;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use rayon::prelude::*;
+use simsched_lab::error::LabError;
+use simsched_lab::folder::{Folder, Recorded};
+use simsched_lab::judge::{Row, Tally, judge};
+use simsched_lab::reference::Scenario;
+use simsched_lab::run::{Bed, policy_of};
+use simsched_lab::tracefs;
+use simsched_lab::verdict::Class;
+
+use crate::args::{Bars, LabArgs};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::{self, Place, Whole};
+use crate::progress::Progress;
+use crate::settings::Settings;
+
+/// Does what `simsched lab` is asked for.
+pub(crate) fn lab(args: &LabArgs) -> Result<(), Failure> {
+    let benches = args.folders.iter().map(|path| Bench::new(path, args));
+    let benches = benches.collect::<Result<Vec<_>, _>>()?;
+    let jobs: Vec<Job<'_>> = benches.iter().flat_map(Bench::jobs).collect();
+    check_only(&benches, &jobs, args)?;
+    interrupt::listen();
+    let place = Place::of(args.json.as_deref())?;
+    let dump = Dump::of(args, &jobs)?;
+    let outcomes = run(&jobs, args);
+    if let Some(dump) = dump {
+        dump.write(&outcomes)?;
+    }
+    let broken = outcomes.iter().position(|outcome| matches!(outcome, Outcome::Failed(_)));
+    let report = Report::of(&benches, &jobs, &outcomes, args);
+    place.tell(&output::json(&json::Report::from(&report)), || text::report(&report))?;
+    match outcomes.into_iter().nth(broken.unwrap_or(usize::MAX)) {
+        Some(Outcome::Failed(error)) => Err(error.into()),
+        _ if report.is_below() => Err(Failure::Below),
+        _ => Ok(()),
+    }
+}
+
+/// A folder, and on what its scenarios are run.
+struct Bench {
+    folder: Folder,
+    /// What the kernel did, of the scenarios asked for; nothing if there is nothing to run it on.
+    scenarios: Vec<Scenario>,
+    on: On,
+}
+
+/// On what scenarios are run.
+enum On {
+    Simulator(Bed),
+    /// The kernel itself has run them.
+    Recorded(String),
+    /// There is no policy for the kernel yet.
+    Nothing,
+}
+
+impl Bench {
+    fn new(path: &Path, args: &LabArgs) -> Result<Bench, Failure> {
+        let folder = Folder::open(path)?;
+        let on = On::of(&folder, args)?;
+        let all = if matches!(on, On::Nothing) { Vec::new() } else { folder.reference()? };
+        let scenarios = asked_for(all, &args.only);
+        if let (On::Recorded(label), Some(scenario)) = (&on, scenarios.first()) {
+            // A label that is not there is told now, and not by one of many threads.
+            folder.recorded(label, scenario)?;
+        }
+        Ok(Bench { folder, scenarios, on })
+    }
+
+    fn jobs(&self) -> impl Iterator<Item = Job<'_>> {
+        self.scenarios.iter().map(move |scenario| Job { bench: self, scenario })
+    }
+}
+
+impl On {
+    fn of(folder: &Folder, args: &LabArgs) -> Result<On, Failure> {
+        if let Some(label) = &args.recorded {
+            return Ok(On::Recorded(label.clone()));
+        }
+        let policy = args.policy.as_deref().or_else(|| policy_of(folder.kernel()));
+        let Some(policy) = policy else { return Ok(On::Nothing) };
+        let settings = Settings::sort(policy, &args.settings)?;
+        Ok(On::Simulator(Bed {
+            topology: Arc::new(folder.machine()?),
+            policy: policy.to_owned(),
+            settings: settings.policy,
+            config: settings.config,
+        }))
+    }
+}
+
+/// The scenarios of these names; of a name that none has, those that begin so.
+fn asked_for(mut scenarios: Vec<Scenario>, only: &[String]) -> Vec<Scenario> {
+    if only.is_empty() {
+        return scenarios;
+    }
+    let has = |name: &String| scenarios.iter().any(|scenario| scenario.name == *name);
+    let exact: Vec<bool> = only.iter().map(has).collect();
+    scenarios.retain(|scenario| {
+        only.iter().zip(&exact).any(|(name, exact)| {
+            scenario.name == *name || (!exact && scenario.name.starts_with(name.as_str()))
+        })
+    });
+    scenarios
+}
+
+/// Whether `--only` leaves something where there was something.
+fn check_only(benches: &[Bench], jobs: &[Job<'_>], args: &LabArgs) -> Result<(), Failure> {
+    let runs = benches.iter().find(|bench| !matches!(bench.on, On::Nothing));
+    match runs {
+        Some(bench) if jobs.is_empty() => {
+            let names: Vec<String> =
+                bench.folder.reference()?.into_iter().map(|scenario| scenario.name).collect();
+            let text = format!(
+                "--only: found '{}', expected one of {}",
+                args.only.join(", "),
+                names.join(", ")
+            );
+            Err(Failure::Input(text))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A scenario of a folder.
+struct Job<'a> {
+    bench: &'a Bench,
+    scenario: &'a Scenario,
+}
+
+/// What became of a job.
+enum Outcome {
+    Done(Recorded),
+    /// The label does not have this scenario.
+    Absent,
+    Failed(LabError),
+    /// The user did not want to wait.
+    Stopped,
+}
+
+impl Job<'_> {
+    fn run(&self, seed: u64) -> Outcome {
+        if interrupt::is_asked() {
+            return Outcome::Stopped;
+        }
+        match &self.bench.on {
+            On::Simulator(bed) => match bed.run(self.scenario, seed, &interrupt::is_asked) {
+                Ok(Some(done)) => Outcome::Done(done),
+                Ok(None) => Outcome::Stopped,
+                Err(error) => Outcome::Failed(error),
+            },
+            On::Recorded(label) => match self.bench.folder.recorded(label, self.scenario) {
+                Ok(Some(done)) => Outcome::Done(done),
+                Ok(None) => Outcome::Absent,
+                Err(error) => Outcome::Failed(error),
+            },
+            On::Nothing => Outcome::Absent,
+        }
+    }
+}
+
+/// Runs all; the order of the outcomes is that of the jobs, whatever thread was faster.
+fn run(jobs: &[Job<'_>], args: &LabArgs) -> Vec<Outcome> {
+    let progress = Mutex::new((0, Progress::start(args.quiet)));
+    let one = |job: &Job<'_>| {
+        let outcome = job.run(args.seed);
+        let (done, progress) = &mut *progress.lock().expect("no run panics while it counts");
+        *done += 1;
+        progress.runs(*done, jobs.len() as u64);
+        outcome
+    };
+    jobs.par_iter().map(one).collect()
+}
+
+/// The file for the events of a scenario.
+struct Dump {
+    file: Whole,
+    nr_cpus: usize,
+    scenario: String,
+}
+
+impl Dump {
+    fn of(args: &LabArgs, jobs: &[Job<'_>]) -> Result<Option<Dump>, Failure> {
+        let Some(path) = &args.dump else { return Ok(None) };
+        let [job] = jobs else {
+            let text = format!("--dump: found {} scenarios, expected one: see --only", jobs.len());
+            return Err(Failure::Input(text));
+        };
+        let nr_cpus = job.bench.folder.machine()?.nr_cpus();
+        Ok(Some(Dump { file: Whole::begin(path)?, nr_cpus, scenario: job.scenario.name.clone() }))
+    }
+
+    fn write(self, outcomes: &[Outcome]) -> Result<(), Failure> {
+        match outcomes {
+            [Outcome::Done(done)] if done.events.is_empty() => {
+                Err(Failure::Input(format!("--dump: `{}` has no events", self.scenario)))
+            }
+            [Outcome::Done(done)] => self.file.write(&tracefs::write(&done.events, self.nr_cpus)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// All that is told.
+pub(super) struct Report<'a> {
+    seed: u64,
+    bars: Bars,
+    folders: Vec<Judged<'a>>,
+}
+
+/// A folder that was judged.
+pub(super) struct Judged<'a> {
+    bench: &'a Bench,
+    scenarios: Vec<(&'a str, Vec<Row>)>,
+    /// Scenarios that were not run to their end.
+    stopped: usize,
+    tally: Tally,
+}
+
+impl<'a> Report<'a> {
+    fn of(
+        benches: &'a [Bench],
+        jobs: &[Job<'a>],
+        outcomes: &[Outcome],
+        args: &LabArgs,
+    ) -> Report<'a> {
+        let folder = |bench: &'a Bench| {
+            let empty = Vec::new();
+            let mut judged =
+                Judged { bench, scenarios: empty, stopped: 0, tally: Tally::default() };
+            let own = jobs.iter().zip(outcomes).filter(|(job, _)| std::ptr::eq(job.bench, bench));
+            own.for_each(|(job, outcome)| judged.add(job.scenario, outcome));
+            judged
+        };
+        let folders = benches.iter().map(folder).collect();
+        Report { seed: args.seed, bars: args.bar, folders }
+    }
+
+    /// All folders together.
+    fn total(&self) -> Tally {
+        let rows = self.folders.iter().flat_map(|folder| &folder.scenarios);
+        let mut total = Tally::default();
+        rows.for_each(|(_, rows)| total.add(rows));
+        total
+    }
+
+    /// Whether a class of a folder has not reached its bar.
+    fn is_below(&self) -> bool {
+        self.folders.iter().any(|folder| !below(&folder.tally, &self.bars).is_empty())
+    }
+}
+
+impl<'a> Judged<'a> {
+    fn add(&mut self, scenario: &'a Scenario, outcome: &Outcome) {
+        let rows = match outcome {
+            Outcome::Done(done) => judge(scenario, Some(done.values.as_ref())),
+            Outcome::Failed(_) => judge(scenario, None),
+            Outcome::Absent => return,
+            Outcome::Stopped => {
+                self.stopped += 1;
+                return;
+            }
+        };
+        self.tally.add(&rows);
+        self.scenarios.push((&scenario.name, rows));
+    }
+}
+
+/// The bar of a class, in percent.
+fn bar(class: Class, bars: &Bars) -> f64 {
+    match class {
+        Class::Exact => bars.exact,
+        Class::Tight => bars.tight,
+        Class::Loose => bars.loose,
+        _ => 0.0,
+    }
+}
+
+/// The classes of which too few metrics were met.
+#[expect(clippy::cast_precision_loss, reason = "there are few metrics")]
+fn below(tally: &Tally, bars: &Bars) -> Vec<Class> {
+    let is_below = |class: &Class| {
+        let (met, judged) = tally.of(*class);
+        100.0 * (met as f64) < bar(*class, bars) * judged as f64
+    };
+    Class::JUDGED.into_iter().filter(is_below).collect()
+}

@@ -1,0 +1,110 @@
+//! The verdicts as a table.
+
+use simsched_lab::judge::{Row, Tally};
+use simsched_lab::verdict::{Class, Verdict};
+
+use super::{Judged, On, Report, below};
+use crate::args::Bars;
+use crate::output::units::percent;
+
+/// All that is told; the last line is the summary by class.
+pub(super) fn report(report: &Report<'_>) -> String {
+    let mut text = String::new();
+    for folder in &report.folders {
+        text += &self::folder(folder, report);
+        text.push('\n');
+    }
+    if let [only] = &report.folders[..] {
+        return text + &summary(&only.tally, &report.bars) + "\n";
+    }
+    for folder in report.folders.iter().filter(|folder| !matches!(folder.bench.on, On::Nothing)) {
+        text += &format!("{}: {}\n", name(folder), summary(&folder.tally, &report.bars));
+    }
+    let mut last = format!("all: {}", counts(&report.total()));
+    if report.is_below() {
+        last += "; a folder is below its bar";
+    }
+    text + &last + "\n"
+}
+
+fn name(folder: &Judged<'_>) -> String {
+    format!("{}-{}", folder.bench.folder.kernel(), folder.bench.folder.topology())
+}
+
+fn folder(folder: &Judged<'_>, report: &Report<'_>) -> String {
+    let name = name(folder);
+    let mut text = match &folder.bench.on {
+        On::Simulator(bed) => format!("{name}: {}, seed {}\n", bed.policy, report.seed),
+        On::Recorded(label) => format!("{name}: as recorded under {label}\n"),
+        On::Nothing => {
+            let kernel = folder.bench.folder.kernel();
+            return format!("{name}: not yet: there is no policy for kernel {kernel}\n");
+        }
+    };
+    let rows = folder.scenarios.iter();
+    let cells: Vec<Cells> = rows
+        .flat_map(|(scenario, rows)| rows.iter().map(move |row| Cells::of(scenario, row)))
+        .collect();
+    let head = Cells::head();
+    let lines = || std::iter::once(&head).chain(&cells);
+    let widths: [usize; 7] =
+        std::array::from_fn(|nth| lines().map(|cells| cells.0[nth].len()).max().unwrap_or(0));
+    lines().for_each(|cells| text += &cells.line(&widths));
+    if folder.stopped > 0 {
+        text += &format!("stopped by Ctrl-C: {} scenarios were not run\n", folder.stopped);
+    }
+    text
+}
+
+/// The cells of a line: scenario, metric, class, the kernel's values, their spread, ours, verdict.
+struct Cells([String; 7]);
+
+impl Cells {
+    fn head() -> Cells {
+        Cells(
+            ["scenario", "metric", "class", "kernel", "spread", "ours", "verdict"]
+                .map(str::to_owned),
+        )
+    }
+
+    fn of(scenario: &str, row: &Row) -> Cells {
+        let kernel: Vec<String> = row.kernel.iter().map(ToString::to_string).collect();
+        let spread =
+            row.spread().map_or_else(|| "-".to_owned(), |cv| format!("{:.1} %", 100.0 * cv));
+        let verdict = match row.verdict {
+            Verdict::Met => "met",
+            Verdict::Missed => "MISSED",
+            Verdict::Shown => "shown",
+        };
+        Cells([
+            scenario.to_owned(),
+            row.metric.clone(),
+            row.class.to_string(),
+            kernel.join(" "),
+            spread,
+            row.ours.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
+            verdict.to_owned(),
+        ])
+    }
+
+    fn line(&self, widths: &[usize]) -> String {
+        let cells = self.0.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+        let line = cells.collect::<Vec<_>>().join("  ");
+        format!("{}\n", line.trim_end())
+    }
+}
+
+/// `exact 255 of 256 (99.6 %), tight ..., loose ..., 54 shown`, and what is below its bar.
+fn summary(tally: &Tally, bars: &Bars) -> String {
+    let below: Vec<&str> = below(tally, bars).into_iter().map(Class::name).collect();
+    let text = counts(tally);
+    if below.is_empty() { text } else { format!("{text}; below the bar: {}", below.join(", ")) }
+}
+
+fn counts(tally: &Tally) -> String {
+    let class = |class: Class| {
+        let (met, judged) = tally.of(class);
+        format!("{class} {met} of {judged} ({})", percent(met, judged))
+    };
+    format!("{}, {} shown", Class::JUDGED.map(class).join(", "), tally.shown)
+}

@@ -1,0 +1,349 @@
+//! `Recorder`: what the kernel's tracer, its counters and `/proc` would have told of a run.
+
+use simsched_core::{
+    Cause, Cost, MarkId, Observer, Setup, SimTime, TaskId, TaskState, Tracepoint, World,
+};
+use simsched_topology::CpuId;
+
+use crate::event::{Comm, Event, PrevState, Task, What};
+
+/// The pid of the first task; smaller ones are the idle tasks (0) and the stoppers.
+const FIRST_PID: u32 = 2000;
+
+/// The pid of the stopper of CPU 0; the others follow.
+const FIRST_STOPPER: u32 = 1;
+
+/// The `prio` of a stopper.
+const STOPPER_PRIO: u8 = 0;
+
+/// The `prio` of nice value 0.
+const PRIO: i16 = 120;
+
+/// The stopper of `cpu`.
+fn stopper(cpu: CpuId) -> Task {
+    let comm = Comm::new(&format!("migration/{cpu}"));
+    Task { pid: FIRST_STOPPER + u32::from(cpu.0), comm, prio: STOPPER_PRIO }
+}
+
+/// Watches a run as the lab's tracer does.
+///
+/// It records from the mark `start` on, or everything if the workload has no such mark. A task has its parent's name until it has run.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    on: bool,
+    marks: Marks,
+    events: Vec<Event>,
+    passed: Vec<Passed>,
+    rows: Vec<Row>,
+    /// The task that a CPU executes.
+    current: Vec<Option<TaskId>>,
+    /// Whether a CPU executes its stopper.
+    stopping: Vec<bool>,
+    started: SimTime,
+    stopped: SimTime,
+}
+
+/// A mark that a task has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// Who.
+    pub task: TaskId,
+    /// Which.
+    pub mark: MarkId,
+    /// When.
+    pub at: SimTime,
+}
+
+/// The marks that mean something here.
+#[derive(Clone, Copy, Debug, Default)]
+struct Marks {
+    start: Option<MarkId>,
+    stop: Option<MarkId>,
+    release: Option<MarkId>,
+}
+
+/// What is known of one task.
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    parent: Option<TaskId>,
+    /// It has run, so it has its own name.
+    named: bool,
+    /// Its first wakeup is over.
+    woken: bool,
+    /// The CPU from which it was called for last.
+    waker: CpuId,
+    /// It has changed its CPU since it ran last.
+    moved: bool,
+    times: Times,
+}
+
+/// The CPU time of one task.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
+    /// Since when it has its CPU.
+    on_since: SimTime,
+    /// Up to when its CPU time has been brought up to date (`update_curr()`).
+    updated: SimTime,
+    /// CPU time in ns as of then (`sum_exec_runtime`).
+    exec: u64,
+    /// What [`Times::exec`] was when it ended.
+    exec_at_exit: Option<u64>,
+    /// CPU time in ns up to its last switch.
+    clock: u64,
+    /// How often it left a CPU alive.
+    switches: u64,
+    /// How often it ran on another CPU than before.
+    migrations: u64,
+}
+
+/// What a run has told of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskRecord {
+    /// Its pid in the events.
+    pub pid: u32,
+    /// Its nice value at its end.
+    pub nice: i8,
+    /// Its CPU time in ns as `/proc/self/schedstat` shows it at its end.
+    pub exec_ns: u64,
+}
+
+/// What a run has told.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The tracer's events.
+    pub events: Vec<Event>,
+    /// All marks that were passed, in order.
+    pub passed: Vec<Passed>,
+    /// When the mark `start` was passed.
+    pub started: SimTime,
+    /// From the mark `start` to the mark `stop`, in ns.
+    pub elapsed_ns: u64,
+    /// By task.
+    pub tasks: Vec<TaskRecord>,
+    /// How often tasks left a CPU alive.
+    pub context_switches: u64,
+    /// How often tasks ran on another CPU than before.
+    pub cpu_migrations: u64,
+    /// The CPU time of all tasks in ns.
+    pub task_clock_ns: u64,
+}
+
+impl Recorder {
+    /// Watches a workload of this setup on `nr_cpus` CPUs.
+    #[must_use]
+    pub fn new(setup: &Setup, nr_cpus: usize) -> Recorder {
+        let find = |name| setup.marks.iter().position(|mark| mark == name).map(MarkId::new);
+        let marks = Marks { start: find("start"), stop: find("stop"), release: find("release") };
+        Recorder {
+            on: marks.start.is_none(),
+            marks,
+            events: Vec::new(),
+            passed: Vec::new(),
+            rows: vec![Row::default(); setup.tasks.len()],
+            current: vec![None; nr_cpus],
+            stopping: vec![false; nr_cpus],
+            started: SimTime::ZERO,
+            stopped: SimTime::ZERO,
+        }
+    }
+
+    /// What was told, in a run that has come to this `world`.
+    #[must_use]
+    pub fn finish(self, world: &World) -> Record {
+        let sum = |of: fn(&Times) -> u64| self.rows.iter().map(|row| of(&row.times)).sum();
+        let stopped = if self.marks.stop.is_some() { self.stopped } else { world.now() };
+        let task = |(nth, row): (u32, &Row)| TaskRecord {
+            pid: FIRST_PID + nth,
+            nice: world.task(TaskId(nth)).nice,
+            exec_ns: row.times.exec_at_exit.unwrap_or(row.times.exec),
+        };
+        Record {
+            started: self.started,
+            elapsed_ns: stopped.since(self.started).0,
+            tasks: (0..).zip(&self.rows).map(task).collect(),
+            context_switches: sum(|times| times.switches),
+            cpu_migrations: sum(|times| times.migrations),
+            task_clock_ns: sum(|times| times.clock),
+            events: self.events,
+            passed: self.passed,
+        }
+    }
+
+    fn add(&mut self, world: &World, cpu: CpuId, what: What) {
+        let by = self.name(world, self.current[cpu.idx()], cpu);
+        self.add_by(world, cpu, by, what);
+    }
+
+    fn add_by(&mut self, world: &World, cpu: CpuId, by: Task, what: What) {
+        if self.on {
+            // The tracer shows the nearest microsecond.
+            let us = (world.now().get() + 500) / 1000;
+            self.events.push(Event { us, cpu: cpu.0.into(), by, what });
+        }
+    }
+
+    /// A task, or the idle task of `cpu`, as the tracer names it now.
+    fn name(&self, world: &World, task: Option<TaskId>, cpu: CpuId) -> Task {
+        let Some(task) = task else {
+            if self.stopping[cpu.idx()] {
+                return stopper(cpu);
+            }
+            return Task { pid: 0, comm: Comm::new(&format!("swapper/{cpu}")), prio: 120 };
+        };
+        let mut named = task;
+        while let Some(parent) =
+            self.rows[named.idx()].parent.filter(|_| !self.rows[named.idx()].named)
+        {
+            named = parent;
+        }
+        let prio = PRIO + i16::from(world.task(task).nice);
+        let comm = Comm::new(world.tasks().name(named));
+        Task { pid: FIRST_PID + task.0, comm, prio: u8::try_from(prio).unwrap_or(0) }
+    }
+
+    fn task(&self, world: &World, task: TaskId) -> Task {
+        self.name(world, Some(task), CpuId(0))
+    }
+
+    /// Brings the CPU time of the task on `cpu` up to date.
+    fn update_curr(&mut self, cpu: CpuId, now: SimTime) {
+        if let Some(task) = self.current[cpu.idx()] {
+            let times = &mut self.rows[task.idx()].times;
+            times.exec += now.since(times.updated).0;
+            times.updated = times.updated.max(now);
+        }
+    }
+
+    fn switch(&mut self, world: &World, cpu: CpuId, prev: Option<TaskId>, next: Option<TaskId>) {
+        let now = world.now();
+        self.update_curr(cpu, now);
+        if let Some(prev) = prev {
+            let times = &mut self.rows[prev.idx()].times;
+            times.clock += now.since(times.on_since).0;
+            times.switches += u64::from(world.task(prev).state != TaskState::Dead);
+        }
+        if let Some(next) = next {
+            let row = &mut self.rows[next.idx()];
+            (row.times.on_since, row.times.updated) = (now, now);
+            row.times.migrations += u64::from(std::mem::take(&mut row.moved));
+        }
+        self.current[cpu.idx()] = next;
+    }
+
+    fn switched(
+        &mut self,
+        world: &World,
+        cpu: CpuId,
+        tasks: [Option<TaskId>; 2],
+        state: PrevState,
+    ) {
+        let by = self.name(world, tasks[0], cpu);
+        let state = if by.prio == STOPPER_PRIO { PrevState::Asleep('S') } else { state };
+        self.stopping[cpu.idx()] = false;
+        let next = self.name(world, tasks[1], cpu);
+        self.add_by(world, cpu, by, What::Switch { prev: by, state, next });
+    }
+
+    /// The last switch of `cpu` was one to its stopper; the next one will be from it.
+    fn stopper(&mut self, cpu: CpuId, begins: bool) {
+        if !begins {
+            return;
+        }
+        self.stopping[cpu.idx()] = true;
+        let last = self.events.last_mut().filter(|last| last.cpu == u32::from(cpu.0));
+        if let Some(Event { what: What::Switch { next, .. }, .. }) = last {
+            *next = stopper(cpu);
+        }
+    }
+
+    fn mark(&mut self, world: &World, task: TaskId, mark: MarkId) {
+        self.passed.push(Passed { task, mark, at: world.now() });
+        if Some(mark) == self.marks.start {
+            (self.on, self.started) = (true, world.now());
+        } else if Some(mark) == self.marks.stop {
+            self.stopped = world.now();
+        } else if Some(mark) == self.marks.release {
+            self.add(world, world.task(task).cpu, What::Release);
+        }
+    }
+
+    fn migrate(&mut self, world: &World, task: TaskId, from: CpuId, to: CpuId, cause: Cause) {
+        if cause == Cause::Fork {
+            // The first CPU of a new task is no migration to the tracer.
+            return;
+        }
+        let row = &mut self.rows[task.idx()];
+        row.moved = true;
+        // A wakeup moves on the waker's CPU; of a balancer it is only known for whom it works.
+        let acts = if cause == Cause::Wakeup { row.waker } else { to };
+        let what =
+            What::Migrate { task: self.task(world, task), from: from.0.into(), to: to.0.into() };
+        self.add(world, acts, what);
+    }
+
+    /// Nobody calls for a new task: that it is runnable is all that is traced of it.
+    fn waking(&mut self, world: &World, wakee: TaskId, waker: CpuId) {
+        self.rows[wakee.idx()].waker = waker;
+        if self.rows[wakee.idx()].woken {
+            let target = world.task(wakee).cpu.0.into();
+            let wakee = self.task(world, wakee);
+            self.add(world, waker, What::Waking { wakee, target });
+        }
+    }
+
+    fn wakeup(&mut self, world: &World, wakee: TaskId, cpu: CpuId) {
+        self.update_curr(cpu, world.now());
+        let (task, target) = (self.task(world, wakee), cpu.0.into());
+        let row = &mut self.rows[wakee.idx()];
+        if std::mem::replace(&mut row.woken, true) {
+            self.add(world, cpu, What::Wakeup { wakee: task, target });
+        } else {
+            // The parent itself puts a new task on a runqueue.
+            let parent = row.waker;
+            self.add(world, parent, What::WakeupNew { wakee: task, target });
+        }
+    }
+}
+
+impl Observer for Recorder {
+    fn on(&mut self, world: &World, tracepoint: Tracepoint) {
+        match tracepoint {
+            Tracepoint::Waking { wakee, waker } => self.waking(world, wakee, waker),
+            Tracepoint::Wakeup { wakee, cpu, .. } => self.wakeup(world, wakee, cpu),
+            Tracepoint::Switch { cpu, prev, next, preempted } => {
+                let state = match prev.map(|task| world.task(task).state) {
+                    Some(TaskState::Dead) => PrevState::Dead('Z'),
+                    Some(_) if !preempted => PrevState::Asleep('S'),
+                    _ => PrevState::Runnable,
+                };
+                self.switched(world, cpu, [prev, next], state);
+                self.switch(world, cpu, prev, next);
+            }
+            Tracepoint::Stopper { cpu, begins } => self.stopper(cpu, begins),
+            Tracepoint::Running { task, .. } => self.rows[task.idx()].named = true,
+            Tracepoint::Migrate { task, from, to, cause, .. } => {
+                self.migrate(world, task, from, to, cause);
+            }
+            Tracepoint::Fork { parent, child } => {
+                self.rows[child.idx()].parent = parent;
+                if let Some(parent) = parent {
+                    let (cpu, parent) = (world.task(parent).cpu, self.task(world, parent));
+                    let child = self.task(world, child);
+                    self.add(world, cpu, What::Fork { parent, child });
+                }
+            }
+            Tracepoint::Exit { task } => {
+                let row = &mut self.rows[task.idx()].times;
+                row.exec_at_exit = Some(row.exec);
+                let (cpu, task) = (world.task(task).cpu, self.task(world, task));
+                self.add(world, cpu, What::Exit { task });
+            }
+            Tracepoint::Charge { cpu, what: Cost::Tick, amount } => {
+                let tick = SimTime(world.now().get().saturating_sub(amount.0));
+                self.update_curr(cpu, tick);
+            }
+            Tracepoint::Mark { task, mark } => self.mark(world, task, mark),
+            _ => {}
+        }
+    }
+}

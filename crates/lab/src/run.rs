@@ -1,0 +1,141 @@
+//! Runs the scenarios of a folder on the simulator.
+
+use std::sync::Arc;
+
+use simsched_core::{Config, Seed, SimTime, Simulator, Status, Workload};
+use simsched_policies::catalog as policies;
+use simsched_topology::Topology;
+use simsched_workloads::lab::{self, Lab};
+use simsched_workloads::{Programs, hackbench};
+
+use crate::error::LabError;
+use crate::folder::Recorded;
+use crate::latency::latencies;
+use crate::metrics::Measures;
+use crate::recorder::{Record, Recorder, TaskRecord};
+use crate::reference::Scenario;
+use crate::results::{Bench, Counted, Results, TaskResult};
+use crate::shape::Shape;
+use crate::summary::Means;
+
+/// How often hackbench is run for one value; the lab has run it as often.
+const REPETITIONS: u64 = 3;
+
+/// Events between two questions whether to stop: some 10 ms.
+const PORTION: u64 = 100_000;
+
+/// The policy of a kernel of the lab; none if there is none yet.
+#[must_use]
+pub fn policy_of(kernel: &str) -> Option<&'static str> {
+    let known = [("6.1", "cfs@6.1"), ("6.12", "eevdf@6.12")];
+    let policy = known.into_iter().find(|(of, _)| *of == kernel).map(|(_, policy)| policy);
+    policy.filter(|policy| policies::parse(policy, &[]).is_ok())
+}
+
+/// The simulated machine on which scenarios are run.
+#[derive(Clone, Debug)]
+pub struct Bed {
+    /// The machine.
+    pub topology: Arc<Topology>,
+    /// The policy, such as `cfs@6.1`.
+    pub policy: String,
+    /// Settings of the policy.
+    pub settings: Vec<(String, String)>,
+    /// Settings of the kernel and the machine; the seed is that of each run.
+    pub config: Config,
+}
+
+impl Bed {
+    /// Runs a scenario with this seed, and measures it; none if `stop` says so before it is over.
+    ///
+    /// # Errors
+    /// When it is not known, the policy does not exist, or the run cannot go on.
+    pub fn run(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Recorded>, LabError> {
+        if scenario.is_counted() {
+            return self.count(&scenario.name, seed, stop);
+        }
+        let lab = Lab::new(&scenario.name, self.topology.nr_cpus())?;
+        let Some(record) = self.record(lab.name(), lab.build(Seed(seed))?, seed, stop)? else {
+            return Ok(None);
+        };
+        let results = results(&lab, &record)?;
+        let measures = Measures::of(&Shape::of(&self.topology), &record.events, &results);
+        Ok(Some(Recorded { events: record.events, values: Box::new(measures) }))
+    }
+
+    /// The means of the counters over several runs of a command line.
+    fn count(
+        &self,
+        command: &str,
+        seed: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Recorded>, LabError> {
+        let args: Vec<String> = command.split(' ').skip(1).map(str::to_owned).collect();
+        let options = hackbench::parse(&args)?;
+        let mut benches = Vec::new();
+        for repetition in 0..REPETITIONS {
+            // The seeds of neighbouring runs shall not meet.
+            let seed = seed.wrapping_add(repetition << 32);
+            let programs = lab::timed(&options, Seed(seed))?;
+            let Some(record) = self.record(command, programs, seed, stop)? else {
+                return Ok(None);
+            };
+            benches.push(Bench {
+                cmd: command.to_owned(),
+                elapsed_ns: record.elapsed_ns,
+                context_switches: record.context_switches,
+                cpu_migrations: record.cpu_migrations,
+                task_clock_ns: record.task_clock_ns,
+            });
+        }
+        Ok(Some(Recorded { events: Vec::new(), values: Box::new(Means::of(&benches)) }))
+    }
+
+    fn record(
+        &self,
+        name: &str,
+        programs: Programs,
+        seed: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Record>, LabError> {
+        let policy = policies::build(&self.policy, &self.settings)?;
+        let recorder = Recorder::new(&programs.setup(), self.topology.nr_cpus());
+        let config = Config { seed: Seed(seed), ..self.config };
+        let topology = Arc::clone(&self.topology);
+        let failed = |error| LabError::Run { scenario: name.to_owned(), error };
+        let mut run =
+            Simulator::new(topology, policy, programs, recorder, config).map_err(failed)?;
+        while run.run_events(SimTime::NEVER, PORTION).map_err(failed)? == Status::Paused {
+            if stop() {
+                return Ok(None);
+            }
+        }
+        let (world, _, _, recorder) = run.into_parts();
+        Ok(Some(recorder.finish(&world)))
+    }
+}
+
+/// What the tasks of a run would have told of themselves. The traced runs of hackbench tell nothing.
+fn results(lab: &Lab, record: &Record) -> Result<Results, LabError> {
+    let elapsed_ns = record.elapsed_ns;
+    if let Some((program, _)) = lab.name().split_once('-').filter(|(name, _)| *name == "hackbench")
+    {
+        return Ok(Results { elapsed_ns, counted: Counted::Named(program.to_owned()) });
+    }
+    let setup = lab.build(Seed(0))?.setup();
+    let found = latencies(lab, record);
+    let tasks = setup.tasks.iter().zip(&record.tasks).zip(&found).skip(1);
+    let tasks = tasks.map(|((spec, record), latencies)| {
+        let TaskRecord { pid, nice, exec_ns } = *record;
+        let name = spec.name.clone();
+        let mut task = TaskResult { name, pid, nice, exec_ns, ..TaskResult::default() };
+        task.set_latencies(latencies);
+        task
+    });
+    Ok(Results { elapsed_ns, counted: Counted::Tasks(tasks.collect()) })
+}
