@@ -37,12 +37,12 @@ use simsched_core::{
 };
 use simsched_topology::{CpuId, CpuSet, Domains, Kernel};
 
-pub use self::balance::{
-    Balance, BalanceInterval, CpuIdleType, FbqType, ImbalanceRule, LbEnv, LbFlags, MigrationType, Mru, RqBalance,
-    SdCounts, SdLbStats, SdState, SgLbStats, SgcState, scale_rt_capacity,
-};
 #[cfg(feature = "testkit")]
 pub use self::balance::Balancer;
+pub use self::balance::{
+    Balance, BalanceInterval, CpuIdleType, FbqType, ImbalanceRule, LbEnv, LbFlags, MigrationType,
+    Mru, RqBalance, SdCounts, SdLbStats, SdState, SgLbStats, SgcState, scale_rt_capacity,
+};
 pub use self::cfs_rq::{CfsRq, Removed};
 pub use self::discipline::wakeup_preempt_entity;
 pub use self::entity::{Entity, EntityId, QueueId, UtilEst, task_load};

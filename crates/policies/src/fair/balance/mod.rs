@@ -42,8 +42,8 @@ use simsched_topology::{CpuId, Domains};
 
 use self::nohz::Nohz;
 use self::steps::Pass;
-use super::tunables::Tunables;
 use super::Fair;
+use super::tunables::Tunables;
 
 /// All that the load balancer remembers.
 #[derive(Debug, Default)]
