@@ -145,6 +145,7 @@ fn show(name: &str) -> Result<(), Failure> {
     line(&mut text, if is_base { "versions" } else { "default" }, &item.value);
     line(&mut text, "source", item.source);
     if is_base {
+        text.push_str(&versions(name));
         features(name).iter().chain(&tunables(name)).for_each(|item| described(&mut text, item));
         text.push_str(&reasons(name));
     }
@@ -164,10 +165,27 @@ fn changes(expression: &str) -> Result<(), Failure> {
     if changes.is_empty() {
         text.push_str("  nothing differs\n");
     }
-    if !selection.version_doc().is_empty() {
-        text.push_str(&format!("  and {}\n", selection.version_doc()));
+    if !selection.differences().is_empty() {
+        text.push_str("its version:\n");
+        text.push_str(&differences(selection.differences()));
     }
     output::print(&text)
+}
+
+/// The versions of a policy, each with what differs from the default one.
+fn versions(policy: &str) -> String {
+    let mut text = String::new();
+    for version in policies::versions(policy) {
+        let default = if version.default { " (default)" } else { "" };
+        text.push_str(&format!("\n{policy}@{}{default}: {}\n", version.name, version.doc));
+        text.push_str(&differences(version.differences));
+    }
+    text
+}
+
+fn differences(all: &[policies::Difference]) -> String {
+    let line = |one: &policies::Difference| format!("  - {} [{}]\n", one.what, one.source);
+    all.iter().map(line).collect()
 }
 
 /// What the core's own reasons mean, in the order of their names.

@@ -16,7 +16,8 @@ use simsched_core::Policy;
 pub use self::effect::Change;
 pub use self::selection::{Selection, parse};
 use crate::error::PolicyError;
-use crate::fair::features::{CHOICES, Choice, FLAGS, FeatureFlag};
+pub use crate::fair::features::Difference;
+use crate::fair::features::{CHOICES, Choice, FLAGS, FeatureFlag, Version};
 use crate::fair::tunables::{SETTINGS, Setting};
 use crate::fair::{Features, reason};
 use crate::fifo;
@@ -32,6 +33,19 @@ pub struct PolicyInfo {
     pub source: &'static str,
     /// Its versions, from old to new.
     pub versions: &'static [&'static str],
+}
+
+/// A version of a policy as it is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VersionInfo {
+    /// Its number.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub doc: &'static str,
+    /// Whether it is meant if none is named.
+    pub default: bool,
+    /// In what it differs from the default one.
+    pub differences: &'static [Difference],
 }
 
 /// A feature of a policy as it is listed.
@@ -79,7 +93,7 @@ const CFS: PolicyInfo = PolicyInfo {
     name: "cfs",
     doc: "the fair class with virtual run time: least first",
     source: "Linux 6.1.192, kernel/sched/fair.c",
-    versions: &["5.16", "6.1", "6.5"],
+    versions: &[Version::V5_16.name(), Version::V6_1.name(), Version::V6_5.name()],
 };
 
 const FIFO: PolicyInfo = PolicyInfo {
@@ -93,6 +107,21 @@ const FIFO: PolicyInfo = PolicyInfo {
 #[must_use]
 pub fn policies() -> &'static [PolicyInfo] {
     &[CFS, FIFO]
+}
+
+/// The versions of a policy, from old to new; none if it has none, or there is no such policy.
+#[must_use]
+pub fn versions(policy: &str) -> Vec<VersionInfo> {
+    if policy != CFS.name {
+        return Vec::new();
+    }
+    let info = |version: Version| VersionInfo {
+        name: version.name(),
+        doc: version.doc(),
+        default: version == Version::default(),
+        differences: version.differences(),
+    };
+    Version::ALL.map(info).to_vec()
 }
 
 /// The features of a policy; none if there is no such policy.

@@ -9,7 +9,7 @@
 use simsched_core::TtwuQueue;
 use simsched_policies::PolicyError;
 use simsched_policies::catalog::{
-    build, canonical_name, features, parse, policies, reasons, settings,
+    build, canonical_name, features, parse, policies, reasons, settings, versions,
 };
 
 fn pairs(settings: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -114,6 +114,34 @@ fn a_version_says_what_it_changes() {
     assert_eq!(parse("cfs@6.1", &[]).unwrap().changes(), []);
 }
 
+#[test]
+fn each_version_tells_in_what_it_differs_and_where_that_comes_from() {
+    let versions = versions("cfs");
+    let names: Vec<&str> = versions.iter().map(|version| version.name).collect();
+    assert_eq!(names, ["5.16", "6.1", "6.5"]);
+    for version in &versions {
+        let selection = parse(&format!("cfs@{}", version.name), &[]).unwrap();
+        assert_eq!(selection.differences(), version.differences);
+        // The default differs in nothing from itself, and what differs is told.
+        assert_eq!(version.default, version.differences.is_empty());
+        assert_eq!(version.default, selection.name() == canonical_name("cfs", &[]).unwrap());
+        let told = |key: &str| version.differences.iter().any(|one| one.what.contains(key));
+        let flags = selection.changes().into_iter().filter(|change| change.key != "fork_imbalance");
+        for change in flags {
+            assert!(told(change.key), "{} of {}", change.key, version.name);
+        }
+        for one in version.differences {
+            assert!(!one.what.is_empty() && one.source.contains('.'), "{one:?}");
+        }
+    }
+    assert!(
+        versions[0]
+            .differences
+            .iter()
+            .all(|one| !versions[2].differences.contains(one) || one.what.contains("NI_RANDOM"))
+    );
+}
+
 #[track_caller]
 fn check_idle(expr: &str, want: &[&str]) {
     let found = parse(expr, &[]).unwrap().without_effect();
@@ -128,7 +156,9 @@ fn a_setting_that_cannot_matter_is_known() {
     check_idle("cfs+SIS_PROP", &["SIS_PROP"]);
     check_idle("cfs+SIS_PROP+SIS_UTIL=off+migration_cost_ns=1", &[]);
     check_idle("cfs+sis_prop_cpu_ns=2", &["sis_prop_cpu_ns"]);
-    check_idle("cfs@5.16+NO_SIS_PROP+migration_cost_ns=1", &["migration_cost_ns"]);
+    check_idle("cfs@5.16+NO_SIS_PROP+sis_prop_cpu_ns=1", &["sis_prop_cpu_ns"]);
+    check_idle("cfs@5.16+NO_SIS_PROP+migration_cost_ns=1", &[]);
+    check_idle("cfs@6.5+ATTACH_AGE_LOAD=off", &["ATTACH_AGE_LOAD"]);
     check_idle("cfs+wakeup_bias_prev_threshold=1", &["wakeup_bias_prev_threshold"]);
     check_idle("wakeup_bias_prev+wakeup_bias_prev_threshold=1", &[]);
     check_idle("fifo", &[]);
@@ -187,5 +217,6 @@ fn a_version_decides_how_wakees_are_handed_over() {
     let rule = |expr: &str| build(expr, &[]).unwrap().ttwu_queue();
     assert_eq!(rule("cfs@5.16"), TtwuQueue::CrossLlc);
     assert_eq!(rule("cfs"), TtwuQueue::CrossLlcOrIdle);
+    assert_eq!(rule("cfs@6.5"), TtwuQueue::CrossLlcOrIdle);
     assert_eq!(rule("cfs+TTWU_QUEUE=off"), TtwuQueue::Off);
 }

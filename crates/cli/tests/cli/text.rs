@@ -165,6 +165,28 @@ fn an_expression_is_shown_as_what_it_changes() {
     }
     assert!(prints("policies cfs+latency_ns=9000000").contains("latency_ns  9000000"));
     assert!(prints("policies show cfs@6.1").contains("nothing differs"));
+    let text = prints("policies show cfs@6.5");
+    for line in ["NI_RANDOM  off (default on)", "\n  - no slice is longer than latency_ns"] {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
+fn a_policy_lists_what_each_version_does_otherwise() {
+    let text = prints("policies show cfs");
+    let heads = ["\ncfs@5.16: Linux 5.16\n  - ", "\ncfs@6.1 (default): ", "\ncfs@6.5: "];
+    let found: Vec<usize> = heads.iter().map(|head| text.find(head).unwrap()).collect();
+    assert!(found.is_sorted(), "{text}");
+    let of_6_5 = text[found[2]..].trim_start().split("\n\n").next().unwrap();
+    let lines: Vec<&str> = of_6_5.lines().skip(1).collect();
+    // One line a difference, and each says where it comes from.
+    assert!(
+        lines.len() > 4 && lines.iter().all(|line| line.starts_with("  - ") && line.ends_with(']'))
+    );
+    for what in ["busiest group", "fully busy", "wait on a queue", "NI_RANDOM"] {
+        assert_eq!(lines.iter().filter(|line| line.contains(what)).count(), 1, "{of_6_5}");
+    }
+    assert!(!prints("policies show fifo").contains("@"));
 }
 
 /// The note of a run with `args`, which is all that it says on stderr.
@@ -176,14 +198,15 @@ fn note(args: &str) -> String {
 
 #[test]
 fn a_setting_without_effect_is_noted_once() {
-    let text = note("--set migration_cost_ns=5 --policy cfs+wakeup_bias_prev_threshold=7");
+    let text = note("--set sis_prop_cpu_ns=5 --policy cfs+wakeup_bias_prev_threshold=7");
     assert_eq!(
         text,
-        "simsched: note: migration_cost_ns has no effect without SIS_PROP=on and SIS_UTIL=off; \
+        "simsched: note: sis_prop_cpu_ns has no effect without SIS_PROP=on and SIS_UTIL=off; \
          wakeup_bias_prev_threshold has no effect without wakeup_bias_prev\n"
     );
     assert_eq!(note("--policy cfs+SIS_PROP --seeds 2").lines().count(), 1);
-    assert_eq!(note("--policy cfs@5.16 --set migration_cost_ns=5"), "");
+    assert_eq!(note("--policy cfs@5.16 --set sis_prop_cpu_ns=5"), "");
+    assert_eq!(note("--set migration_cost_ns=5"), "");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{CFS, Selection};
 use crate::fair::Features;
-use crate::fair::features::{CHOICES, FLAGS};
+use crate::fair::features::{CHOICES, Difference, FLAGS};
 use crate::fair::tunables::SETTINGS;
 
 /// A feature or setting that differs from the default of the newest version.
@@ -46,7 +46,7 @@ impl Selection {
     /// The settings that were given and cannot matter, each with what it needs.
     ///
     /// `SIS_UTIL` replaces the limit that `SIS_PROP` computes (`select_idle_cpu()`), and only that
-    /// limit reads the two prices.
+    /// limit reads the price of a look.
     #[must_use]
     pub fn without_effect(&self) -> Vec<(&'static str, &'static str)> {
         let Selection::Cfs { features, overrides } = self else { return Vec::new() };
@@ -55,11 +55,6 @@ impl Selection {
         let is_proportional = features.sis_prop && !features.sis_util;
         let rules = [
             ("SIS_PROP", features.sis_prop && !plain.sis_prop && features.sis_util, "SIS_UTIL=off"),
-            (
-                "migration_cost_ns",
-                is_given("migration_cost_ns") && !is_proportional,
-                "SIS_PROP=on and SIS_UTIL=off",
-            ),
             (
                 "sis_prop_cpu_ns",
                 is_given("sis_prop_cpu_ns") && !is_proportional,
@@ -70,20 +65,22 @@ impl Selection {
                 is_given("wakeup_bias_prev_threshold") && !features.wakeup_bias_prev,
                 "wakeup_bias_prev",
             ),
+            (
+                "ATTACH_AGE_LOAD",
+                features.attach_age_load != plain.attach_age_load,
+                "tasks that change their class or group, and there are none",
+            ),
         ];
         let idle = rules.into_iter().filter(|(_, is_idle, _)| *is_idle);
         idle.map(|(key, _, needs)| (key, needs)).collect()
     }
 
-    /// What the version itself changes beyond features and settings; empty for the default.
+    /// In what its version differs from the default one.
     #[must_use]
-    pub fn version_doc(&self) -> &'static str {
+    pub fn differences(&self) -> &'static [Difference] {
         match self {
-            Selection::Cfs { features, .. } if features.version != Features::default().version => {
-                "wakees are handed over to other LLCs only, and a task that wakes up elsewhere is \
-                 not aged by the idle time of its old CPU"
-            }
-            _ => "",
+            Selection::Cfs { features, .. } => features.version.differences(),
+            Selection::Fifo => &[],
         }
     }
 

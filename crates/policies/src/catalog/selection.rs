@@ -78,10 +78,8 @@ fn split_version(text: &str) -> (&str, Option<&str>) {
 fn version_of(version: Option<&str>) -> Result<Version, PolicyError> {
     match version {
         None => Ok(Version::default()),
-        Some("5.16") => Ok(Version::V5_16),
-        Some("6.1") => Ok(Version::V6_1),
-        Some("6.5") => Ok(Version::V6_5),
-        Some(other) => Err(unknown_version(CFS.name, other, &CFS.versions.join(", "))),
+        Some(name) => Version::from_name(name)
+            .ok_or_else(|| unknown_version(CFS.name, name, &CFS.versions.join(", "))),
     }
 }
 

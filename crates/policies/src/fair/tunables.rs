@@ -13,7 +13,8 @@ pub struct Tunables {
     pub idle_min_granularity_ns: u64,
     /// How far behind the running task a wakee must be to preempt it.
     pub wakeup_granularity_ns: u64,
-    /// What a migration is thought to cost: it bounds the expected idle time.
+    /// What a migration is thought to cost: it tells cache-hot tasks, and bounds the expected idle
+    /// time.
     pub migration_cost_ns: u64,
     /// What `SIS_PROP` takes one CPU's idle check to cost.
     pub sis_prop_cpu_ns: u64,
@@ -85,8 +86,8 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "migration_cost_ns",
-        doc: "assumed cost of a migration: the expected idle time is at most twice that; matters only \
-              with SIS_PROP while SIS_UTIL is off",
+        doc: "assumed cost of a migration: a balancer leaves a task that ran more recently, and a CPU \
+              that expects to be idle for less does not pull; twice that bounds the expected idle time",
         unit: "ns",
         range: 0..=1_000_000_000,
         default: 500_000,

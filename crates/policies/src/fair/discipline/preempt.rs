@@ -4,6 +4,7 @@ use simsched_core::{Preempt, SchedPolicy, World};
 use simsched_topology::CpuId;
 
 use crate::fair::entity::{EntityId, QueueId};
+use crate::fair::features::Version;
 use crate::fair::hierarchy::{Hierarchy, Update};
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
 
@@ -130,14 +131,18 @@ impl Hierarchy {
         preempt
     }
 
-    /// Whether the running entity has had its slice, or is a slice ahead of the leftmost.
-    /// Source: `check_preempt_tick()`.
+    /// Whether the running entity has had its slice, or is a slice ahead of the leftmost. Beside
+    /// light tasks a slice may be long; since 6.3 it is one latency period at most.
+    /// Source: `check_preempt_tick()`; "sched/fair: Limit sched slice duration", 6.3.
     pub(in crate::fair) fn check_preempt_tick(
         &mut self,
         queue: QueueId,
         curr: EntityId,
     ) -> Preempt {
-        let slice = self.sched_slice(queue, curr);
+        let mut slice = self.sched_slice(queue, curr);
+        if self.features.version >= Version::V6_5 {
+            slice = slice.min(self.tunables.latency_ns);
+        }
         let entity = self.entity(curr);
         let ran = entity.sum_exec_runtime.wrapping_sub(entity.prev_sum_exec_runtime);
         if ran > slice {

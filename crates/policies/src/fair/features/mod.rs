@@ -1,39 +1,18 @@
 //! `Features`: what is switched on and off by name, and what patches add to the fair class.
 
 mod numa_imbalance;
+mod switches;
+mod version;
 mod wakeup_bias_prev;
 
 pub use numa_imbalance::{
     BalanceImbalance, ForkImbalance, Imbalance, Surplus, adjust_numa_imbalance,
 };
+pub use switches::{CHOICES, Choice, FLAGS, FeatureFlag};
+pub use version::{Difference, Version};
 pub(in crate::fair) use wakeup_bias_prev::WakeupBiasPrev;
 
 use simsched_topology::NumaImbalance;
-
-/// Which kernel's fair class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Version {
-    /// Linux 5.16: proportional idle scans, hand-off to other LLCs only, a quarter of a NUMA
-    /// domain filled before a fork leaves the node.
-    V5_16,
-    /// Linux 6.1.192, as Debian has it: with what was carried back into the long-term kernel.
-    #[default]
-    V6_1,
-    /// Linux 6.5, the last one without EEVDF.
-    V6_5,
-}
-
-impl Version {
-    /// The number, such as `6.1`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Version::V5_16 => "5.16",
-            Version::V6_1 => "6.1",
-            Version::V6_5 => "6.5",
-        }
-    }
-}
 
 /// Switches of the fair class, named as in `kernel/sched/features.h`; and patches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,165 +67,6 @@ pub struct Features {
     /// A task that wakes up elsewhere is aged by the time for which its old CPU has been idle
     /// (6.0 and later).
     pub migrate_se_pelt_lag: bool,
-}
-
-/// A switch as it is listed and set.
-#[derive(Clone, Copy, Debug)]
-pub struct FeatureFlag {
-    /// Its name.
-    pub key: &'static str,
-    /// What it does when it is on, in one line.
-    pub doc: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
-    field: fn(&mut Features) -> &mut bool,
-}
-
-impl FeatureFlag {
-    /// Whether it is on.
-    #[must_use]
-    pub fn get(&self, features: &Features) -> bool {
-        *(self.field)(&mut features.clone())
-    }
-
-    /// Switches it.
-    pub fn set(&self, features: &mut Features, on: bool) {
-        *(self.field)(features) = on;
-    }
-
-    /// Whether a kernel has it; the others are patches.
-    #[must_use]
-    pub fn is_kernel(&self) -> bool {
-        self.key.starts_with(|c: char| c.is_ascii_uppercase())
-    }
-}
-
-/// A choice among words as it is listed and set.
-#[derive(Clone, Copy, Debug)]
-pub struct Choice {
-    /// Its name.
-    pub key: &'static str,
-    /// What it does, in one line.
-    pub doc: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
-    /// The words.
-    pub values: &'static [&'static str],
-    get: fn(&Features) -> &'static str,
-    set: fn(&mut Features, &str) -> Option<()>,
-}
-
-impl Choice {
-    /// The word that holds.
-    #[must_use]
-    pub fn get(&self, features: &Features) -> &'static str {
-        (self.get)(features)
-    }
-
-    /// Sets it; false if it does not know the word.
-    pub fn set(&self, features: &mut Features, value: &str) -> bool {
-        (self.set)(features, value).is_some()
-    }
-}
-
-/// All choices.
-pub const CHOICES: &[Choice] = &[
-    Choice {
-        key: "numa_imbalance",
-        doc: "how many tasks a NUMA node may have too many (imb_numa_nr of its domains)",
-        source: "M. Gorman, drafts of December 2021; Linux 5.16, 5.18, 5.19",
-        values: &["5.16", "v3", "v4", "v4.1", "v4.1fix", "v4.2", "5.18", "merged"],
-        get: |features| features.numa_imbalance.name(),
-        set: |features, value| {
-            NumaImbalance::from_name(value).map(|rule| features.numa_imbalance = rule)
-        },
-    },
-    Choice {
-        key: "fork_imbalance",
-        doc: "the rule by which a fork leaves its NUMA node; by default that of numa_imbalance",
-        source: "find_idlest_group(), Linux 5.16, 5.18, 6.0; drafts of December 2021",
-        values: &["5.16", "v4", "5.18", "6.0"],
-        get: |features| features.fork_imbalance().name(),
-        set: |features, value| {
-            ForkImbalance::from_name(value).map(|rule| features.fork_imbalance = Some(rule))
-        },
-    },
-];
-
-macro_rules! flags {
-    ($($key:literal $field:ident: $doc:literal, $source:literal;)*) => {
-        /// All switches, the kernel's first.
-        pub const FLAGS: &[FeatureFlag] = &[$(FeatureFlag {
-            key: $key,
-            doc: $doc,
-            source: $source,
-            field: |features| &mut features.$field,
-        },)*];
-    };
-}
-
-flags! {
-    "GENTLE_FAIR_SLEEPERS" gentle_fair_sleepers:
-        "a sleeper gets half a latency of credit instead of a whole one",
-        "kernel/sched/features.h, Linux 6.1";
-    "START_DEBIT" start_debit:
-        "a new task starts one slice behind",
-        "kernel/sched/features.h, Linux 6.1";
-    "NEXT_BUDDY" next_buddy:
-        "a wakee is preferred at the next pick even if it does not preempt",
-        "kernel/sched/features.h, Linux 6.1";
-    "LAST_BUDDY" last_buddy:
-        "a task preempted by a wakeup on a crowded queue is preferred afterwards",
-        "kernel/sched/features.h, Linux 6.1";
-    "WAKEUP_PREEMPTION" wakeup_preemption:
-        "a wakee may preempt the running task",
-        "kernel/sched/features.h, Linux 6.1";
-    "ALT_PERIOD" alt_period:
-        "the period counts the tasks of the whole CPU, not the entities of one queue",
-        "kernel/sched/features.h, Linux 6.1";
-    "BASE_SLICE" base_slice:
-        "no slice is shorter than the granularity",
-        "kernel/sched/features.h, Linux 6.1";
-    "SIS_UTIL" sis_util:
-        "an idle scan visits fewer CPUs the more the LLC is utilized, none when it is full",
-        "kernel/sched/features.h, Linux 6.0";
-    "SIS_PROP" sis_prop:
-        "an idle scan visits CPUs in proportion to the time for which the waker's CPU was idle; \
-         matters only while SIS_UTIL is off",
-        "kernel/sched/features.h, Linux 5.16";
-    "WA_IDLE" wa_idle:
-        "wake_affine asks whether the waker's or the previous CPU is idle",
-        "kernel/sched/features.h, Linux 6.1";
-    "WA_WEIGHT" wa_weight:
-        "wake_affine compares the load of the waker's and the previous CPU",
-        "kernel/sched/features.h, Linux 6.1";
-    "WA_BIAS" wa_bias:
-        "that comparison favours the waker's CPU by half of imbalance_pct",
-        "kernel/sched/features.h, Linux 6.1";
-    "UTIL_EST" util_est:
-        "utilization is estimated from past activations",
-        "kernel/sched/features.h, Linux 6.1";
-    "UTIL_EST_FASTUP" util_est_fastup:
-        "that estimate follows a rise at once",
-        "kernel/sched/features.h, Linux 6.1";
-    "TTWU_QUEUE" ttwu_queue:
-        "a wakee is handed to the other CPU's list where the kernel's rule says so",
-        "kernel/sched/features.h, Linux 6.1";
-    "CACHE_HOT_BUDDY" cache_hot_buddy:
-        "the next and the last buddy of a queue are not migrated to a CPU that runs tasks",
-        "kernel/sched/features.h, Linux 6.1";
-    "ATTACH_AGE_LOAD" attach_age_load:
-        "the load of a task that joins the class is first aged by the time that it was away",
-        "kernel/sched/features.h, Linux 6.1";
-    "CONFIG_PREEMPTION" preemption:
-        "a newly idle CPU pulls one task and no more, as a preemptible kernel does",
-        "kernel/Kconfig.preempt, Linux 6.1; on in distributions that choose it at boot";
-    "NI_RANDOM" ni_random:
-        "a newly idle CPU balances a domain as often as that has found something before, by chance",
-        "kernel/sched/features.h, Linux 6.1.192 (carried back from 6.19)";
-    "wakeup_bias_prev" wakeup_bias_prev:
-        "a wakee stays on its previous CPU while that is idle or has spare capacity",
-        "\"sched/fair: Introduce WAKEUP_BIAS_PREV\", M. Desnoyers, 2023-10-17";
 }
 
 impl Default for Features {
