@@ -4,8 +4,8 @@
 use simsched_core::{Nanos, Seed};
 
 use super::RELEASE;
-use super::costs::{self, AFFINITY, BIRTH, PIECE, REPORT, SLACK};
-use super::script::{FIRST, SELF, Script, spawn_all, wait_each};
+use super::costs::{self, AFFINITY, PIECE, REPORT, SLACK, birth};
+use super::script::{FIRST, SELF, Script, fork_all, wait_each};
 use crate::builder::ProgramId;
 use crate::dist::Dist;
 use crate::error::WorkloadError;
@@ -51,7 +51,7 @@ impl Hogs {
             if self.place != Place::Free {
                 p.set_affinity(SELF, cpu0);
             }
-            spawn_all(p, count);
+            fork_all(p, count, self.place != Place::Free);
             if self.place == Place::Herd {
                 p.sleep(Dist::Constant(Nanos(HERDED.get() + SLACK.get())));
                 p.run(costs::RELEASE);
@@ -85,7 +85,7 @@ impl Hogs {
 pub(super) fn program(script: &mut Script, length: Nanos, nice: i8) -> ProgramId {
     let deadline = When::after(script.zero, length);
     script.b.program("hog", |p| {
-        p.run(BIRTH);
+        p.run(birth());
         if nice != 0 {
             p.nice(nice);
         }

@@ -8,8 +8,8 @@
 
 use simsched_core::{FutexId, MarkId, Nanos, Seed, TaskId};
 
-use super::costs::{BIRTH_MESSENGER, BIRTH_WORKER, REPORT_MESSENGER, REPORT_WORKER, SLACK, work};
-use super::script::{FIRST, Script, spawn_all};
+use super::costs::{REPORT_MESSENGER, REPORT_WORKER, SLACK, birth_messenger, birth_worker, work};
+use super::script::{FIRST, Script};
 use crate::builder::{Body, ProgramId};
 use crate::dist::Dist;
 use crate::error::WorkloadError;
@@ -86,7 +86,7 @@ impl Messages {
     /// Creates all, sleeps, tells all to end, and waits for them.
     fn parent(&self, p: &mut Body<'_>) {
         let threads = self.messengers * (1 + self.workers);
-        spawn_all(p, threads);
+        p.repeat(threads, |p, nth| p.spawn(Operand::from(FIRST).plus(nth)));
         p.sleep(Dist::Constant(Nanos(self.length.get() + SLACK.get())));
         p.futex_set(STOPPED, 1);
         for group in 0..self.messengers {
@@ -102,7 +102,7 @@ impl Messages {
     fn messenger(&self, script: &mut Script, stacks: StackId) -> ProgramId {
         let (own, stack) = (Operand::arg(0), Operand::arg(1).offset(stacks.0));
         script.b.program("msg", |p| {
-            p.run(BIRTH_MESSENGER);
+            p.run(birth_messenger());
             p.forever(|p| {
                 p.futex_set(own, u32::from(BLOCKED));
                 p.each(stack, |p, worker| {
@@ -129,7 +129,7 @@ impl Messages {
             });
         };
         script.b.program("wrk", |p| {
-            p.run(BIRTH_WORKER);
+            p.run(birth_worker());
             p.forever(|p| {
                 end(p);
                 p.futex_set(own, u32::from(BLOCKED));

@@ -2,7 +2,7 @@
 
 use simsched_core::{MarkId, Nanos, PipeId, Seed};
 
-use super::costs::{BIRTH_PIPE, PIPES, REPORT, report_of, work};
+use super::costs::{PIPES, REPORT, before_fork, birth_ping, birth_pong, report_of, work};
 use super::script::{FIRST, Script, wait_any};
 use crate::builder::{Body, ProgramId};
 use crate::error::WorkloadError;
@@ -33,7 +33,9 @@ impl Pairs {
         script.parent(|p| {
             p.repeat(pairs, |p, nth| {
                 p.run(PIPES);
+                p.run(before_fork());
                 p.spawn(Operand::from(FIRST).plus_each(nth, 2));
+                p.run(before_fork());
                 p.spawn(Operand::from(FIRST).offset(1).plus_each(nth, 2));
             });
             wait_any(p, 2 * pairs);
@@ -51,7 +53,7 @@ impl Pairs {
     /// Works, asks, and waits for the answer.
     fn ping(&self, script: &mut Script) -> ProgramId {
         script.b.program("ping", |p| {
-            p.run(BIRTH_PIPE);
+            p.run(birth_ping());
             p.repeat(self.rounds, |p, _| {
                 self.burn(p);
                 p.mark(PING);
@@ -66,7 +68,7 @@ impl Pairs {
     /// Waits for a question, works, and answers.
     fn pong(&self, script: &mut Script) -> ProgramId {
         script.b.program("pong", |p| {
-            p.run(BIRTH_PIPE);
+            p.run(birth_pong());
             p.repeat(self.rounds, |p, _| {
                 p.read(Operand::arg(0), 1);
                 self.burn(p);

@@ -5,7 +5,7 @@ use rand_distr::{Distribution, Uniform};
 use simsched_core::{MaskId, ProcId, Seed, TaskId};
 use simsched_topology::{CpuId, CpuSet};
 
-use super::costs::{LEAD, REAP};
+use super::costs::{LEAD, REAP, before_fork, before_fork_pinned};
 use super::{START, STOP};
 use crate::builder::{Body, Builder, ProgramId};
 use crate::error::WorkloadError;
@@ -86,9 +86,12 @@ impl Script {
     }
 }
 
-/// Starts so many children, from the first on.
-pub(super) fn spawn_all(p: &mut Body<'_>, count: u32) {
-    p.repeat(count, |p, nth| p.spawn(Operand::from(FIRST).plus(nth)));
+/// Forks so many children, from the first on, that run elsewhere or are `pinned`.
+pub(super) fn fork_all(p: &mut Body<'_>, count: u32, pinned: bool) {
+    p.repeat(count, |p, nth| {
+        p.run(if pinned { before_fork_pinned() } else { before_fork() });
+        p.spawn(Operand::from(FIRST).plus(nth));
+    });
 }
 
 /// Waits for so many ends, whoever comes.

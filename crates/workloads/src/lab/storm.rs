@@ -2,7 +2,7 @@
 
 use simsched_core::{Nanos, Seed};
 
-use super::costs::{BIRTH, REPORT, work};
+use super::costs::{REPORT, before_fork, birth, work};
 use super::script::{FIRST, Script, wait_any};
 use crate::error::WorkloadError;
 use crate::program::{Operand, Programs};
@@ -24,6 +24,7 @@ impl Storm {
         let mut script = Script::new(nr_cpus, seed);
         script.parent(|p| {
             p.repeat(children, |p, nth| {
+                p.run(before_fork());
                 p.spawn(Operand::from(FIRST).plus(nth));
                 if gap > Nanos::ZERO {
                     p.run(work(gap));
@@ -32,7 +33,7 @@ impl Storm {
             wait_any(p, children);
         });
         let child = script.b.program("fk", |p| {
-            p.run(BIRTH);
+            p.run(birth());
             p.run(work(WORK));
             p.run(REPORT);
         });

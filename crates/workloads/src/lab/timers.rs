@@ -3,9 +3,9 @@
 
 use simsched_core::{MarkId, Nanos, Seed, TaskId};
 
-use super::costs::{BIRTH_TIMER, REPORT, work};
+use super::costs::{REPORT, birth_timer, work};
 use super::hogs;
-use super::script::{FIRST, SELF, Script, spawn_all, wait_any};
+use super::script::{FIRST, SELF, Script, fork_all, wait_any};
 use crate::builder::ProgramId;
 use crate::error::WorkloadError;
 use crate::program::{Programs, When};
@@ -44,7 +44,7 @@ impl Timers {
             if self.pinned {
                 p.set_affinity(SELF, cpu0);
             }
-            spawn_all(p, children);
+            fork_all(p, children, self.pinned);
             wait_any(p, children);
         });
         let hog = hogs::program(&mut script, self.length, self.nice[0]);
@@ -76,7 +76,7 @@ impl Timers {
     fn periodic(&self, script: &mut Script, turns: u32) -> ProgramId {
         let grid = When::after(script.zero, self.first).plus_arg(0, self.stagger);
         script.b.program("per", |p| {
-            p.run(BIRTH_TIMER);
+            p.run(birth_timer());
             if self.nice[1] != 0 {
                 p.nice(self.nice[1]);
             }
