@@ -22,7 +22,7 @@ const MACHINES: &[(&str, &str, &str)] = files!("":
 );
 
 /// Name, file name and text of each price list.
-const PRICE_LISTS: &[(&str, &str, &str)] = files!("costs/": "x86", "power10", "lab");
+const PRICE_LISTS: &[(&str, &str, &str)] = files!("costs/": "x86", "power10", "lab", "lab-traced");
 
 /// The names of the machines that are built in.
 #[must_use]

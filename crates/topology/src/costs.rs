@@ -76,6 +76,9 @@ costs! {
     remote_enqueue_cross_socket,
     /// Putting a wakee on another CPU's wake list instead of its runqueue.
     handoff,
+    /// Queueing a wakee on a runqueue and deciding about preemption; paid by the waker, or by the
+    /// target of a hand-off.
+    activate,
     /// Sending an inter-processor interrupt, paid by the sender.
     ipi_send,
     /// From the end of the send to the handler, within a socket.
@@ -84,6 +87,9 @@ costs! {
     ipi_cross_socket,
     /// The handler of an inter-processor interrupt, paid by the target.
     ipi_handler,
+    /// Interrupts between CPUs arrive at multiples of this; 0 or 1 on all real machines, the quantum of
+    /// a simulated one.
+    ipi_grid,
     /// How long a polling idle CPU takes to see a line written behind its LLC: one line transfer.
     poll_notice_same_llc,
     /// How long a polling idle CPU takes to see a line written in another socket.
@@ -100,6 +106,9 @@ costs! {
     syscall,
     /// Writing or reading up to 100 bytes of a pipe, on top of the system call.
     pipe_copy,
+    /// What a write or read of a pipe still does after it has woken the other side, up to user space;
+    /// paid before the next op.
+    pipe_tail,
     /// Sending or receiving up to 100 bytes of a local socket, on top of the system call.
     socket_copy,
     /// Copying each further KiB between user memory and the kernel.
@@ -130,6 +139,8 @@ costs! {
     balance_cpu_cross_socket,
     /// Load balance: summing up one group.
     balance_group,
+    /// Load balance: each search for the busiest group of a domain, beside its CPUs and groups.
+    balance_domain,
     /// Cache-aware scheduling: one CPU of an occupancy scan.
     occupancy_scan_cpu,
     /// Cache-aware scheduling: accounting on the running CPU, each time.

@@ -7,7 +7,7 @@ use crate::balance::Look;
 use crate::ids::ProcId;
 use crate::policy::{Far, Placement};
 use crate::rng::Stream;
-use crate::time::Nanos;
+use crate::time::{Nanos, SimTime};
 
 /// The machine's price list, and how much what is paid varies around it.
 #[derive(Clone, Debug)]
@@ -103,7 +103,9 @@ impl Prices {
     pub(crate) fn balance_look(&self, look: &Look) -> u32 {
         let Look { cpus, far: Far { same_socket, cross_socket }, groups } = *look;
         let near = cpus - same_socket - cross_socket;
-        u32::from(near) * self.costs.balance_cpu_same_llc
+        let search = if groups > 0 { self.costs.balance_domain } else { 0 };
+        search
+            + u32::from(near) * self.costs.balance_cpu_same_llc
             + u32::from(same_socket) * self.costs.balance_cpu_same_socket
             + u32::from(cross_socket) * self.costs.balance_cpu_cross_socket
             + u32::from(groups) * self.costs.balance_group
@@ -128,11 +130,30 @@ impl Prices {
 
     /// Locking the runqueue of a CPU that is `distance` away and queueing a task there.
     #[inline]
-    pub(crate) fn remote_enqueue(&self, distance: Distance) -> u32 {
-        match distance {
+    pub(crate) fn enqueue(&self, distance: Distance) -> u32 {
+        let far = match distance {
             Distance::SameCpu => 0,
             Distance::SameCore | Distance::SameLlc => self.costs.remote_enqueue_same_llc,
             _ => self.costs.remote_enqueue_cross_socket,
+        };
+        self.costs.activate + far
+    }
+
+    /// The handler of an interrupt that another CPU has sent, which queues `handed` wakees.
+    #[inline]
+    pub(crate) fn ipi_handler(&self, handed: usize) -> u32 {
+        let handed = u32::try_from(handed).unwrap_or(u32::MAX);
+        let activations = handed.saturating_mul(self.costs.activate);
+        self.costs.ipi_handler.saturating_add(activations)
+    }
+
+    /// When an interrupt that another CPU sends arrives, if nothing but the distance delayed it
+    /// until `at`.
+    #[inline]
+    pub(crate) fn on_grid(&self, at: SimTime) -> SimTime {
+        match self.costs.ipi_grid {
+            0 => at,
+            grid => SimTime(at.0.next_multiple_of(u64::from(grid))),
         }
     }
 

@@ -80,7 +80,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// CPUs before timers, as their vectors rank.
     pub(super) fn take_deferred(&mut self, cpu: CpuId) {
         let list = self.prices.list();
-        let (tick, ipi, timer) = (list.tick, list.ipi_handler, list.timer_handler);
+        let (tick, timer) = (list.tick, list.timer_handler);
+        let ipi = self.prices.ipi_handler(self.desks[cpu.idx()].inbox.len());
         let now = self.world.now();
         let row = &mut self.cpus[cpu.idx()];
         if !row.in_irq {

@@ -30,6 +30,11 @@ impl Op {
         matches!(self, Op::Lock(_) | Op::Unlock(_) | Op::Barrier(_))
     }
 
+    #[inline]
+    fn is_pipe(self) -> bool {
+        matches!(self, Op::Write { .. } | Op::Read { .. })
+    }
+
     /// Whether the task computes in user space: it can be rescheduled at any instant.
     #[inline]
     pub(super) fn is_user(self) -> bool {
@@ -42,7 +47,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// and take the short way.
     #[inline]
     pub(super) fn next_op(&mut self, cpu: CpuId, task: TaskId) -> Step {
-        let last = self.cpus[cpu.idx()].run.outcome;
+        let TaskRun { op: last_op, outcome: last, .. } = self.cpus[cpu.idx()].run;
+        let tail = self.prices.list().pipe_tail;
+        if tail > 0 && last_op.is_pipe() {
+            self.end_pipe_op(cpu, tail);
+            return Ok(());
+        }
         let op = self.workload.next_op(task, self.world.now(), last);
         if let Op::Write { pipe, bytes } | Op::Read { pipe, bytes } = op
             && pipe.idx() < self.pipes_free.len()
@@ -55,6 +65,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return Ok(());
         }
         self.begin_op(cpu, task, op)
+    }
+
+    /// An op on a pipe has had its effect: the rest of its system call, once.
+    #[cold]
+    fn end_pipe_op(&mut self, cpu: CpuId, tail: u32) {
+        self.cpus[cpu.idx()].run.op = Op::Yield;
+        let ns = self.jittered(cpu, tail);
+        self.begin(cpu, Stage::Debt, Cost::Syscall, ns);
     }
 
     /// Begins `op`, or the first of those after it that takes time.

@@ -160,7 +160,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.ttwu_queue_cond(waker, cpu, task, false) {
             self.prices.list().handoff
         } else {
-            self.prices.remote_enqueue(self.world.topology().distance_class(waker, cpu))
+            self.prices.enqueue(self.world.topology().distance_class(waker, cpu))
         }
     }
 
@@ -328,7 +328,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     fn plan_kick(&mut self, from: CpuId, cpu: CpuId, delay: u32) {
         let at = self.world.now() + Nanos(u64::from(self.cpus[from.idx()].debt + delay));
-        self.plan_resched(cpu, at);
+        self.plan_resched(cpu, self.prices.on_grid(at));
     }
 
     /// `wake_up_new_task()` up to the choice of a CPU: the parent's op is done, the child is next.
@@ -342,7 +342,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let kind = WakeKind::Fork;
         let placement = self.ask(Wakeup { wakee: child, prev: cpu, waker: cpu, kind });
         let distance = self.world.topology().distance_class(cpu, placement.cpu);
-        let queueing = self.prices.remote_enqueue(distance);
+        let queueing = self.prices.enqueue(distance);
         let waking = Waking { task: child, placement, migrated: false, fork: true };
         self.begin_placement(cpu, queueing, waking);
         Ok(())

@@ -86,6 +86,7 @@ fn a_newly_idle_cpu_goes_on_with_the_task_that_it_pulls() {
             // CPUs 0 and 4 share no LLC, but a node.
             let price = 8 * costs.balance_cpu_same_llc
                 + 2 * costs.balance_group
+                + costs.balance_domain
                 + costs.balance_cpu_same_socket
                 + price;
             assert_eq!(times[1].since(times[0]).0, u64::from(price));
@@ -124,7 +125,8 @@ fn a_task_that_arrives_during_the_pass_is_picked() {
 #[test]
 fn a_softirq_delays_the_interrupted_task_by_what_it_costs() {
     let costs = *topology().costs();
-    let price = 100 * costs.balance_cpu_same_llc + 10 * costs.balance_group;
+    let searches = 10 * costs.balance_group + 2 * costs.balance_domain;
+    let price = 100 * costs.balance_cpu_same_llc + searches;
     let mut ends = Vec::new();
     for passes in [vec![], vec![pass(Place::Softirq, 0, 0, &[look(60, 4), look(40, 6)])]] {
         let mut script = Script::new(objects());
@@ -165,7 +167,7 @@ fn an_interrupt_in_the_middle_of_a_softirq_is_handled_before_it_ends() {
     let woken = woken.unwrap().0;
     let left = switched(log, 0, Some(current), Some(sleeper));
     assert!(woken.0 < tick + 100_000, "{woken}");
-    let handlers = u64::from(costs.tick + costs.ipi_handler);
+    let handlers = u64::from(costs.tick + costs.ipi_handler + costs.activate);
     assert_eq!(left.0, tick + handlers + price + u64::from(costs.sleep_entry));
     assert_eq!(log.charged(0, Cost::Balance), price);
     let irqs = log.charged(0, Cost::Tick) + log.charged(0, Cost::Ipi) + price;
@@ -207,7 +209,8 @@ fn an_idle_cpu_balances_at_its_last_tick() {
     let (status, sim) = simulate(script, policy);
     assert_eq!(status, Ok(Status::Finished));
     let costs = *topology().costs();
-    let price = u64::from(50 * costs.balance_cpu_same_llc + costs.balance_group);
+    let search = costs.balance_group + costs.balance_domain;
+    let price = u64::from(50 * costs.balance_cpu_same_llc + search);
     let log = sim.observer();
     assert_eq!(log.charged(2, Cost::Balance), price);
     let asked = |place: Place| {

@@ -1,4 +1,4 @@
-//! The price of every item: the machine's own `[costs]`, then its price list.
+//! The price of every item: the machine's own `[costs]`, then its price list. A mode may have others.
 //!
 //! Noticing a polled line is the transfer of a cache line (`[c2c_ns]`) where neither names a price.
 
@@ -14,8 +14,15 @@ use super::reader::{Doc, Table};
 type Result<T> = std::result::Result<T, TopologyError>;
 
 /// Every item with its range and source, in the order of [`OsCosts::NAMES`].
-pub(crate) fn read(root: &Table<'_>, c2c: &CacheToCache) -> Result<Vec<(&'static str, Fact)>> {
-    let item = root.need("costs", "the name of a price list, or a table [costs]")?;
+pub(crate) fn read(
+    root: &Table<'_>,
+    mode: &Table<'_>,
+    c2c: &CacheToCache,
+) -> Result<Vec<(&'static str, Fact)>> {
+    let item = match mode.get("costs") {
+        Some(item) => item,
+        None => root.need("costs", "the name of a price list, or a table [costs]")?,
+    };
     let (own, list) = match item.table() {
         Ok(table) => (Some(table.clone()), table.get("list")),
         Err(_) => (None, Some(item)),

@@ -88,7 +88,7 @@ fn lower(root: &Table<'_>, mode: &mode::Mode<'_>) -> Result<Topology> {
     let facts = hardware::read(root, &mode.table, idle_facts)?;
     let packages = spans(&layout.packages);
     let line_transfer = hardware::line_transfer(root, &facts.c2c_ns, &layout, packages.len())?;
-    let cost_facts = costs::read(root, &facts.c2c_ns)?;
+    let cost_facts = costs::read(root, &mode.table, &facts.c2c_ns)?;
     let cores = spans(&layout.cores);
     let seats = seats(&cores, &llcs, &node_spans, &packages);
     Ok(Topology {

@@ -25,6 +25,7 @@ pub(crate) const KEYS: &[&str] = &[
     "sockets",
     "llcs_per_socket",
     "cores_per_coregroup",
+    "costs",
 ];
 
 /// The name of the one mode of a machine that lists its nodes with `[[node]]`.
