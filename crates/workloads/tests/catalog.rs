@@ -111,6 +111,32 @@ fn a_command_line_has_one_canonical_form() {
     check_command("hackbench -g 2 -g 1 -s 5 -T -P -p", "hackbench -g 1 -f 20 -l 100 -s 5 -P -p");
 }
 
+#[test]
+fn a_scenario_of_the_lab_is_a_command_too() {
+    check_command("lab:hogs-herd-16", "lab:hogs-herd-16");
+    check_command("lab:pingpong-H-w20", "lab:pingpong-H-w20");
+    check_command("lab:hackbench -T -p -g 1 -f 2 -l 500", "lab:hackbench -T -p -g 1 -f 2 -l 500");
+    assert_eq!(
+        parse("lab:pingpong-H-w20").unwrap().banner(),
+        "pingpong-H-w20 on 16 CPUs, 17 tasks: P pairs of processes ask and answer over pipes; \
+         -wW: W us of work before each"
+    );
+    assert_eq!(
+        error_of("lab:hogs-herd16"),
+        "there is no scenario `hogs-herd16` (see `simsched workloads lab:NAME`); \
+         did you mean `lab:hogs-herd-16`?"
+    );
+    assert_eq!(error_of("lab:share-0-5 -v"), "lab:NAME: unexpected argument '-v'");
+    let marks =
+        [1_000_000, 1_001_313_000_999].map(|ns| MarkTimes { count: 1, first_ns: ns, last_ns: ns });
+    let result = parse("lab:hogs-free-4").unwrap().result(&marks);
+    assert_eq!(
+        (result.text.as_str(), result.elapsed_ns),
+        ("elapsed_ms: 1001312.000", 1_001_312_000_999)
+    );
+    assert_eq!(result.values, [("tasks", 5)]);
+}
+
 /// 10 * 20 * 20 * 100 messages in 2 s are 200,000 each second.
 #[test]
 fn a_result_has_its_numbers() {

@@ -5,9 +5,11 @@ mod common;
 use common::run;
 use simsched_core::ipc::IpcVersion;
 use simsched_core::{
-    FutexId, Nanos, Op, Outcome, PipeId, SchedPolicy, Seed, SimTime, SocketSpec, TaskId, Workload,
+    FutexId, MaskId, Nanos, Op, Outcome, PipeId, SchedPolicy, Seed, SimTime, SocketSpec, TaskId,
+    Workload,
 };
-use simsched_workloads::{Body, Builder, Dist, Operand, Programs};
+use simsched_topology::{CpuId, CpuSet};
+use simsched_workloads::{Body, Builder, ClockId, Dist, Operand, Programs, StackId, When};
 
 const US: Dist = Dist::Constant(Nanos::from_micros(1));
 
@@ -88,6 +90,25 @@ fn what_cannot_run_is_refused() {
             p.repeat(2, |p, _| p.repeat(2, |p, _| p.repeat(2, |p, _| p.run(US))));
         });
     });
+    check_refused("program `only`: there is no clock 0: 0 are declared", |p| p.clock(ClockId(0)));
+    check_refused("program `only`: there is no clock 2: 0 are declared", |p| {
+        p.sleep_until(When::after(ClockId(2), Nanos(5)));
+    });
+    check_refused("program `only`: a piece takes no time", |p| {
+        p.run_until(When::after(ClockId(0), Nanos(5)), Dist::Constant(Nanos::ZERO));
+    });
+    check_refused("program `only`: there is no stack 0: 0 are declared", |p| {
+        p.push_arg(0, StackId(0));
+    });
+    check_refused("program `only`: there is no mask 0: 0 are declared", |p| {
+        p.set_affinity(TaskId(0), MaskId(0));
+    });
+    check_refused("program `only`: there is no mark 0: 0 are declared", |p| {
+        p.mark(Operand::fixed(0));
+    });
+    check_refused("program `only`: there is no futex word 1: 1 are declared", |p| {
+        p.when_futex(FutexId(1), 0, |p| p.run(US));
+    });
     check_refused("program `only`: it moves no byte", |p| p.read_full(PipeId(0), 0));
     check_refused("program `distribution`: the range 2 ns to 1 ns is empty", |p| {
         p.run(Dist::Uniform(Nanos(2), Nanos(1)));
@@ -131,6 +152,122 @@ fn a_task_has_the_nice_value_and_policy_it_was_given() {
     b.schedule(task, 5, SchedPolicy::Batch);
     let setup = b.build(Seed(1)).unwrap().setup();
     assert_eq!((setup.tasks[0].nice, setup.tasks[0].policy), (5, SchedPolicy::Batch));
+}
+
+/// The ops of a task that is asked at these instants, in ns.
+fn ops_at(programs: &mut Programs, task: u32, instants: &[u64]) -> Vec<Op> {
+    let next = |at: &u64| programs.next_op(TaskId(task), SimTime(*at), Outcome::Done);
+    instants.iter().map(next).collect()
+}
+
+#[test]
+fn a_deadline_is_an_instant_and_no_cpu_time() {
+    let mut b = Builder::new();
+    let (proc, clock) = (b.process("p"), b.clock());
+    let program = b.program("hog", |p| {
+        p.clock(clock);
+        p.run_until(When::after(clock, Nanos(100)), Dist::Constant(Nanos(40)));
+    });
+    b.start("hog", proc, program, [0, 0]);
+    let mut programs = b.build(Seed(1)).unwrap();
+    let piece = Op::Run(Nanos(40));
+    // It begins at 7; a long time passes in its second piece; at 107 it is over.
+    let ops = ops_at(&mut programs, 0, &[7, 47, 106, 107]);
+    assert_eq!(ops, [piece, piece, piece, Op::Exit]);
+}
+
+#[test]
+fn a_grid_counts_from_a_noted_instant_by_argument_and_turn() {
+    let mut b = Builder::new();
+    let (proc, clock) = (b.process("p"), b.clock());
+    let noting = b.program("noting", |p| {
+        p.clock(clock);
+        p.run(US);
+    });
+    let sleeping = b.program("sleeping", |p| {
+        p.repeat(2, |p, turn| {
+            let grid = When::after(clock, Nanos(1_000)).plus_arg(1, Nanos(10));
+            p.sleep_until(grid.plus_turns(turn, Nanos(300)));
+        });
+    });
+    b.start("noting", proc, noting, [0, 0]);
+    b.start("sleeping", proc, sleeping, [9, 3]);
+    let mut programs = b.build(Seed(1)).unwrap();
+    ops_at(&mut programs, 0, &[50]);
+    let until = |ns| Op::SleepUntil(SimTime(ns));
+    assert_eq!(ops_at(&mut programs, 1, &[60, 2_000]), [until(1_080), until(1_380)]);
+    let text = programs.to_string();
+    assert!(text.contains("note clock 0\n") && text.contains("sleep until 0\n"), "{text}");
+}
+
+/// Whoever takes a stack gets all, the last that came first; who comes meanwhile waits for the next
+/// time.
+#[test]
+fn a_stack_is_taken_as_a_whole() {
+    let mut b = Builder::new();
+    let proc = b.process("p");
+    let (first, futexes) = (b.stacks(2, 4), b.futexes(4));
+    let taking = b.program("taking", |p| {
+        p.forever(|p| {
+            p.each(StackId(first.0 + 1), |p, item| {
+                p.futex_wake(Operand::from(futexes).plus(item), 1);
+            });
+            p.run(US);
+        });
+    });
+    let pushing = b.program("pushing", |p| {
+        p.forever(|p| {
+            p.push_arg(0, Operand::arg(1));
+            p.sched_yield();
+        });
+    });
+    b.start("taking", proc, taking, [0, 0]);
+    for item in 0..4 {
+        b.start("pushing", proc, pushing, [item, 1]);
+    }
+    let mut programs = b.build(Seed(1)).unwrap();
+    let mut next = |task| programs.next_op(TaskId(task), SimTime::ZERO, Outcome::Done);
+    let (wake, pause) =
+        (|futex| Op::FutexWake { futex: FutexId(futex), count: 1 }, Op::Run(Nanos(1000)));
+    assert_eq!(next(0), pause, "nobody is there");
+    for task in [1, 3, 3, 4] {
+        assert_eq!(next(task), Op::Yield);
+    }
+    assert_eq!(next(0), wake(3));
+    next(2);
+    next(4);
+    assert_eq!([next(0), next(0), next(0)], [wake(2), wake(0), pause], "each is there once");
+    assert_eq!([next(0), next(0), next(0)], [wake(3), wake(1), pause]);
+}
+
+#[test]
+fn a_futex_word_is_looked_at_without_a_system_call() {
+    let mut programs = single(|p| {
+        p.when_futex(FutexId(0), 1, |p| p.run(US));
+        p.futex_set(FutexId(0), 1);
+        p.when_futex(FutexId(0), 1, |p| p.sched_yield());
+        p.when_futex(FutexId(0), 0, |p| p.run(US));
+    })
+    .unwrap();
+    let set = Op::FutexSet { futex: FutexId(0), value: 1 };
+    assert_eq!(ops(&mut programs, 3), [set, Op::Yield, Op::Exit]);
+}
+
+#[test]
+fn a_task_is_confined_to_what_was_declared() {
+    let mut b = Builder::new();
+    let proc = b.process("p");
+    let masks = [CpuSet::single(CpuId(2)), CpuSet::first_n(4)];
+    let [here, all] = masks.map(|mask| b.mask(mask));
+    let program = b.program("p", |p| p.set_affinity(Operand::arg(0), all));
+    b.start_on(CpuId(3), "free", proc, program, [1, 0]);
+    let pinned = b.start("pinned", proc, program, [0, 0]);
+    b.allow(pinned, here);
+    let mut programs = b.build(Seed(1)).unwrap();
+    let setup = programs.setup();
+    assert_eq!(setup.masks, masks);
+    assert_eq!([setup.tasks[0].allowed, setup.tasks[1].allowed], [None, Some(masks[0])]);
+    assert_eq!(ops(&mut programs, 1), [Op::SetAffinity { task: TaskId(1), mask: all }]);
 }
 
 /// Every instruction once, between two tasks: a request over a socket, a mutex, a barrier, a
