@@ -170,7 +170,7 @@ impl Fair {
     fn migrate_se_pelt_lag(&mut self, world: &World, se: EntityId) {
         let queue = self.all.queue(self.all.cfs_rq_of(se));
         let (cpu, last) = (queue.cpu, queue.avg.last_update_time);
-        if world.curr(cpu).is_some() {
+        if world.curr(cpu).is_some() || world.rq(cpu).stopping {
             return;
         }
         let rq = world.rq(cpu);

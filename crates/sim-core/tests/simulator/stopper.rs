@@ -173,6 +173,21 @@ fn another_task_that_runs_is_moved_by_the_stopper_of_its_cpu() {
     assert!(moved(log, Cause::Affinity)[0].0.0 < MS + 50_000);
 }
 
+/// A second change overtakes the stopper's work for the first: only the last one counts.
+#[test]
+fn the_stopper_moves_a_task_by_its_last_affinity() {
+    for (last, want) in [(1, vec![2, 8]), (2, vec![2, 2])] {
+        let mut script = Script::new(masks());
+        let hog = script.task(CpuId(2), &[run(8 * MS)]);
+        script.task(CpuId(0), &[run(MS), confine(hog, 0), confine(hog, last)]);
+        let (status, sim) = simulate(script, RoundRobin::default());
+        assert_eq!(status, Ok(Status::Finished));
+        assert_eq!(ran_on(sim.observer(), hog), want);
+        assert_eq!(moved(sim.observer(), Cause::Affinity).len(), usize::from(last == 1));
+        assert_eq!(stopped(sim.observer(), 2).len(), 2);
+    }
+}
+
 /// Tasks that wait are moved at once, each to the CPU after the last one's
 /// (`cpumask_any_and_distribute()`).
 #[test]
