@@ -91,6 +91,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let setup = workload.setup();
         let mut world = World::new(Arc::clone(&topology), &setup.tasks, config.hz);
         declare_masks(&mut world, &setup.masks)?;
+        world.set_seed(config.seed);
         policy.attach(&world);
         let nr_cpus = topology.nr_cpus();
         let deepest = Desk::new(&topology).governor;

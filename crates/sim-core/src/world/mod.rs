@@ -11,6 +11,7 @@ pub use runqueue::RqRow;
 pub use task::{TaskRow, TaskState, Tasks};
 
 use crate::ids::TaskId;
+use crate::rng::Seed;
 use crate::time::{Nanos, SimTime};
 use crate::workload::TaskSpec;
 
@@ -29,6 +30,7 @@ pub struct World {
     tasks: Tasks,
     idle: CpuSet,
     idle_cores: CpuSet,
+    seed: Seed,
 }
 
 impl World {
@@ -47,7 +49,18 @@ impl World {
             idle,
             idle_cores: idle,
             topology,
+            seed: Seed(0),
         }
+    }
+
+    /// The seed of the run: where a policy gets its random streams from.
+    #[must_use]
+    pub fn seed(&self) -> Seed {
+        self.seed
+    }
+
+    pub(crate) fn set_seed(&mut self, seed: Seed) {
+        self.seed = seed;
     }
 
     /// The present.

@@ -37,7 +37,7 @@ pub use self::state::{RqBalance, SdCounts, SdState, SgcState};
 #[cfg(feature = "testkit")]
 pub use self::testkit::Balancer;
 
-use simsched_core::{Seed, Stream, Trigger, World};
+use simsched_core::{Stream, Trigger, World};
 use simsched_topology::{CpuId, Domains};
 
 use self::nohz::Nohz;
@@ -63,23 +63,22 @@ pub struct Balance {
     nohz: Nohz,
     /// By CPU: what its balancer is in the middle of; none while it takes a step.
     passes: Vec<Option<Box<Pass>>>,
-    /// By CPU: the dice of `NI_RANDOM`. They are the same in all runs, whatever the seed: the kernel's
-    /// are seeded at boot, and what they decide depends on the run.
+    /// By CPU: the dice of `NI_RANDOM`.
     dice: Vec<Stream>,
 }
 
 impl Balance {
-    /// The state of a machine whose topology has just been built.
+    /// The state of a machine that has been up and idle for a while.
     pub(super) fn new(world: &World, domains: &Domains, tunables: &Tunables) -> Balance {
         let jiffies = world.jiffies();
         let mut balance = Balance::default();
         for cpu in world.topology().cpus().iter() {
             balance.starts.push(balance.sds.len());
-            balance.sds.extend(domains.of(cpu).iter().map(|sd| SdState::new(sd, jiffies)));
+            balance.sds.extend(domains.of(cpu).iter().map(|sd| SdState::new(sd, jiffies, world.hz())));
             let capacity = world.topology().capacity(cpu);
             balance.rqs.push(RqBalance::new(cpu, capacity, jiffies, tunables));
             balance.passes.push(Some(Box::default()));
-            balance.dice.push(Seed(0).stream("NI_RANDOM", u64::from(cpu.0)));
+            balance.dice.push(world.seed().stream("NI_RANDOM", u64::from(cpu.0)));
         }
         balance.nohz = Nohz::new(jiffies);
         balance.sgcs = vec![SgcState::default(); domains.nr_capacities()];

@@ -30,12 +30,15 @@ pub struct SdState {
 }
 
 impl SdState {
-    /// A domain right after the topology was built. Source: `sd_init()`.
+    /// A domain of a machine that has been up and idle for a while: balances have found nothing, so
+    /// that the interval is the longest, and an idle CPU's next one is just due.
+    /// Source: `sd_init()`, and what `load_balance()` makes of it.
     #[must_use]
-    pub fn new(sd: &SchedDomain, jiffies: u64) -> SdState {
+    pub fn new(sd: &SchedDomain, jiffies: u64, hz: u64) -> SdState {
+        let interval = (u64::from(sd.max_interval) * hz).div_ceil(1000);
         SdState {
-            last_balance: jiffies,
-            balance_interval: sd.weight,
+            last_balance: jiffies.saturating_sub(interval),
+            balance_interval: sd.max_interval,
             nr_balance_failed: 0,
             max_newidle_lb_cost: 0,
             last_decay_max_lb_cost: jiffies,
