@@ -46,15 +46,15 @@ fn birth_from(least: u64) -> Dist {
     table(later.map(|(us, weight)| (least + us, weight)))
 }
 
-/// What the parent does before the next fork, beyond its price: it copies pages too. From one fork to
-/// the next are 140 to 173 us (10 to 90 %) on 8 CPUs and 143 to 185 on 16.
+/// What the parent does before the next fork, beyond its price (the median): it copies pages too. From
+/// one fork to the next are 146 us on 8 CPUs and 150 on 16 (medians), 173 and 185 (90 %).
 pub(super) fn before_fork() -> Dist {
-    table([(8, 3), (11, 3), (13, 2), (16, 4), (20, 3), (28, 2), (45, 2), (70, 1)])
+    table([(0, 11), (3, 3), (8, 2), (15, 2), (32, 1), (50, 1)])
 }
 
-/// The same when all stay on one CPU, so that no child runs in between: 133 to 153 us and 135 to 169.
+/// The same when all stay on one CPU, so that no child runs in between: 138 and 145 us, 153 and 169.
 pub(super) fn before_fork_pinned() -> Dist {
-    table([(2, 4), (5, 4), (8, 4), (13, 4), (20, 2), (30, 1), (50, 1)])
+    table([(0, 15), (4, 2), (10, 2), (30, 1)])
 }
 
 fn table<const N: usize>(rows: [(u64, u32); N]) -> Dist {
