@@ -95,6 +95,11 @@ impl WorldKit {
         self.0.set_idle_state(cpu, exit_latency_us);
     }
 
+    /// Adds to the time that interrupts have taken on `cpu`, in ns.
+    pub fn add_irq_time(&mut self, cpu: CpuId, ns: u64) {
+        self.0.rq_update(cpu, |rq| rq.irq_time += ns);
+    }
+
     /// The row of `task`, to change.
     pub fn task(&mut self, task: TaskId) -> &mut TaskRow {
         self.0.task_mut(task)

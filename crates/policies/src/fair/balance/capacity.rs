@@ -27,28 +27,32 @@ impl Fair {
         self.capacity_of(cpu) * u64::from(imbalance_pct) < orig * 100
     }
 
-    /// Brings the part of the time that interrupts take on `cpu` to its clock.
+    /// Brings the part of the time that interrupts take on `cpu` to its clock; true if that is not
+    /// nothing.
     ///
     /// The kernel does so at each clock update after an interrupt; here the interrupts since the last
-    /// call count as if all had been right before this one. Callers are at most a tick apart while
-    /// the CPU is busy, an eighth of a half-life. Source: `update_irq_load_avg()`.
-    pub(in crate::fair) fn update_irq_load_avg(&mut self, world: &World, cpu: CpuId) {
+    /// call count as if they had been spread evenly.
+    /// Source: `update_irq_load_avg()`, `others_have_blocked()`.
+    pub(super) fn update_irq_load_avg(&mut self, world: &World, cpu: CpuId) -> bool {
         let (rq, capacity) = (world.rq(cpu), u64::from(self.all.capacity(cpu)));
         let state = &mut self.balance.rqs[cpu.idx()];
-        // An interrupt that goes on may have got ahead of the clock.
         let passed = rq.clock.saturating_sub(state.avg_irq.last_update_time);
-        let spent = (rq.irq_time - state.irq_time).min(passed);
-        state.irq_time += spent;
-        let running = spent * capacity / 1024;
-        let decayed = state.avg_irq.update_load_sum(rq.clock - running, 0, 0, false);
-        if state.avg_irq.update_load_sum(rq.clock, 1, 1, true) || decayed {
+        let mut always = state.avg_irq;
+        if always.update_load_sum(rq.clock, 1, 1, true) {
+            // An interrupt that goes on may have got ahead of the clock.
+            let spent = (rq.irq_time - state.irq_time).min(passed);
+            state.irq_time += spent;
+            state.avg_irq.update_load_sum(rq.clock, 0, 0, false);
+            let most = u64::from(always.util_sum - state.avg_irq.util_sum);
+            let taken = most * (spent * capacity / 1024) / passed;
+            state.avg_irq.util_sum += u32::try_from(taken).expect("at most all");
             state.avg_irq.update_load_avg(1);
         }
+        state.avg_irq.util_avg != 0
     }
 
     /// What is left of `cpu` at present, at least 1. Source: `update_cpu_capacity()`.
-    fn update_cpu_capacity(&mut self, world: &World, cpu: CpuId) -> u64 {
-        self.update_irq_load_avg(world, cpu);
+    fn update_cpu_capacity(&mut self, cpu: CpuId) -> u64 {
         let max = u64::from(self.all.capacity(cpu));
         let state = &mut self.balance.rqs[cpu.idx()];
         state.cpu_capacity = scale_rt_capacity(max, 0, state.avg_irq.util_avg).max(1);
@@ -66,15 +70,15 @@ impl Fair {
         dst_cpu: CpuId,
     ) {
         let capacity = match sd.checked_sub(1) {
-            None => self.update_cpu_capacity(world, dst_cpu),
+            None => self.update_cpu_capacity(dst_cpu),
             Some(child) => self.sum_capacity(cpu, child, sd),
         };
-        let interval = u64::from(self.balance.sd(cpu, sd).balance_interval);
+        let interval = self.sd_interval(world, cpu, sd, false);
         let domains = self.domains();
         let group = domains.local_group(&domains.of(cpu)[sd]).capacity_id as usize;
         let sgc = &mut self.balance.sgcs[group];
         sgc.capacity = capacity;
-        sgc.next_update = world.jiffies() + capacity_interval(world, interval);
+        sgc.next_update = world.jiffies() + interval;
     }
 
     /// The capacity of the local group of domain `sd` of `cpu`, which has a domain below it.
@@ -88,10 +92,4 @@ impl Fair {
         let of_group = |id: u32| self.balance.sgcs[id as usize].capacity;
         domains.groups_of(child).map(|group| of_group(group.capacity_id)).sum()
     }
-}
-
-/// An interval in ms as jiffies, within the limits of a balance.
-fn capacity_interval(world: &World, interval_ms: u64) -> u64 {
-    let max = world.hz() * world.topology().nr_cpus() as u64 / 10;
-    (interval_ms * world.hz()).div_ceil(1000).clamp(1, max)
 }

@@ -75,8 +75,7 @@ impl Balance {
         for cpu in world.topology().cpus().iter() {
             balance.starts.push(balance.sds.len());
             balance.sds.extend(domains.of(cpu).iter().map(|sd| SdState::new(sd, jiffies, world.hz())));
-            let capacity = world.topology().capacity(cpu);
-            balance.rqs.push(RqBalance::new(cpu, capacity, jiffies, tunables));
+            balance.rqs.push(RqBalance::new(world, cpu, tunables));
             balance.passes.push(Some(Box::default()));
             balance.dice.push(world.seed().stream("NI_RANDOM", u64::from(cpu.0)));
         }

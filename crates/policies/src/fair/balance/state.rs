@@ -1,6 +1,7 @@
 //! What the load balancer remembers: of each domain of each CPU, of each group, of each runqueue.
 
 pub use simsched_core::SdCounts;
+use simsched_core::World;
 use simsched_core::pelt::SchedAvg;
 use simsched_topology::{CpuId, SchedDomain};
 
@@ -93,12 +94,13 @@ pub struct RqBalance {
 }
 
 impl RqBalance {
-    /// A runqueue right after boot. Source: `sched_init()`.
-    pub(super) fn new(cpu: CpuId, capacity: u32, jiffies: u64, tunables: &Tunables) -> RqBalance {
+    /// The runqueue of `cpu` right after boot. Source: `sched_init()`.
+    pub(super) fn new(world: &World, cpu: CpuId, tunables: &Tunables) -> RqBalance {
+        let jiffies = world.jiffies();
         RqBalance {
-            cpu_capacity: u64::from(capacity),
-            avg_irq: SchedAvg::default(),
-            irq_time: 0,
+            cpu_capacity: u64::from(world.topology().capacity(cpu)),
+            avg_irq: SchedAvg { last_update_time: world.rq(cpu).clock, ..SchedAvg::default() },
+            irq_time: world.rq(cpu).irq_time,
             next_balance: jiffies,
             max_idle_balance_cost: tunables.migration_cost_ns,
             idle_balance: false,

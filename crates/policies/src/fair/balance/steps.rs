@@ -170,8 +170,9 @@ impl Fair {
     /// Source: `update_blocked_averages()`.
     pub(super) fn update_blocked_averages(&mut self, world: &World, cpu: CpuId) {
         self.balance.rqs[cpu.idx()].last_blocked_load_update_tick = world.jiffies();
+        let has_irq = self.update_irq_load_avg(world, cpu);
         let has_blocked = self.all.update_blocked(cpu, world.rq(cpu).clock_task);
-        if !has_blocked {
+        if !(has_blocked || has_irq) {
             self.balance.rqs[cpu.idx()].has_blocked_load = false;
         }
     }

@@ -29,6 +29,11 @@ impl Balancer<'_> {
         self.fair.should_we_balance(self.world, env)
     }
 
+    /// `update_irq_load_avg()`; true if interrupts have taken time.
+    pub fn update_irq_load_avg(&mut self, cpu: CpuId) -> bool {
+        self.fair.update_irq_load_avg(self.world, cpu)
+    }
+
     /// `find_busiest_group()`.
     pub fn find_busiest_group(&mut self, env: &mut LbEnv) -> Option<GroupId> {
         self.fair.find_busiest_group(self.world, env)
