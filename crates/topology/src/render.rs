@@ -45,6 +45,7 @@ pub fn render_show(report: &MachineReport) -> String {
         &mut text,
         &format!("sched domains in Linux {}, imb_numa_nr by rule {}:", r.kernel, r.numa_imbalance),
     );
+    line(&mut text, &format!("  ({})", r.numa_imbalance_doc));
     for (depth, domain) in report.domains.iter().rev().enumerate() {
         self::domain(&mut text, 2 * depth + 2, domain);
     }

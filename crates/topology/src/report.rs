@@ -131,6 +131,8 @@ pub struct MachineReport {
     pub kernel: &'static str,
     /// The rule behind `imb_numa_nr`.
     pub numa_imbalance: &'static str,
+    /// What that rule is, in one line.
+    pub numa_imbalance_doc: &'static str,
     /// The CPU whose domains follow.
     pub cpu: CpuId,
     /// Where it lies.
@@ -171,6 +173,7 @@ impl MachineReport {
             nodes: (0..topology.nr_nodes()).map(|n| node(topology, NodeId::new(n))).collect(),
             kernel: domains.kernel().name(),
             numa_imbalance: domains.numa_imbalance().name(),
+            numa_imbalance_doc: domains.numa_imbalance().doc(),
             cpu,
             core: topology.core_of(cpu),
             smt_mask: *topology.smt_mask(cpu),

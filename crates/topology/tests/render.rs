@@ -27,6 +27,7 @@ NUMA type direct, reclaim distance 30
 
 CPU 5: core 2 (CPUs 4-5), LLC 1 of 4 CPUs, node 0, package 0
 sched domains in Linux 6.1, imb_numa_nr by rule merged:
+  (since 5.19: a node's number of LLCs, or an eighth of its CPUs if it has one LLC)
   NUMA 0-15, 16 CPUs, node distance up to 21
     flags  BALANCE_NEWIDLE BALANCE_EXEC BALANCE_FORK WAKE_AFFINE SERIALIZE OVERLAP NUMA
     every  16..32 ms, busy x 16, imbalance_pct 117, cache_nice_tries 2, imb_numa_nr 2

@@ -95,6 +95,7 @@ fn the_text_shows_the_worked_numbers() {
         text.lines().filter_map(|line| line.split("imb_numa_nr ").nth(1)).collect();
     // From the sockets down to the threads of a core.
     assert_eq!(found, ["by rule v4.1:", "4", "2", "2", "0", "0"], "{text}");
+    assert!(text.contains("\n  (proposed on 2021-12-13: as v4, counted from"), "{text}");
     let plain = prints("topo show milan-7763@nps4");
     assert_eq!(plain, prints("topo show milan-7763@nps4 --set numa_imbalance=merged"));
 }

@@ -89,9 +89,7 @@ impl NumaImbalance {
             }
             Self::V4_1 => "proposed on 2021-12-13: as v4, counted from the first NUMA level",
             Self::V4_1Fix => "measured on 2021-12-21: as v4.1, and a fork counts the child, too",
-            Self::V4_2 => {
-                "measured on 2021-12-21: as v4.1, and less than the number, as in v3, not up to it"
-            }
+            Self::V4_2 => "measured on 2021-12-21: as v4.1, but less than the number, as in v3",
             Self::V5_18 => {
                 "5.18: a node's number of LLCs, or a quarter of its CPUs if it has one LLC"
             }
