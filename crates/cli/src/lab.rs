@@ -10,8 +10,9 @@ use rayon::prelude::*;
 use simsched_lab::error::LabError;
 use simsched_lab::folder::{Folder, Recorded};
 use simsched_lab::judge::{Row, Tally, judge};
+use simsched_lab::machine::Tracer;
 use simsched_lab::reference::Scenario;
-use simsched_lab::run::{Bed, policy_of};
+use simsched_lab::run::{Bed, config, policy_of};
 use simsched_lab::tracefs;
 use simsched_lab::verdict::Class;
 
@@ -87,9 +88,9 @@ impl On {
         }
         let policy = args.policy.as_deref().or_else(|| policy_of(folder.kernel()));
         let Some(policy) = policy else { return Ok(On::Nothing) };
-        let settings = Settings::sort(policy, &args.settings)?;
+        let settings = Settings::sort_onto(config(), policy, &args.settings)?;
         Ok(On::Simulator(Bed {
-            topology: Arc::new(folder.machine()?),
+            topology: Arc::new(folder.machine(Tracer::On)?),
             policy: policy.to_owned(),
             settings: settings.policy,
             config: settings.config,
@@ -194,7 +195,7 @@ impl Dump {
             let text = format!("--dump: found {} scenarios, expected one: see --only", jobs.len());
             return Err(Failure::Input(text));
         };
-        let nr_cpus = job.bench.folder.machine()?.nr_cpus();
+        let nr_cpus = job.bench.folder.machine(Tracer::On)?.nr_cpus();
         Ok(Some(Dump { file: Whole::begin(path)?, nr_cpus, scenario: job.scenario.name.clone() }))
     }
 

@@ -21,7 +21,19 @@ impl Settings {
     /// # Errors
     /// When neither the simulator nor the policy `expression` has it, or it does not take the value.
     pub(crate) fn sort(expression: &str, given: &[(String, String)]) -> Result<Settings, Failure> {
-        let mut settings = Settings::default();
+        Settings::sort_onto(Config::default(), expression, given)
+    }
+
+    /// The same, where kernel and machine are set like this before.
+    ///
+    /// # Errors
+    /// As [`Settings::sort`].
+    pub(crate) fn sort_onto(
+        config: Config,
+        expression: &str,
+        given: &[(String, String)],
+    ) -> Result<Settings, Failure> {
+        let mut settings = Settings { config, ..Settings::default() };
         for (key, value) in given {
             if !settings.config.set(key, value)? {
                 settings.policy.push((key.clone(), value.clone()));

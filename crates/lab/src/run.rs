@@ -32,11 +32,27 @@ pub fn policy_of(kernel: &str) -> Option<&'static str> {
     policy.filter(|policy| policies::parse(policy, &[]).is_ok())
 }
 
+/// The kernel and the machine of the lab: every instruction takes a nanosecond, so that a path takes
+/// as long each time.
+#[must_use]
+pub fn config() -> Config {
+    Config { jitter_1024: 0, ..Config::default() }
+}
+
+/// What the settings of a run are on the lab's machines, before the user changes them.
+///
+/// Debian's kernels have no `CONFIG_IRQ_TIME_ACCOUNTING`. An instruction takes a nanosecond there,
+/// and a path as long as it has instructions: nine of ten round trips of a pair take the same time to
+/// the nanosecond. What differs between seeds is in the scenarios.
+pub const SETTINGS: [(&str, &str); 2] = [("irq_accounting", "off"), ("jitter_1024", "0")];
+
 /// The simulated machine on which scenarios are run.
 #[derive(Clone, Debug)]
 pub struct Bed {
-    /// The machine.
+    /// The machine, with the kernel's tracer at work.
     pub topology: Arc<Topology>,
+    /// The machine without a tracer, for the command lines of hackbench.
+    pub untraced: Arc<Topology>,
     /// The policy, such as `cfs@6.1`.
     pub policy: String,
     /// Settings of the policy.
@@ -60,7 +76,8 @@ impl Bed {
             return self.count(&scenario.name, seed, stop);
         }
         let lab = Lab::new(&scenario.name, self.topology.nr_cpus())?;
-        let Some(record) = self.record(lab.name(), lab.build(Seed(seed))?, seed, stop)? else {
+        let programs = lab.build(Seed(seed))?;
+        let Some(record) = self.record(lab.name(), &self.topology, programs, seed, stop)? else {
             return Ok(None);
         };
         let results = results(&lab, &record)?;
@@ -82,7 +99,7 @@ impl Bed {
             // The seeds of neighbouring runs shall not meet.
             let seed = seed.wrapping_add(repetition << 32);
             let programs = lab::timed(&options, Seed(seed))?;
-            let Some(record) = self.record(command, programs, seed, stop)? else {
+            let Some(record) = self.record(command, &self.untraced, programs, seed, stop)? else {
                 return Ok(None);
             };
             benches.push(Bench {
@@ -99,20 +116,24 @@ impl Bed {
     fn record(
         &self,
         name: &str,
+        topology: &Arc<Topology>,
         programs: Programs,
         seed: u64,
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<Record>, LabError> {
         let policy = policies::build(&self.policy, &self.settings)?;
-        let recorder = Recorder::new(&programs.setup(), self.topology.nr_cpus());
+        let recorder = Recorder::new(&programs.setup(), topology.nr_cpus());
         let config = Config { seed: Seed(seed), ..self.config };
-        let topology = Arc::clone(&self.topology);
+        let topology = Arc::clone(topology);
         let failed = |error| LabError::Run { scenario: name.to_owned(), error };
         let mut run =
             Simulator::new(topology, policy, programs, recorder, config).map_err(failed)?;
-        while run.run_events(SimTime::NEVER, PORTION).map_err(failed)? == Status::Paused {
+        loop {
             if stop() {
                 return Ok(None);
+            }
+            if run.run_events(SimTime::NEVER, PORTION).map_err(failed)? == Status::Finished {
+                break;
             }
         }
         let (world, _, _, recorder) = run.into_parts();
