@@ -144,11 +144,18 @@ impl Hackbench {
     }
 }
 
-/// What the main task does before it creates its first worker and behind its last wait, when a run
-/// is timed from outside.
+/// What surrounds the messages, when a run is timed from outside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outside {
+    /// Before the main task creates its first worker.
     pub(crate) before: Nanos,
+    /// From a worker's first instruction to its saying that it is ready.
+    pub(crate) birth: Nanos,
+    /// From a receiver's last message to its exit.
+    pub(crate) receiver_end: Nanos,
+    /// From a sender's last message to its exit.
+    pub(crate) sender_end: Nanos,
+    /// Behind the last wait.
     pub(crate) after: Nanos,
 }
 
@@ -203,10 +210,10 @@ impl Plan {
         let workers = u32::try_from(self.hackbench.workers()).expect("build has counted them");
         b.program("main", |p| {
             let first = Operand::fixed(1);
-            if let Some(Outside { before, .. }) = self.outside {
+            if self.outside.is_some() {
                 p.mark(start);
-                p.run(Dist::Constant(before));
             }
+            self.surround(p, |outside| outside.before);
             p.repeat(workers, |p, nth| p.spawn(first.plus(nth)));
             p.repeat(workers, |p, _| self.read(p, Operand::fixed(self.ready), SIGNAL));
             if self.outside.is_none() {
@@ -217,9 +224,7 @@ impl Plan {
                 Mode::Threads => p.join(first.plus(nth)),
                 Mode::Processes => p.wait_any(),
             });
-            if let Some(Outside { after, .. }) = self.outside {
-                p.run(Dist::Constant(after));
-            }
+            self.surround(p, |outside| outside.after);
             p.mark(stop);
         })
     }
@@ -230,6 +235,7 @@ impl Plan {
         b.program("receiver", |p| {
             self.be_ready(p);
             p.repeat(loops, |p, _| p.repeat(fds, |p, _| self.read(p, Operand::arg(0), bytes)));
+            self.surround(p, |outside| outside.receiver_end);
         })
     }
 
@@ -242,16 +248,25 @@ impl Plan {
             p.repeat(loops, |p, _| {
                 p.repeat(fds, |p, nth| self.write(p, channel(nth), bytes));
             });
+            self.surround(p, |outside| outside.sender_end);
         })
     }
 
     /// Says that the worker is there, and waits for the start; nobody reads the byte that starts
     /// them, so all see it.
     fn be_ready(&self, p: &mut Body<'_>) {
+        self.surround(p, |outside| outside.birth);
         self.write(p, Operand::fixed(self.ready + u32::from(self.stride()) - 1), SIGNAL);
         match self.hackbench.channel {
             Channel::Pipe => p.poll_pipe(PipeId(self.wake)),
             Channel::Socket => p.poll_socket(SocketId(self.wake)),
+        }
+    }
+
+    /// A part that counts only if the run is timed from outside.
+    fn surround(&self, p: &mut Body<'_>, part: impl FnOnce(Outside) -> Nanos) {
+        if let Some(outside) = self.outside {
+            p.run(Dist::Constant(part(outside)));
         }
     }
 
