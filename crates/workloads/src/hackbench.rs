@@ -155,6 +155,8 @@ pub(crate) struct Outside {
     pub(crate) receiver_end: Nanos,
     /// From a sender's last message to its exit.
     pub(crate) sender_end: Nanos,
+    /// Behind the wait for a process.
+    pub(crate) reap: Nanos,
     /// Behind the last wait.
     pub(crate) after: Nanos,
 }
@@ -222,7 +224,10 @@ impl Plan {
             self.write(p, Operand::fixed(self.wake + u32::from(self.stride()) - 1), SIGNAL);
             p.repeat(workers, |p, nth| match self.hackbench.mode {
                 Mode::Threads => p.join(first.plus(nth)),
-                Mode::Processes => p.wait_any(),
+                Mode::Processes => {
+                    p.wait_any();
+                    self.surround(p, |outside| outside.reap);
+                }
             });
             self.surround(p, |outside| outside.after);
             p.mark(stop);
