@@ -3,7 +3,8 @@
 //! A workload is data: [`Builder`] puts programs of instructions together and checks them,
 //! [`Programs`] runs them. [`catalog`] knows the workloads by name: it turns a command line, as
 //! one would type it on a real machine, into a [`Benchmark`](catalog::Benchmark) that has the
-//! workload and prints what the real program prints.
+//! workload and prints what the real program prints. [`lab`] has the small programs of the kernel
+//! lab.
 
 pub mod catalog;
 pub mod hackbench;
