@@ -118,9 +118,25 @@ fn a_scenario_of_the_lab_is_a_command_too() {
     check_command("lab:hackbench -T -p -g 1 -f 2 -l 500", "lab:hackbench -T -p -g 1 -f 2 -l 500");
     assert_eq!(
         parse("lab:pingpong-H-w20").unwrap().banner(),
-        "pingpong-H-w20 on 16 CPUs, 17 tasks: P pairs of processes ask and answer over pipes; \
-         -wW: W us of work before each"
+        "pingpong-H-w20 on 16 CPUs, 17 tasks: pairs over pipes: 8, 60 round trips each, 20 us of work"
     );
+    for (name, what) in [
+        ("forkstorm-2N", "32 children of 5 ms each, 0 us between two forks"),
+        ("periodic-N", "tasks with timers: 16, 2000 us every 10000, for 300 ms"),
+        (
+            "hogper-1-1-n5-0",
+            "on CPU 0, hogs of nice 5: 1; of nice 0, tasks with timers: 1, 500 us every 5000, for 1000 ms",
+        ),
+        (
+            "schbench-2xH",
+            "message threads: 2, with 8 workers each, which think for 200 us, for 60 ms",
+        ),
+        ("hogs-herd-16", "hogs: 16, for 1000 ms, in a herd on CPU 0 for the first 100"),
+        ("hackbench-g1f4l10", "160 messages of 100 bytes"),
+    ] {
+        let banner = parse(&format!("lab:{name}")).unwrap().banner();
+        assert!(banner.ends_with(&format!(" tasks: {what}")), "{banner}");
+    }
     assert_eq!(
         error_of("lab:hogs-herd16"),
         "there is no scenario `hogs-herd16` (see `simsched workloads lab:NAME`); \

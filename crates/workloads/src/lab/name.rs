@@ -1,5 +1,7 @@
 //! Names of scenarios: what is written between the dashes.
 
+use std::fmt;
+
 use simsched_core::Nanos;
 use simsched_topology::nearest;
 
@@ -28,6 +30,51 @@ pub(super) enum Scenario {
     Messages(Messages),
     Hogs(Hogs),
     Launch(Launch),
+}
+
+/// What it does, in a line.
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scenario::Pairs(Pairs { pairs, rounds, work }) => {
+                let work = us(*work);
+                write!(f, "pairs over pipes: {pairs}, {rounds} round trips each, {work} us of work")
+            }
+            Scenario::Storm(Storm { children, gap }) => {
+                write!(f, "{children} children of 5 ms each, {} us between two forks", us(*gap))
+            }
+            Scenario::Timers(Timers { hogs, tasks, nice, run, period, length, .. }) => {
+                if *hogs > 0 {
+                    write!(f, "on CPU 0, hogs of nice {}: {hogs}; of nice {}, ", nice[0], nice[1])?;
+                }
+                let (run, period, length) = (us(*run), us(*period), ms(*length));
+                write!(f, "tasks with timers: {tasks}, {run} us every {period}, for {length} ms")
+            }
+            Scenario::Messages(Messages { messengers, workers, think, length }) => {
+                write!(f, "message threads: {messengers}, with {workers} workers each, ")?;
+                write!(f, "which think for {} us, for {} ms", us(*think), ms(*length))
+            }
+            Scenario::Hogs(hogs) => {
+                let place = match hogs.place {
+                    Place::Free => "",
+                    Place::Herd => ", in a herd on CPU 0 for the first 100",
+                    Place::Pinned => ", on CPU 0",
+                };
+                write!(f, "hogs: {}, for {} ms{place}", hogs.count(), ms(hogs.length))
+            }
+            Scenario::Launch(Launch(hackbench)) => {
+                write!(f, "{} messages of {} bytes", hackbench.messages(), hackbench.bytes)
+            }
+        }
+    }
+}
+
+fn us(span: Nanos) -> u64 {
+    span.get() / 1_000
+}
+
+fn ms(span: Nanos) -> u64 {
+    span.get() / 1_000_000
 }
 
 /// The scenario of this name on a machine of so many CPUs.

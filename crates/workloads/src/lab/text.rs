@@ -2,7 +2,6 @@
 
 use simsched_core::{Seed, Workload};
 
-use super::name::Scenario;
 use super::{Lab, START, STOP};
 use crate::benchmark::{BenchResult, Benchmark, MarkTimes};
 use crate::error::WorkloadError;
@@ -60,17 +59,8 @@ impl Benchmark for Run {
     }
 
     fn banner(&self) -> String {
-        let kind = self.lab.name.split(['-', ' ']).next().unwrap_or_default();
-        let tasks = self.lab.nr_tasks();
-        let (_, doc) = SCENARIOS
-            .iter()
-            .find(|(pattern, _)| pattern.starts_with(kind))
-            .expect("every scenario is of a kind");
-        let doc = match &self.lab.scenario {
-            Scenario::Hogs(hogs) => format!("{} hogs for {}", hogs.count(), hogs.length),
-            _ => (*doc).to_owned(),
-        };
-        format!("{} on {} CPUs, {tasks} tasks: {doc}", self.lab.name, self.lab.nr_cpus)
+        let Lab { name, scenario, nr_cpus } = &self.lab;
+        format!("{name} on {nr_cpus} CPUs, {} tasks: {scenario}", self.lab.nr_tasks())
     }
 
     fn workload(&self) -> Box<dyn Workload + Send> {
