@@ -96,6 +96,8 @@ costs! {
     poll_notice_cross,
     /// One tick at the root group.
     tick,
+    /// What leaving an idle state takes longer where the tick is stopped: jiffies, and its restart.
+    tick_restart,
     /// Each level of task groups above the root, per tick.
     tick_group_level,
     /// The slack that a normal task's timers have.
@@ -106,9 +108,11 @@ costs! {
     syscall,
     /// Writing or reading up to 100 bytes of a pipe, on top of the system call.
     pipe_copy,
-    /// What a write or read of a pipe still does after it has woken the other side, up to user space;
-    /// paid before the next op.
-    pipe_tail,
+    /// What a read of a pipe still does after it has woken the other side, up to user space; paid
+    /// before the next op.
+    pipe_read_tail,
+    /// The same for a write.
+    pipe_write_tail,
     /// Sending or receiving up to 100 bytes of a local socket, on top of the system call.
     socket_copy,
     /// Copying each further KiB between user memory and the kernel.

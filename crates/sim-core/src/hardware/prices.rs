@@ -8,6 +8,7 @@ use crate::ids::ProcId;
 use crate::policy::{Far, Placement};
 use crate::rng::Stream;
 use crate::time::{Nanos, SimTime};
+use crate::workload::Op;
 
 /// The machine's price list, and how much what is paid varies around it.
 #[derive(Clone, Debug)]
@@ -174,6 +175,16 @@ impl Prices {
                 self.costs.poll_notice_same_llc
             }
             _ => self.costs.poll_notice_cross,
+        }
+    }
+
+    /// What an op on a pipe leaves to do when it has had its effect.
+    #[inline]
+    pub(crate) fn pipe_tail(&self, op: Op) -> u32 {
+        match op {
+            Op::Read { .. } => self.costs.pipe_read_tail,
+            Op::Write { .. } => self.costs.pipe_write_tail,
+            _ => 0,
         }
     }
 

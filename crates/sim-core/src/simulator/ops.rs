@@ -30,11 +30,6 @@ impl Op {
         matches!(self, Op::Lock(_) | Op::Unlock(_) | Op::Barrier(_))
     }
 
-    #[inline]
-    fn is_pipe(self) -> bool {
-        matches!(self, Op::Write { .. } | Op::Read { .. })
-    }
-
     /// Whether the task computes in user space: it can be rescheduled at any instant.
     #[inline]
     pub(super) fn is_user(self) -> bool {
@@ -48,8 +43,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     #[inline]
     pub(super) fn next_op(&mut self, cpu: CpuId, task: TaskId) -> Step {
         let TaskRun { op: last_op, outcome: last, .. } = self.cpus[cpu.idx()].run;
-        let tail = self.prices.list().pipe_tail;
-        if tail > 0 && last_op.is_pipe() {
+        let tail = self.prices.pipe_tail(last_op);
+        if tail > 0 {
             self.end_pipe_op(cpu, tail);
             return Ok(());
         }

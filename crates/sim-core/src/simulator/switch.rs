@@ -242,7 +242,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.counters.busy_cpus += 1;
         self.world.set_idle_state(cpu, None);
         let states = self.prices.idle_states();
-        let exit = self.desks[cpu.idx()].governor.state(states).measured_exit_ns;
+        let state = self.desks[cpu.idx()].governor.state(states);
+        let row = &self.cpus[cpu.idx()];
+        let restart = if row.tick_stopped { self.prices.list().tick_restart } else { 0 };
+        let exit = state.measured_exit_ns + restart;
         self.begin(cpu, Stage::IdleExit, Cost::IdleExit, Nanos(u64::from(exit)));
     }
 

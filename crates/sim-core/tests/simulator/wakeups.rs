@@ -28,7 +28,7 @@ fn a_wakeup_delays_the_waker_by_the_sum_of_its_items() {
     // The mark stands where the system call returns, after the interrupt that was sent with the
     // hand-off.
     let paid = costs.wakeup + costs.handoff + costs.ipi_send;
-    assert_eq!(marked.since(woke).0, u64::from(paid + costs.pipe_tail));
+    assert_eq!(marked.since(woke).0, u64::from(paid + costs.pipe_write_tail));
     let (_, _, script, log) = sim.into_parts();
     assert_eq!(script.log[waker.idx()].len(), 5);
     assert_eq!(log.charged(0, Cost::Wakeup), u64::from(paid));
@@ -192,7 +192,7 @@ fn a_wakeup_of_a_polling_cpu_takes_the_sum_of_its_items() {
 }
 
 /// On the lab's machines CPUs take turns of a microsecond: an interrupt arrives at the start of one,
-/// and its handler queues the wakee.
+/// and its handler, after what starting the stopped tick takes, queues the wakee.
 #[test]
 fn an_interrupt_between_cpus_arrives_on_the_grid() {
     let mut script = Script::new(objects());
@@ -209,7 +209,7 @@ fn an_interrupt_between_cpus_arrives_on_the_grid() {
         at.0 > sent && matches!(t, Tracepoint::Wakeup { wakee, .. } if *wakee == sleeper)
     };
     let woken = sim.observer().0.iter().find(woken).unwrap().0;
-    let arrived = woken.0 - u64::from(costs.ipi_handler + costs.activate);
+    let arrived = woken.0 - u64::from(costs.tick_restart + costs.ipi_handler + costs.activate);
     assert_eq!((arrived % 1000, (arrived - sent) / 1000), (0, 0), "{arrived} {sent}");
     assert_ne!(sent % 1000, 0);
 }
