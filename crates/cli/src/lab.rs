@@ -91,6 +91,7 @@ impl On {
         let settings = Settings::sort_onto(config(), policy, &args.settings)?;
         Ok(On::Simulator(Bed {
             topology: Arc::new(folder.machine(Tracer::On)?),
+            untraced: Arc::new(folder.machine(Tracer::Off)?),
             policy: policy.to_owned(),
             settings: settings.policy,
             config: settings.config,

@@ -8,7 +8,7 @@ use simsched_topology::Topology;
 use crate::classes::Classes;
 use crate::error::LabError;
 use crate::event::Event;
-use crate::machine::machine;
+use crate::machine::{Tracer, machine};
 use crate::metrics::Measures;
 use crate::reference::{self, Metric, Scenario};
 use crate::results;
@@ -72,8 +72,8 @@ impl Folder {
     ///
     /// # Errors
     /// When it is neither built in nor described in the folder.
-    pub fn machine(&self) -> Result<Topology, LabError> {
-        machine(&self.path, &self.topology)
+    pub fn machine(&self, tracer: Tracer) -> Result<Topology, LabError> {
+        machine(&self.path, &self.topology, tracer)
     }
 
     /// What the kernel did: from `robustness*.json`, or without one from the summaries of its seeds,
@@ -86,7 +86,7 @@ impl Folder {
         if !scenarios.is_empty() {
             return Ok(scenarios);
         }
-        let nr_cpus = self.machine()?.nr_cpus();
+        let nr_cpus = self.machine(Tracer::On)?.nr_cpus();
         let scenarios = self.summarized(&self.classes()?, nr_cpus)?;
         if scenarios.is_empty() {
             let expected = "robustness*.json, or lockstep-*/summary.json with scenarios";
@@ -122,7 +122,7 @@ impl Folder {
             let sibling = Folder::open(&path)?;
             let scenarios = sibling.compared()?;
             if !scenarios.is_empty() {
-                classes.add(&scenarios, sibling.machine()?.nr_cpus());
+                classes.add(&scenarios, sibling.machine(Tracer::On)?.nr_cpus());
             }
         }
         Ok(if classes.is_empty() { Classes::builtin(&self.kernel) } else { classes })
@@ -148,9 +148,9 @@ impl Folder {
     /// # Errors
     /// When the folder cannot be read.
     pub fn labels(&self) -> Result<Vec<String>, LabError> {
-        let labels = self.entries(|_| true)?.into_iter().filter(|path| path.is_dir());
-        let name = |path: PathBuf| Some(path.file_name()?.to_str()?.to_owned());
-        Ok(labels.filter_map(name).collect())
+        let holds_runs = |path: &PathBuf| path.join("summary.json").is_file();
+        let labels = self.entries(|_| true)?.into_iter().filter(holds_runs);
+        Ok(labels.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect())
     }
 
     /// Measures a scenario, or a command line of hackbench, that was recorded under `label`; with
@@ -159,9 +159,9 @@ impl Folder {
     /// # Errors
     /// When there is no such label, or a file of it is broken.
     pub fn recorded(&self, label: &str, scenario: &Scenario) -> Result<Option<Recorded>, LabError> {
-        let label = self.path.join(label);
+        let (name, label) = (label, self.path.join(label));
         if !label.is_dir() {
-            let found = format!("no label '{}'", label.display());
+            let found = format!("no label '{name}'");
             let expected = format!("one of {}", self.labels()?.join(", "));
             return Err(LabError::content(&self.path, found, expected));
         }
@@ -179,7 +179,7 @@ impl Folder {
         }
         let results = results::read(&label.join(format!("{}.json", scenario.name)))?;
         let events = tracefs::read_file(&trace)?;
-        let shape = Shape::of(&self.machine()?);
+        let shape = Shape::of(&self.machine(Tracer::On)?);
         let values: Box<dyn Values + Send> = Box::new(Measures::of(&shape, &events, &results));
         Ok(Some(Recorded { events, values }))
     }

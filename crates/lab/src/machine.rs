@@ -13,13 +13,32 @@ use crate::error::LabError;
 /// Whose prices and idle states a machine of the lab has that is not built in.
 const TEMPLATE: &str = "t16";
 
+/// Whether a machine of the lab pays for the kernel's tracer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracer {
+    /// The scheduler's events are traced.
+    On,
+    /// Nothing is traced: the command lines of hackbench.
+    Off,
+}
+
+impl Tracer {
+    /// The mode of a built-in machine.
+    fn mode(self) -> &'static str {
+        match self {
+            Tracer::On => "lab",
+            Tracer::Off => "untraced",
+        }
+    }
+}
+
 /// The machine `name` of the lab folder `folder`.
 ///
 /// # Errors
 /// When it is neither built in nor described, or its description is no machine.
-pub fn machine(folder: &Path, name: &str) -> Result<Topology, LabError> {
+pub fn machine(folder: &Path, name: &str, tracer: Tracer) -> Result<Topology, LabError> {
     if builtin_names().contains(&name) {
-        return Ok(Topology::builtin(name, None)?);
+        return Ok(Topology::builtin(name, Some(tracer.mode()))?);
     }
     let path = folder.join("static").join("topology.txt");
     let parts = if path.is_file() {
@@ -29,7 +48,7 @@ pub fn machine(folder: &Path, name: &str) -> Result<Topology, LabError> {
         Parts::of_smp(folder, name)?
     };
     let file = folder.display().to_string();
-    let template = Topology::builtin(TEMPLATE, None)?;
+    let template = Topology::builtin(TEMPLATE, Some(tracer.mode()))?;
     let machine = Topology::parse(&parts.machine_file(name), &file, None)?;
     let machine = machine.with_costs(*template.costs());
     Ok(machine.with_idle_states(template.idle_states().to_vec()))

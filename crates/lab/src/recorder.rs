@@ -1,7 +1,8 @@
 //! `Recorder`: what the kernel's tracer, its counters and `/proc` would have told of a run.
 
 use simsched_core::{
-    Cause, Cost, MarkId, Observer, Setup, SimTime, TaskId, TaskState, Tracepoint, World,
+    Cause, Cost, MarkId, Observer, Setup, SimTime, Start, TaskId, TaskSpec, TaskState, Tracepoint,
+    World,
 };
 use simsched_topology::CpuId;
 
@@ -74,7 +75,16 @@ struct Row {
     waker: CpuId,
     /// It has changed its CPU since it ran last.
     moved: bool,
+    /// It is no task of the program's but one of the machine, whose counters nobody reads.
+    background: bool,
     times: Times,
+}
+
+impl Row {
+    fn of(spec: &TaskSpec) -> Row {
+        let background = matches!(spec.start, Start::Background { .. });
+        Row { background, woken: background, ..Row::default() }
+    }
 }
 
 /// The CPU time of one task.
@@ -139,7 +149,7 @@ impl Recorder {
             marks,
             events: Vec::new(),
             passed: Vec::new(),
-            rows: vec![Row::default(); setup.tasks.len()],
+            rows: setup.tasks.iter().map(Row::of).collect(),
             current: vec![None; nr_cpus],
             stopping: vec![false; nr_cpus],
             started: SimTime::ZERO,
@@ -150,7 +160,8 @@ impl Recorder {
     /// What was told, in a run that has come to this `world`.
     #[must_use]
     pub fn finish(self, world: &World) -> Record {
-        let sum = |of: fn(&Times) -> u64| self.rows.iter().map(|row| of(&row.times)).sum();
+        let own = || self.rows.iter().filter(|row| !row.background);
+        let sum = |of: fn(&Times) -> u64| own().map(|row| of(&row.times)).sum();
         let stopped = if self.marks.stop.is_some() { self.stopped } else { world.now() };
         let task = |(nth, row): (u32, &Row)| TaskRecord {
             pid: FIRST_PID + nth,

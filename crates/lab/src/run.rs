@@ -5,7 +5,7 @@ use std::sync::Arc;
 use simsched_core::{Config, Seed, SimTime, Simulator, Status, Workload};
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
-use simsched_workloads::lab::{self, Lab};
+use simsched_workloads::lab::{self, Lab, WithKthreads};
 use simsched_workloads::{Programs, hackbench};
 
 use crate::error::LabError;
@@ -32,19 +32,15 @@ pub fn policy_of(kernel: &str) -> Option<&'static str> {
     policy.filter(|policy| policies::parse(policy, &[]).is_ok())
 }
 
-/// The kernel and the machine of the lab: every instruction takes a nanosecond, so that a path takes
-/// as long each time.
-#[must_use]
-pub fn config() -> Config {
-    Config { jitter_1024: 0, ..Config::default() }
-}
-
-/// What the settings of a run are on the lab's machines, before the user changes them.
+/// The kernel and the machine of the lab, before the user changes them.
 ///
 /// Debian's kernels have no `CONFIG_IRQ_TIME_ACCOUNTING`. An instruction takes a nanosecond there,
 /// and a path as long as it has instructions: nine of ten round trips of a pair take the same time to
 /// the nanosecond. What differs between seeds is in the scenarios.
-pub const SETTINGS: [(&str, &str); 2] = [("irq_accounting", "off"), ("jitter_1024", "0")];
+#[must_use]
+pub fn config() -> Config {
+    Config { irq_accounting: false, jitter_1024: 0, ..Config::default() }
+}
 
 /// The simulated machine on which scenarios are run.
 #[derive(Clone, Debug)]
@@ -122,6 +118,7 @@ impl Bed {
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<Record>, LabError> {
         let policy = policies::build(&self.policy, &self.settings)?;
+        let programs = WithKthreads::new(programs, topology, Seed(seed));
         let recorder = Recorder::new(&programs.setup(), topology.nr_cpus());
         let config = Config { seed: Seed(seed), ..self.config };
         let topology = Arc::clone(topology);

@@ -7,11 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use simsched_lab::folder::Folder;
+use simsched_lab::machine::Tracer;
 use simsched_lab::reference::Scenario;
 use simsched_lab::summary::Summary;
 use simsched_lab::value::Value;
 use simsched_lab::verdict::{Class, Verdict};
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, Topology};
 
 /// The label of the recorded seed.
 const SEED: &str = "lockstep-s1";
@@ -145,15 +146,18 @@ fn a_machine_that_is_not_built_in_is_what_its_kernel_shows() {
     let path = scratch("sysfs", "6.1-t24");
     fs::create_dir(path.join("static")).unwrap();
     fs::write(path.join("static/topology.txt"), sysfs()).unwrap();
-    let machine = Folder::open(&path).unwrap().machine().unwrap();
+    let machine = Folder::open(&path).unwrap().machine(Tracer::On).unwrap();
     let sizes = (machine.nr_cpus(), machine.nr_cores(), machine.nr_llcs(), machine.nr_nodes());
     assert_eq!((sizes, machine.nr_packages()), ((24, 12, 4, 2), 2));
     let far = machine.node_distance(machine.node_of(CpuId(0)), machine.node_of(CpuId(23)));
     assert_eq!(far, 17);
     assert_eq!(machine.llc_span(machine.llc_of(CpuId(7))).to_string(), "6-11");
-    let template = simsched_topology::Topology::builtin("t16", None).unwrap();
-    assert_eq!(machine.costs(), template.costs());
-    assert_eq!(machine.idle_states(), template.idle_states());
+    for (tracer, mode) in [(Tracer::On, "lab"), (Tracer::Off, "untraced")] {
+        let machine = Folder::open(&path).unwrap().machine(tracer).unwrap();
+        let template = Topology::builtin("t16", Some(mode)).unwrap();
+        assert_eq!(machine.costs(), template.costs());
+        assert_eq!(machine.idle_states(), template.idle_states());
+    }
 }
 
 #[test]
@@ -162,7 +166,7 @@ fn without_sysfs_a_machine_is_what_was_asked_of_the_virtual_machine() {
     fs::create_dir(path.join(SEED)).unwrap();
     let run = r#"{"kernel":"6.1","smp":"-smp 12,sockets=2,dies=1,cores=3,threads=2"}"#;
     fs::write(path.join(SEED).join("run.json"), run).unwrap();
-    let machine = Folder::open(&path).unwrap().machine().unwrap();
+    let machine = Folder::open(&path).unwrap().machine(Tracer::On).unwrap();
     let sizes = (machine.nr_cpus(), machine.nr_cores(), machine.nr_llcs(), machine.nr_nodes());
     assert_eq!(sizes, (12, 6, 2, 2));
 }
@@ -170,7 +174,7 @@ fn without_sysfs_a_machine_is_what_was_asked_of_the_virtual_machine() {
 /// What opening `path` and reading all of it says.
 fn complaint(path: &Path) -> String {
     let read = Folder::open(path).and_then(|folder| {
-        folder.machine()?;
+        folder.machine(Tracer::On)?;
         folder.reference()
     });
     read.unwrap_err().to_string()
@@ -199,7 +203,7 @@ fn a_label_that_a_folder_does_not_have_is_named_with_those_it_has() {
     let folder = Folder::open(&data()).unwrap();
     let scenario = Scenario { name: "hogs-free-17".to_owned(), metrics: Vec::new() };
     let text = folder.recorded("lockstep-s9", &scenario).err().unwrap().to_string();
-    assert!(text.contains("lockstep-s9") && text.contains("expected one of lockstep-s1"), "{text}");
+    assert!(text.contains("found no label 'lockstep-s9', expected one of lockstep-s1"), "{text}");
     let absent = Scenario { name: "hogs-free-1".to_owned(), metrics: Vec::new() };
     assert!(folder.recorded(SEED, &absent).unwrap().is_none());
 }

@@ -8,6 +8,7 @@ mod determinism;
 #[cfg(target_os = "linux")]
 mod interrupt;
 mod json;
+mod lab;
 mod numa_imbalance;
 mod readme;
 mod text;

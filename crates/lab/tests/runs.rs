@@ -1,0 +1,108 @@
+//! Scenarios on the simulator: they are run and measured like those of the kernel.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::sync::Arc;
+
+use simsched_lab::folder::Recorded;
+use simsched_lab::reference::Scenario;
+use simsched_lab::run::{Bed, config, policy_of};
+use simsched_lab::tracefs;
+use simsched_lab::value::Value;
+use simsched_topology::Topology;
+
+fn bed(policy: &str) -> Bed {
+    Bed {
+        topology: Arc::new(Topology::builtin("t16", Some("lab")).unwrap()),
+        untraced: Arc::new(Topology::builtin("t16", Some("untraced")).unwrap()),
+        policy: policy.to_owned(),
+        settings: Vec::new(),
+        config: config(),
+    }
+}
+
+fn run(bed: &Bed, name: &str, seed: u64) -> Recorded {
+    let scenario = Scenario { name: name.to_owned(), metrics: Vec::new() };
+    bed.run(&scenario, seed, &|| false).unwrap().unwrap()
+}
+
+fn number(recorded: &Recorded, metric: &str) -> f64 {
+    match recorded.values.value(metric) {
+        Some(Value::Number(number)) => number,
+        other => panic!("{metric}: {other:?}"),
+    }
+}
+
+#[test]
+fn each_kernel_of_the_lab_has_its_policy_or_none_yet() {
+    assert_eq!(policy_of("6.1"), Some("cfs@6.1"));
+    assert_eq!(policy_of("2.6"), None);
+}
+
+#[test]
+fn hogs_under_a_policy_that_moves_nobody_stay_where_they_were_forked() {
+    let recorded = run(&bed("fifo"), "hogs-free-16", 1);
+    assert!(number(&recorded, "migrations").abs() < f64::EPSILON);
+    let forked = recorded.values.value("fork_per_llc_sorted").unwrap();
+    assert_eq!(recorded.values.value("per_llc_sorted@800"), Some(forked));
+    // Each computes until a second has passed since the start.
+    assert!((1000.0..1010.0).contains(&number(&recorded, "elapsed_ms")));
+}
+
+#[test]
+fn a_ping_measures_its_300_round_trips_each_of_which_is_two_wakeups() {
+    let recorded = run(&bed("cfs@6.1"), "pingpong-1", 1);
+    let wakeups = number(&recorded, "wakeups");
+    assert!((598.0..=602.0).contains(&wakeups), "{wakeups}");
+    // The lab's pair needs 11.9 us untraced and 15.9 traced.
+    let round_trip = number(&recorded, "lat_p50_us");
+    assert!((8.0..25.0).contains(&round_trip), "{round_trip}");
+}
+
+#[test]
+fn a_timer_is_late_by_the_way_from_its_interrupt_to_the_task() {
+    let recorded = run(&bed("cfs@6.1"), "hogper-1-1", 1);
+    let late = number(&recorded, "lat_p50_us");
+    assert!((3.0..20.0).contains(&late), "{late}");
+    let [hog, timed] = ["share hog00(nice 0)", "share per00(nice 0)"];
+    let sum = number(&recorded, hog) + number(&recorded, timed);
+    assert!((sum - 1.0).abs() < 0.0002, "{sum}");
+}
+
+#[test]
+fn a_share_is_named_by_the_nice_value_that_a_task_has_given_itself() {
+    let recorded = run(&bed("cfs@6.1"), "share-0-5", 1);
+    // Weights 1024 and 335.
+    let share = number(&recorded, "share hog00(nice 0)");
+    assert!((0.74..0.77).contains(&share), "{share}");
+    assert!(recorded.values.value("share hog01(nice 5)").is_some());
+}
+
+#[test]
+fn a_command_line_is_counted_and_not_traced() {
+    let recorded = run(&bed("cfs@6.1"), "hackbench -T -p -g 1 -f 2 -l 50", 1);
+    assert!(recorded.events.is_empty());
+    assert!(
+        number(&recorded, "task_clock_ns(mean of 3)")
+            > number(&recorded, "elapsed_ns(mean of 3)") / 2.0
+    );
+    assert!(recorded.values.value("switches").is_none());
+}
+
+#[test]
+fn one_seed_gives_one_trace() {
+    let bed = bed("cfs@6.1");
+    let trace = |seed| tracefs::write(&run(&bed, "forkstorm-N", seed).events, 16);
+    assert_eq!(trace(1), trace(1));
+    assert_ne!(trace(1), trace(2));
+}
+
+#[test]
+fn an_unknown_scenario_is_refused_by_name_and_a_stop_gives_nothing() {
+    let bed = bed("cfs@6.1");
+    let scenario = |name: &str| Scenario { name: name.to_owned(), metrics: Vec::new() };
+    let error = bed.run(&scenario("hogs-fre-16"), 1, &|| false).err().unwrap().to_string();
+    assert!(error.contains("hogs-fre-16"), "{error}");
+    let stopped = bed.run(&scenario("schbench-2xH"), 1, &|| true).unwrap();
+    assert!(stopped.is_none());
+}
