@@ -16,6 +16,8 @@ pub struct Tunables {
     /// What a migration is thought to cost: it tells cache-hot tasks, and bounds the expected idle
     /// time.
     pub migration_cost_ns: u64,
+    /// How much rarer a busy CPU balances its domains than an idle one.
+    pub busy_factor: u64,
     /// What `SIS_PROP` takes one CPU's idle check to cost.
     pub sis_prop_cpu_ns: u64,
     /// What part of the previous CPU `wakeup_bias_prev` wants spare, of 1024.
@@ -86,14 +88,24 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "migration_cost_ns",
-        doc: "assumed cost of a migration: a balancer leaves a task that ran more recently, and a CPU \
-              that expects to be idle for less does not pull; twice that bounds the expected idle time",
+        doc: "assumed cost of a migration: a balancer leaves a task that ran more recently, and a newly \
+              idle CPU that expects less does not age others; twice that bounds the expected idle time",
         unit: "ns",
         range: 0..=1_000_000_000,
         default: 500_000,
         scaled: false,
         source: "sysctl_sched_migration_cost, Linux 6.1",
         field: |tunables| &mut tunables.migration_cost_ns,
+    },
+    Setting {
+        key: "busy_factor",
+        doc: "how much rarer a busy CPU balances its domains than an idle one, in all domains",
+        unit: "",
+        range: 1..=1024,
+        default: 16,
+        scaled: false,
+        source: "sd_init(), Linux 5.10 (32 before)",
+        field: |tunables| &mut tunables.busy_factor,
     },
     Setting {
         key: "sis_prop_cpu_ns",
@@ -156,6 +168,7 @@ impl Tunables {
             idle_min_granularity_ns: 0,
             wakeup_granularity_ns: 0,
             migration_cost_ns: 0,
+            busy_factor: 0,
             sis_prop_cpu_ns: 0,
             wakeup_bias_prev_threshold_1024: 0,
         };

@@ -55,8 +55,11 @@ impl Driver {
                 // The clocks are always up to date here.
                 BalanceStep::Lock(locked) => done.locked.push(locked),
                 BalanceStep::Move => {
+                    let running = self.curr(moves.from);
+                    assert!(moves.tasks.iter().all(|&task| Some(task) != running));
                     done.moved.extend_from_slice(&moves.tasks);
                     self.attach(&moves);
+                    assert!(self.kit.world().rq(moves.from).nr_running > 0);
                 }
                 BalanceStep::Stop { from } => self.stops.push(from),
                 BalanceStep::Done => break,

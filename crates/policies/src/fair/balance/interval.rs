@@ -12,7 +12,7 @@ pub struct BalanceInterval {
     /// The domain's interval at present.
     pub balance_interval_ms: u32,
     /// How much rarer a busy CPU balances.
-    pub busy_factor: u32,
+    pub busy_factor: u64,
     /// Whether the CPU is busy.
     pub is_busy: bool,
 }
@@ -24,7 +24,7 @@ impl BalanceInterval {
     #[must_use]
     pub fn jiffies(self, hz: u64, max: u64) -> u64 {
         let factor = if self.is_busy { self.busy_factor } else { 1 };
-        let ms = u64::from(self.balance_interval_ms) * u64::from(factor);
+        let ms = u64::from(self.balance_interval_ms) * factor;
         let jiffies = (ms * hz).div_ceil(1000);
         jiffies.saturating_sub(u64::from(self.is_busy)).clamp(1, max)
     }
@@ -74,7 +74,7 @@ impl Fair {
     pub(super) fn sd_interval(&self, world: &World, cpu: CpuId, sd: usize, is_busy: bool) -> u64 {
         let interval = BalanceInterval {
             balance_interval_ms: self.balance.sd(cpu, sd).balance_interval,
-            busy_factor: self.domains().of(cpu)[sd].busy_factor,
+            busy_factor: self.all.tunables.busy_factor,
             is_busy,
         };
         let hz = world.hz();
