@@ -97,7 +97,7 @@ impl Scenario {
         let plan = Plan {
             topology: Arc::clone(&self.topology),
             policy: self.policy()?,
-            workload: benchmark.workload(),
+            workload: benchmark.workload_on(&self.topology),
             config: run::seeded(self.settings.config, seed),
             duration: self.duration,
             paranoid: self.paranoid,

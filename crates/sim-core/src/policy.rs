@@ -30,6 +30,12 @@ pub trait Policy {
     /// A new task gets its first state from its parent's runqueue, before a CPU is chosen.
     fn task_fork(&mut self, world: &World, cpu: CpuId, parent: Option<TaskId>, child: TaskId);
 
+    /// A task that is older than the run sleeps on `cpu`, where it wakes up later: whatever it was
+    /// born with has been forgotten.
+    fn task_asleep(&mut self, world: &World, cpu: CpuId, task: TaskId) {
+        self.task_fork(world, cpu, None, task);
+    }
+
     /// Puts `task` on the runqueue of `cpu`. `World::nr_running` is raised afterwards.
     fn enqueue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Enqueue);
 
@@ -166,6 +172,10 @@ impl<T: Policy + ?Sized> Policy for Box<T> {
 
     fn task_fork(&mut self, world: &World, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
         (**self).task_fork(world, cpu, parent, child);
+    }
+
+    fn task_asleep(&mut self, world: &World, cpu: CpuId, task: TaskId) {
+        (**self).task_asleep(world, cpu, task);
     }
 
     fn enqueue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Enqueue) {

@@ -125,7 +125,7 @@ pub enum Op {
 /// How the last op of a task ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// There was none: the task has just started.
+    /// There was none: the task has just started. ([`Start::Background`] has been in a sleep.)
     Started,
     /// It is done.
     Done,
@@ -155,6 +155,18 @@ pub enum Start {
     Spawned,
     /// At the start of the run, on this CPU.
     AtZero(CpuId),
+    /// It belongs to the machine, like a thread of the kernel: since long before the run it has
+    /// slept on `cpu`, and at `until` its timer expires. The run does not wait for its end, nor for
+    /// its timers.
+    Background {
+        /// Where it has slept.
+        cpu: CpuId,
+        /// When it wakes up for the first time.
+        until: SimTime,
+        /// Its timers do not wake an idle CPU: they wait for a tick that finds it busy
+        /// (`TIMER_DEFERRABLE`).
+        deferrable: bool,
+    },
 }
 
 /// A task before the run.

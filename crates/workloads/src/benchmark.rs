@@ -1,6 +1,7 @@
 //! The trait `Benchmark`: a program as one would run it, the text that it prints, and its workload.
 
 use simsched_core::Workload;
+use simsched_topology::Topology;
 
 /// A program with its options, ready to be run any number of times.
 pub trait Benchmark: Send + Sync {
@@ -12,6 +13,12 @@ pub trait Benchmark: Send + Sync {
 
     /// A new workload, before its start.
     fn workload(&self) -> Box<dyn Workload + Send>;
+
+    /// The same on this machine: with what belongs to the machine and runs there too.
+    fn workload_on(&self, topology: &Topology) -> Box<dyn Workload + Send> {
+        let _ = topology;
+        self.workload()
+    }
 
     /// What the real program would report of a run in which the marks, by their ids, were passed
     /// at these times.

@@ -37,7 +37,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: lab::NAME,
-        doc: "a scenario of the kernel lab, such as lab:hogs-herd-16 or lab:pingpong-H-w20",
+        doc: "a scenario of the kernel lab, such as lab:hogs-herd-16, beside the kernel's threads",
         options: &[],
         names: lab::SCENARIOS,
         parse: |name, args, seed, nr_cpus| {

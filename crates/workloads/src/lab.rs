@@ -9,7 +9,9 @@
 //! # Tasks
 //!
 //! Task 0 is `lab`; the others follow in the order in which they are forked, under the names that
-//! the lab gives them: `hog00`, `per00`, `ping00` and `pong00`, `fk000`, `msg000`, `wrk001`.
+//! the lab gives them: `hog00`, `per00`, `ping00` and `pong00`, `fk000`, `msg000`, `wrk001`. Behind
+//! them come, in [`WithKthreads`], the threads of the machine's kernel, which disturb a run as they
+//! did in the lab, and for whose end it does not wait.
 //!
 //! # Marks
 //!
@@ -27,6 +29,7 @@
 
 mod costs;
 mod hogs;
+mod kthreads;
 mod launch;
 mod messages;
 mod name;
@@ -38,6 +41,7 @@ mod timers;
 
 use simsched_core::{MarkId, Nanos, Seed, TaskId};
 
+pub use kthreads::WithKthreads;
 pub use launch::timed;
 pub(crate) use text::Run;
 pub use text::{NAME, PREFIX, SCENARIOS, parse};

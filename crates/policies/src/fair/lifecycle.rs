@@ -1,5 +1,6 @@
 //! The life of a task outside its queues: birth, change of CPU, change of weight; and of groups.
 
+use simsched_core::pelt::SchedAvg;
 use simsched_core::{Preempt, TaskId, World};
 use simsched_topology::CpuId;
 
@@ -118,6 +119,19 @@ impl Fair {
         }
         self.wakees[child.idx()].recent_used_cpu = cpu;
         self.all.task_fork(se, cpu, world.rq(cpu).clock_task);
+    }
+
+    /// A task that has slept on `cpu` for long: its averages have decayed to nothing, and its virtual
+    /// time is not ahead of the queue's.
+    pub(super) fn lay_down(&mut self, cpu: CpuId, task: TaskId) {
+        let se = EntityId::of(task);
+        self.wakees[task.idx()].recent_used_cpu = cpu;
+        self.all.set_task_rq(se, cpu);
+        let queue = self.all.queue(self.all.cfs_rq_of(se));
+        let (vruntime, last_update_time) = (queue.min_vruntime, queue.avg.last_update_time);
+        let entity = self.all.entity_mut(se);
+        entity.vruntime = vruntime;
+        entity.avg = SchedAvg { last_update_time, ..SchedAvg::default() };
     }
 
     /// Source: `post_init_entity_util_avg()`.

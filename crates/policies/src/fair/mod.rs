@@ -205,6 +205,10 @@ impl Policy for Fair {
         self.fork(world, cpu, parent, child);
     }
 
+    fn task_asleep(&mut self, _: &World, cpu: CpuId, task: TaskId) {
+        self.lay_down(cpu, task);
+    }
+
     #[inline]
     fn enqueue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Enqueue) {
         let se = Se::of(task);

@@ -141,6 +141,9 @@ impl Invariants {
 
     fn live(&mut self, world: &World, task: TaskId, event: Event) -> Result<(), String> {
         let life = &mut self.lives[task.idx()];
+        if *life == Life::NEW && world.tasks().is_background(task) {
+            *life = Life::ASLEEP;
+        }
         *life = life
             .after(event)
             .ok_or_else(|| format!("{} has {event:?} while it is {life:?}", name(world, task)))?;

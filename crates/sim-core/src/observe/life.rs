@@ -48,6 +48,9 @@ impl Life {
     /// A task before it starts.
     pub(super) const NEW: Life = Life { place: Place::New, waking: false, exiting: false };
 
+    /// A task of the machine, which is older than the run.
+    pub(super) const ASLEEP: Life = Life { place: Place::Asleep, waking: false, exiting: false };
+
     /// The life after `event`; `None` if it may not happen now.
     pub(super) fn after(self, event: Event) -> Option<Life> {
         match event {

@@ -50,6 +50,11 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// The timer of `task` expires on the CPU where it was started.
     pub(super) fn timer_arrives(&mut self, task: TaskId) {
         let cpu = self.tasks[task.idx()].timer_cpu;
+        if self.cpus[cpu.idx()].stage == Stage::Idle && self.world.tasks().is_deferrable(task) {
+            let next = self.world.now() + self.world.tick();
+            self.agenda.arm(Event::Timer(task), next);
+            return;
+        }
         self.desk(cpu).timers.push_back(task);
         self.cpu(cpu).deferred.add(Deferred::TIMER);
         self.interrupt(cpu);
@@ -110,7 +115,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Irq::Tick => self.scheduler_tick(cpu),
             Irq::Ipi => self.flush_call_queue(cpu),
             Irq::Timer(task) => {
-                self.counters.timers -= 1;
+                self.counters.timers -= u32::from(!self.world.tasks().is_background(task));
                 self.timed_out(task);
                 if self.begin_wakeup(cpu, Wake { task, sync: false })? {
                     return Ok(());

@@ -22,13 +22,13 @@ use crate::policy::{Policy, Reason};
 use crate::time::{Nanos, SimTime};
 use crate::workload::Workload;
 use crate::world::TaskState;
-use cpu::Stage;
+use cpu::{Progress, Stage};
 use state::Step;
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// All tasks have ended.
+    /// All tasks have ended, but for those that belong to the machine.
     Finished,
     /// The horizon is reached.
     Horizon,
@@ -103,10 +103,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Puts a task of the first hour on its CPU.
     fn start_at_zero(&mut self, task: TaskId, cpu: CpuId) -> Step {
-        if cpu.idx() >= self.cpus.len() || !self.world.is_allowed(task, cpu) {
-            let contract = format!("task {task} starts on CPU {cpu}, where it may not run");
-            return Err(SimError::WorkloadBroke { at: self.world.now(), contract }.into());
-        }
+        self.check_start(task, cpu)?;
         self.world.task_mut(task).cpu = cpu;
         self.policy.task_fork(&self.world, cpu, None, task);
         self.emit(Tracepoint::Fork { parent: None, child: task });
@@ -114,6 +111,26 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.enqueue_new(cpu, cpu, task, Reason::PINNED, 0);
         self.plan_resched(cpu, SimTime::ZERO);
         Ok(())
+    }
+
+    /// Lays a task of the machine down on the CPU where it sleeps until its timer expires.
+    fn start_asleep(&mut self, task: TaskId, cpu: CpuId, until: SimTime) -> Step {
+        self.check_start(task, cpu)?;
+        let row = self.world.task_mut(task);
+        (row.cpu, row.state) = (cpu, TaskState::Sleeping);
+        self.policy.task_asleep(&self.world, cpu, task);
+        let run = &mut self.tasks[task.idx()];
+        (run.progress, run.timer_cpu) = (Progress::Timed, cpu);
+        self.arm_timer(task, until);
+        Ok(())
+    }
+
+    fn check_start(&self, task: TaskId, cpu: CpuId) -> Step {
+        if cpu.idx() < self.cpus.len() && self.world.is_allowed(task, cpu) {
+            return Ok(());
+        }
+        let contract = format!("task {task} starts on CPU {cpu}, where it may not run");
+        Err(SimError::WorkloadBroke { at: self.world.now(), contract }.into())
     }
 
     /// Charges what is under way, so that all CPU time up to now is accounted for.
@@ -132,7 +149,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     fn deadlock(&self) -> SimError {
         let tasks = (0..self.tasks.len()).map(TaskId::new);
-        let waits = |task: &TaskId| self.world.task(*task).state == TaskState::Sleeping;
+        let waits = |task: &TaskId| {
+            let sleeps = self.world.task(*task).state == TaskState::Sleeping;
+            sleeps && !self.world.tasks().is_background(*task)
+        };
         let blocked = tasks.filter(waits).map(|task| Blocked {
             task: task.0,
             name: self.world.tasks().name(task).to_owned(),

@@ -290,7 +290,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         run.progress = Progress::Timed;
         run.timer_cpu = cpu;
         self.world.task_mut(task).state = TaskState::Sleeping;
-        self.counters.timers += 1;
+        self.arm_timer(task, at);
+    }
+
+    /// Sets the timer of a sleeping task.
+    pub(super) fn arm_timer(&mut self, task: TaskId, at: SimTime) {
+        self.counters.timers += u32::from(!self.world.tasks().is_background(task));
         let slack = Nanos(u64::from(self.prices.list().timer_slack));
         let at = (at + slack).max(self.world.now() + MIN_DELTA);
         self.agenda.arm(Event::Timer(task), at);
@@ -331,7 +336,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.world.task_mut(task).exiting = true;
         self.cpu(cpu).run.progress = Progress::Ended;
         self.ipc.exit(task, &mut self.scratch);
-        self.counters.alive -= 1;
+        self.counters.alive -= u32::from(!self.world.tasks().is_background(task));
         self.emit(Tracepoint::Exit { task });
     }
 }

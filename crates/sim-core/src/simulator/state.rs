@@ -49,9 +49,9 @@ pub struct Simulator<P, W, O> {
 pub(super) struct Counters {
     /// Events taken from the agenda, and ops done.
     pub events: u64,
-    /// Tasks that have not ended (nor are still to be started).
+    /// Tasks that have not ended (nor are still to be started), but for those of the machine.
     pub alive: u32,
-    /// Timers that run.
+    /// Timers that run, but for those of the machine's own tasks.
     pub timers: u32,
     /// CPUs that are not in an idle state.
     pub busy_cpus: u32,
@@ -121,9 +121,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             simulator.policy.nohz_balance_enter_idle(&simulator.world, cpu);
         }
         for (idx, spec) in setup.tasks.iter().enumerate() {
-            if let Start::AtZero(cpu) = spec.start {
-                simulator.start_at_zero(TaskId::new(idx), cpu).map_err(|error| *error)?;
-            }
+            let task = TaskId::new(idx);
+            let started = match spec.start {
+                Start::Spawned => Ok(()),
+                Start::AtZero(cpu) => simulator.start_at_zero(task, cpu),
+                Start::Background { cpu, until, .. } => simulator.start_asleep(task, cpu, until),
+            };
+            started.map_err(|error| *error)?;
         }
         Ok(simulator)
     }

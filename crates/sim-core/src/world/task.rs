@@ -3,7 +3,7 @@
 use simsched_topology::{CpuId, CpuSet};
 
 use crate::ids::{MaskId, ProcId, TaskId};
-use crate::workload::{SchedPolicy, TaskSpec};
+use crate::workload::{SchedPolicy, Start, TaskSpec};
 
 /// The state of a task (`p->__state`, and where it stands in its life).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,7 @@ pub struct Tasks {
     /// Rows of `masks` by [`MaskId`].
     declared: Vec<u32>,
     names: Vec<String>,
+    starts: Vec<Start>,
 }
 
 impl Tasks {
@@ -83,6 +84,7 @@ impl Tasks {
             mask,
         });
         self.names.push(spec.name.clone());
+        self.starts.push(spec.start);
         id
     }
 
@@ -127,6 +129,18 @@ impl Tasks {
     #[must_use]
     pub fn name(&self, task: TaskId) -> &str {
         &self.names[task.idx()]
+    }
+
+    /// Whether `task` belongs to the machine, so that the run does not wait for it.
+    #[must_use]
+    pub fn is_background(&self, task: TaskId) -> bool {
+        matches!(self.starts[task.idx()], Start::Background { .. })
+    }
+
+    /// Whether the timers of `task` do not wake an idle CPU.
+    #[must_use]
+    pub fn is_deferrable(&self, task: TaskId) -> bool {
+        matches!(self.starts[task.idx()], Start::Background { deferrable: true, .. })
     }
 
     /// How many masks were declared for tasks to be confined to.

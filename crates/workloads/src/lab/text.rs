@@ -1,11 +1,13 @@
 //! The lab's scenarios as they are named on a command line, and what a run of one says.
 
 use simsched_core::{Seed, Workload};
+use simsched_topology::Topology;
 
-use super::{Lab, START, STOP};
+use super::{Lab, START, STOP, WithKthreads};
 use crate::benchmark::{BenchResult, Benchmark, MarkTimes};
 use crate::error::WorkloadError;
 use crate::hackbench;
+use crate::program::Programs;
 
 /// How the scenarios are listed.
 pub const NAME: &str = "lab:NAME";
@@ -53,6 +55,13 @@ pub(crate) struct Run {
     pub(crate) seed: u64,
 }
 
+impl Run {
+    fn programs(&self) -> Programs {
+        let programs = self.lab.build(Seed(self.seed));
+        programs.expect("the numbers were checked when the name was read")
+    }
+}
+
 impl Benchmark for Run {
     fn command(&self) -> String {
         format!("{PREFIX}{}", self.lab.name)
@@ -64,8 +73,11 @@ impl Benchmark for Run {
     }
 
     fn workload(&self) -> Box<dyn Workload + Send> {
-        let programs = self.lab.build(Seed(self.seed));
-        Box::new(programs.expect("the numbers were checked when the name was read"))
+        Box::new(self.programs())
+    }
+
+    fn workload_on(&self, topology: &Topology) -> Box<dyn Workload + Send> {
+        Box::new(WithKthreads::new(self.programs(), topology, Seed(self.seed)))
     }
 
     fn result(&self, marks: &[MarkTimes]) -> BenchResult {

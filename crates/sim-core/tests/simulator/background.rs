@@ -1,0 +1,79 @@
+//! Tasks that belong to the machine: they are there before the run, and it does not wait for them.
+
+use simsched_core::testkit::{RoundRobin, Script};
+use simsched_core::{Nanos, Op, SimError, SimTime, Start, Status, TaskId, Tracepoint};
+use simsched_topology::{CpuId, CpuSet};
+
+use super::rig::{Log, WAIT, objects, simulate};
+
+const MS: u64 = 1_000_000;
+/// Long behind the end of all runs here.
+const LATE: Op = Op::SleepUntil(SimTime(9_000 * MS));
+
+fn run(ms: u64) -> Op {
+    Op::Run(Nanos(ms * MS))
+}
+
+/// A task of the machine that sleeps on `cpu`, where it has to stay, until `ms`.
+fn background(script: &mut Script, cpu: u16, ms: u64, deferrable: bool, ops: &[Op]) -> TaskId {
+    let task = script.spawned(ops);
+    let (cpu, until) = (CpuId(cpu), SimTime(ms * MS));
+    let spec = script.spec(task);
+    spec.allowed = Some(CpuSet::single(cpu));
+    spec.start = Start::Background { cpu, until, deferrable };
+    task
+}
+
+fn woken(log: &Log, task: TaskId) -> SimTime {
+    log.find(|t| matches!(t, Tracepoint::Wakeup { wakee, .. } if *wakee == task)).unwrap()
+}
+
+#[test]
+fn a_run_ends_with_its_own_tasks_and_not_with_those_of_the_machine() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[run(3)]);
+    let other = background(&mut script, 1, 1, false, &[run(1), LATE]);
+    let busy = background(&mut script, 2, 1, false, &[run(8_000)]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    assert!((3 * MS..4 * MS).contains(&sim.elapsed().get()), "{:?}", sim.elapsed());
+    let log = sim.observer();
+    for task in [other, busy] {
+        assert!((MS..MS + 20_000).contains(&woken(log, task).get()));
+    }
+}
+
+#[test]
+fn a_task_of_the_machine_that_ends_does_not_end_the_run() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[run(3)]);
+    background(&mut script, 1, 1, false, &[]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    assert!(sim.elapsed().get() >= 3 * MS);
+    assert_eq!(sim.observer().count(|t| matches!(t, Tracepoint::Exit { .. })), 2);
+}
+
+#[test]
+fn a_deadlock_is_seen_although_a_task_of_the_machine_has_a_timer() {
+    let mut script = Script::new(objects());
+    let stuck = script.task(CpuId(0), &[WAIT]);
+    background(&mut script, 1, 1, false, &[run(1), LATE]);
+    let (status, _) = simulate(script, RoundRobin::default());
+    let Err(SimError::Deadlock { blocked, .. }) = status else { panic!("{status:?}") };
+    assert_eq!(blocked.iter().map(|blocked| blocked.task).collect::<Vec<_>>(), [stuck.0]);
+}
+
+#[test]
+fn only_a_deferrable_timer_waits_for_a_tick_that_finds_its_cpu_busy() {
+    for (deferrable, range) in [(false, 2 * MS..3 * MS), (true, 10 * MS..15 * MS)] {
+        let mut script = Script::new(objects());
+        let busy = script.task(CpuId(1), &[Op::SleepUntil(SimTime(10 * MS)), run(10)]);
+        script.spec(busy).allowed = Some(CpuSet::single(CpuId(1)));
+        let other = background(&mut script, 1, 2, deferrable, &[LATE]);
+        let (status, sim) = simulate(script, RoundRobin::default());
+        assert_eq!(status, Ok(Status::Finished));
+        let at = woken(sim.observer(), other).get();
+        assert!(range.contains(&at), "{deferrable}: {at}");
+    }
+}

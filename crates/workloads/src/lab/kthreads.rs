@@ -1,0 +1,244 @@
+//! The threads of the kernel that run on a machine of the lab beside whatever scenario is run.
+//!
+//! They are the same for all scenarios, by the numbers of CPUs and nodes; the seed chooses where in
+//! their periods a run begins. Their timers expire at ticks. What they are and how often they wake up
+//! was read from all traces of kernel 6.1 on the machines of 8 and 16 CPUs (297 traces, 287 s), from
+//! the wakeups and the times from switch to switch; counts are those of the 16 CPUs, then of the 8.
+//!
+//! | thread | where | wakeups | a turn (median) |
+//! | --- | --- | --- | --- |
+//! | `kworker/N:1` | pinned to CPU N | 0.9 and 1.2 in each second of a busy CPU for 2 s, then 0.1 | 6 and 5 us |
+//! | `kworker/0:1` | pinned to CPU 0 | one each second, for ever | 12 and 8 us |
+//! | `kworker/uM:1` | everywhere | one each 504 ticks | 40 and 18 us |
+//! | `kcompactdX` | pinned to node X | one each 128 ticks | 5 us |
+//! | `rcu_preempt` | everywhere | from the first tick on 3 to 8, two ticks apart; then 1.4 a second, in pairs | 5 and 4 us |
+//!
+//! A `kworker/N:1` folds the counters of CPU N (`vmstat_update()`). It comes back after a second as
+//! long as it finds some changed, which is so while tasks are born there and touch their memory; a
+//! second is rounded to where those of other CPUs are not (`round_jiffies_relative()`: three ticks
+//! earlier for each CPU), and to the eight ticks of the timer wheel's second level.
+//!
+//! Not here are the rarer ones: `ksoftirqd` (0.8 and 0.9 wakeups a second), `khugepaged`, and the
+//! works that a scenario itself causes when it begins. The timer of a `kworker/N:1` is deferrable: on
+//! an idle CPU there were 0.1 and 0.3 wakeups a second, by works of other kinds, and here is none.
+
+use rand_distr::{Distribution, Uniform};
+use simsched_core::{
+    Nanos, Op, Outcome, ProcId, SchedPolicy, Seed, Setup, SimTime, Start, Stream, TaskId, TaskSpec,
+    Workload,
+};
+use simsched_topology::{CpuId, CpuSet, NodeId, Topology};
+
+/// A tick of the lab's kernels (`CONFIG_HZ=250`).
+const TICK: Nanos = Nanos::from_millis(4);
+
+/// Ticks in a second.
+const HZ: u64 = 250;
+
+/// By how many ticks the seconds of two neighbouring CPUs differ.
+const SPREAD: u64 = 3;
+
+/// The ticks of a slot in the second level of the timer wheel, where timers of a second are.
+const SLOT: u64 = 8;
+
+/// How often `kworker/N:1` finds changed counters once tasks have been born on CPU N, and so comes back
+/// after a second: it wakes up 1.0 times in the first second of a run, 1.1 in the next, and 0.1 in
+/// each one later.
+const FOLDS: u64 = 2;
+/// After so many seconds the next time.
+const REST: u64 = 10;
+
+/// Ticks between two turns of `kcompactdX`: 584 of 586.
+const KCOMPACTD: u64 = 128;
+
+/// Ticks between two turns of `kworker/uM:1` (`wb_workfn()`).
+const UNBOUND: u64 = 504;
+
+/// Ticks between two looks of `rcu_preempt` at a grace period: 904 of 1,109 that are at most three.
+const LOOK: u64 = 2;
+/// How many wakeups of `rcu_preempt` the births of a scenario cause, with how many traces of each.
+const LOOKS: [(u64, u32); 6] = [(3, 34), (4, 75), (5, 46), (6, 8), (7, 34), (8, 3)];
+/// The later ones come in twos, one such each 350 ticks: 1.42 and 1.44 wakeups a second.
+const GRACE: u64 = 350;
+
+/// What a turn takes, from the return to the thread to its next sleep: the times of the table without
+/// the system call and the switch that the machine adds.
+const TURN: Nanos = Nanos::from_micros(3);
+/// The same for `kworker/0:1`.
+const TURN_CPU0: Nanos = Nanos::from_micros(8);
+/// The same for `kworker/uM:1`.
+const TURN_UNBOUND: Nanos = Nanos::from_micros(27);
+
+/// A program on a machine of the lab, whose kernel has threads of its own.
+#[derive(Clone, Debug)]
+pub struct WithKthreads<W> {
+    program: W,
+    /// The first of them is the task behind the last one of the program.
+    first: usize,
+    threads: Vec<Kthread>,
+}
+
+/// A thread of the kernel: it sleeps until an instant of its plan, and computes for a turn.
+#[derive(Clone, Debug)]
+struct Kthread {
+    name: String,
+    cpu: CpuId,
+    allowed: Option<CpuSet>,
+    plan: Plan,
+    turn: Nanos,
+    /// Turns done, or missed.
+    turns: u64,
+    /// It is in a turn.
+    runs: bool,
+}
+
+/// At which ticks of the run a thread wakes up.
+#[derive(Clone, Copy, Debug)]
+enum Plan {
+    /// At `first`, and each `period` ticks.
+    Periodic { first: u64, period: u64 },
+    /// At `first`, and each second or only [`FOLDS`] of them, at a slot of the wheel that is `wheel`
+    /// ticks on.
+    Seconds { first: u64, wheel: u64, always: bool },
+    /// So many `looks` from the first tick on, then twos from `later` on.
+    Grace { looks: u64, later: u64 },
+}
+
+impl Plan {
+    /// The tick of turn `nth`, from 0 on.
+    fn tick(self, nth: u64) -> u64 {
+        match self {
+            Plan::Periodic { first, period } => first + nth * period,
+            Plan::Seconds { first, wheel, always } => {
+                let seconds = if always || nth < FOLDS { nth } else { (nth + 1 - FOLDS) * REST };
+                (first + seconds * HZ + wheel).next_multiple_of(SLOT) - wheel
+            }
+            Plan::Grace { looks, .. } if nth < looks => 1 + nth * LOOK,
+            Plan::Grace { looks, later } => {
+                let nth = nth - looks;
+                later + nth / 2 * GRACE + nth % 2 * LOOK
+            }
+        }
+    }
+}
+
+impl Kthread {
+    fn wakes_at(&self) -> SimTime {
+        SimTime(self.plan.tick(self.turns) * TICK.get())
+    }
+
+    fn spec(&self, proc: ProcId) -> TaskSpec {
+        TaskSpec {
+            name: self.name.clone(),
+            proc,
+            nice: 0,
+            policy: SchedPolicy::Normal,
+            allowed: self.allowed,
+            start: Start::Background {
+                cpu: self.cpu,
+                until: self.wakes_at(),
+                deferrable: matches!(self.plan, Plan::Seconds { always: false, .. }),
+            },
+        }
+    }
+
+    fn next_op(&mut self, now: SimTime) -> Op {
+        self.runs = !self.runs;
+        if self.runs {
+            return Op::Run(self.turn);
+        }
+        while self.wakes_at() <= now {
+            self.turns += 1;
+        }
+        Op::SleepUntil(self.wakes_at())
+    }
+}
+
+/// Draws for the threads of one machine.
+struct Dice(Stream);
+
+impl Dice {
+    fn below(&mut self, end: u64) -> u64 {
+        Uniform::new(0, end.max(1)).expect("a range that is not empty").sample(&mut self.0)
+    }
+
+    fn cpu(&mut self, of: &CpuSet) -> CpuId {
+        let nth = self.below(of.len() as u64);
+        of.iter().nth(usize::try_from(nth).unwrap_or(0)).unwrap_or(CpuId(0))
+    }
+
+    fn looks(&mut self) -> u64 {
+        let all: u32 = LOOKS.iter().map(|(_, weight)| weight).sum();
+        let mut left = self.below(u64::from(all));
+        let found = LOOKS.iter().find(|(_, weight)| {
+            let hit = left < u64::from(*weight);
+            left = left.saturating_sub(u64::from(*weight));
+            hit
+        });
+        found.map_or(0, |(looks, _)| *looks)
+    }
+}
+
+/// The kernel threads of a machine, in the order of their ids.
+fn threads(topology: &Topology, seed: Seed) -> Vec<Kthread> {
+    let dice = &mut Dice(seed.stream("kthreads", 0));
+    let (all, nr_cpus) = (topology.cpus(), topology.nr_cpus());
+    let thread = |name: String, cpu, allowed, plan, turn| Kthread {
+        name,
+        cpu,
+        allowed,
+        plan,
+        turn,
+        turns: 0,
+        runs: false,
+    };
+    let (looks, later) = (dice.looks(), 20 + dice.below(GRACE));
+    let grace = Plan::Grace { looks, later };
+    let mut threads = vec![thread("rcu_preempt".to_owned(), dice.cpu(all), None, grace, TURN)];
+    for node in (0..topology.nr_nodes()).map(NodeId::new) {
+        let span = topology.node_span(node);
+        let plan = Plan::Periodic { first: 1 + dice.below(KCOMPACTD), period: KCOMPACTD };
+        let cpu = dice.cpu(span);
+        threads.push(thread(format!("kcompactd{node}"), cpu, Some(*span), plan, TURN));
+    }
+    let plan = Plan::Periodic { first: 1 + dice.below(UNBOUND), period: UNBOUND };
+    let name = format!("kworker/u{}:1", 2 * nr_cpus);
+    threads.push(thread(name, dice.cpu(all), None, plan, TURN_UNBOUND));
+    let (second, wheel) = (dice.below(HZ), dice.below(SLOT));
+    for cpu in all.iter() {
+        let earlier = SPREAD * cpu.idx() as u64 % HZ;
+        let first = 1 + (second + HZ - earlier) % HZ;
+        let always = cpu == CpuId(0);
+        let plan = Plan::Seconds { first, wheel, always };
+        let turn = if always { TURN_CPU0 } else { TURN };
+        let own = Some(CpuSet::single(cpu));
+        threads.push(thread(format!("kworker/{cpu}:1"), cpu, own, plan, turn));
+    }
+    threads
+}
+
+impl<W: Workload> WithKthreads<W> {
+    /// A program on this machine; the seed says where in their periods its threads are.
+    #[must_use]
+    pub fn new(program: W, topology: &Topology, seed: Seed) -> WithKthreads<W> {
+        let first = program.setup().tasks.len();
+        WithKthreads { program, first, threads: threads(topology, seed) }
+    }
+}
+
+impl<W: Workload> Workload for WithKthreads<W> {
+    fn setup(&self) -> Setup {
+        let mut setup = self.program.setup();
+        let proc = ProcId::new(setup.procs.len());
+        setup.procs.push("kthreadd".to_owned());
+        setup.tasks.extend(self.threads.iter().map(|thread| thread.spec(proc)));
+        setup
+    }
+
+    fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
+        match task.idx().checked_sub(self.first) {
+            None => self.program.next_op(task, now, last),
+            Some(nth) => self.threads[nth].next_op(now),
+        }
+    }
+}

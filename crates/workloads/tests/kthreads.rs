@@ -1,0 +1,151 @@
+//! The kernel's own threads beside a scenario of the lab, held against what they did there.
+//!
+//! Numbers are from the traces of kernel 6.1 on `t16`: the first second of the 20 runs of
+//! `hogs-free-15` to `-32`, where all CPUs are busy, but for one at times.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::sync::Arc;
+
+use simsched_core::{
+    Config, Nanos, Observer, Seed, SimTime, Simulator, Start, Status, TaskId, TaskSpec, Tracepoint,
+    Workload, World,
+};
+use simsched_policies::catalog as policies;
+use simsched_topology::{CpuId, CpuSet, Topology};
+use simsched_workloads::lab::{Lab, WithKthreads};
+
+/// A tick in ns.
+const TICK: u64 = 4_000_000;
+
+/// Who was woken when, and the times from switch to switch.
+#[derive(Debug, Default)]
+struct Told {
+    names: Vec<String>,
+    wakings: Vec<(u64, String)>,
+    since: Vec<u64>,
+    turns: Vec<(u64, String)>,
+}
+
+impl Observer for Told {
+    fn on(&mut self, world: &World, tracepoint: Tracepoint) {
+        let now = world.now().get();
+        let name = |task: TaskId| world.tasks().name(task).to_owned();
+        match tracepoint {
+            Tracepoint::Waking { wakee, .. } => self.wakings.push((now, name(wakee))),
+            Tracepoint::Switch { cpu, prev, .. } => {
+                self.since.resize(16, 0);
+                let since = std::mem::replace(&mut self.since[cpu.idx()], now);
+                self.turns.extend(prev.map(|prev| (now - since, name(prev))));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn topology(name: &str) -> Arc<Topology> {
+    Arc::new(Topology::builtin(name, Some("lab")).unwrap())
+}
+
+fn run(scenario: &str, seed: u64) -> (Status, Nanos, Told) {
+    let (topology, seed) = (topology("t16"), Seed(seed));
+    let program = Lab::new(scenario, 16).unwrap().build(seed).unwrap();
+    let program = WithKthreads::new(program, &topology, seed);
+    let policy = policies::build("cfs@6.1", &[]).unwrap();
+    let config = Config { seed, ..Config::default() };
+    let mut sim = Simulator::new(topology, policy, program, Told::default(), config).unwrap();
+    let status = sim.run_until(SimTime(20_000_000_000)).unwrap();
+    let elapsed = sim.elapsed();
+    (status, elapsed, sim.into_parts().3)
+}
+
+fn background(topology: &Topology, seed: u64) -> Vec<TaskSpec> {
+    let program = Lab::new("pingpong-1", topology.nr_cpus()).unwrap().build(Seed(seed)).unwrap();
+    let tasks = WithKthreads::new(program, topology, Seed(seed)).setup().tasks;
+    tasks.into_iter().filter(|spec| matches!(spec.start, Start::Background { .. })).collect()
+}
+
+fn is_of_a_cpu(name: &str) -> bool {
+    name.starts_with("kworker/") && !name.starts_with("kworker/u")
+}
+
+#[test]
+fn in_a_second_of_busy_cpus_the_threads_wake_up_as_often_as_they_did_in_the_lab() {
+    for seed in 1..=3 {
+        let (_, _, told) = run("hogs-free-16", seed);
+        let count = |of: fn(&str) -> bool| {
+            told.wakings.iter().filter(|(at, name)| *at < 1_000_000_000 && of(name)).count()
+        };
+        for (what, wakeups, range) in [
+            ("kworker/N", count(is_of_a_cpu), 14..=28),
+            ("kworker/u", count(|name| name.starts_with("kworker/u")), 0..=2),
+            ("kcompactd", count(|name| name.starts_with("kcompactd")), 2..=4),
+            ("rcu_preempt", count(|name| name == "rcu_preempt"), 4..=9),
+        ] {
+            assert!(range.contains(&wakeups), "seed {seed}: {wakeups} of {what}");
+        }
+    }
+}
+
+#[test]
+fn a_turn_of_a_thread_takes_as_long_as_it_did_in_the_lab() {
+    let (_, _, told) = run("hogs-free-16", 1);
+    let median = |of: &dyn Fn(&str) -> bool| {
+        let mut turns: Vec<u64> =
+            told.turns.iter().filter(|(_, name)| of(name)).map(|(ns, _)| *ns).collect();
+        turns.sort_unstable();
+        turns[turns.len() / 2]
+    };
+    // From 4 us (rcu_preempt on 8 CPUs) to 6 (a kworker on 16), and 8 and 12.
+    let usual = median(&|name| name.starts_with("kcompactd") || name == "rcu_preempt");
+    assert!((4_000..7_000).contains(&usual), "{usual}");
+    let of_a_cpu = median(&|name| is_of_a_cpu(name) && name != "kworker/0:1");
+    assert!((5_000..7_000).contains(&of_a_cpu), "{of_a_cpu}");
+    let of_cpu0 = median(&|name| name == "kworker/0:1");
+    assert!((8_000..13_000).contains(&of_cpu0), "{of_cpu0}");
+}
+
+#[test]
+fn a_scenario_ends_when_its_own_tasks_have_ended() {
+    let (status, elapsed, told) = run("forkstorm-N", 1);
+    assert_eq!(status, Status::Finished);
+    assert!(elapsed < Nanos::from_millis(20), "{elapsed:?}");
+    assert!(told.wakings.iter().any(|(_, name)| name == "rcu_preempt"));
+}
+
+#[test]
+fn they_wake_up_at_ticks() {
+    let (_, _, told) = run("hogs-free-16", 2);
+    let own = |name: &str| name.starts_with('k') || name == "rcu_preempt";
+    let woken: Vec<u64> =
+        told.wakings.iter().filter(|(_, name)| own(name)).map(|(at, _)| at % TICK).collect();
+    assert!(woken.len() > 20);
+    assert!(woken.iter().all(|behind| *behind < 50_000), "{woken:?}");
+}
+
+#[test]
+fn each_cpu_and_each_node_has_its_thread_which_may_not_leave_it() {
+    for (name, cpus, nodes) in [("t16", 16, 2), ("t8", 8, 1)] {
+        let topology = topology(name);
+        let specs = background(&topology, 1);
+        assert_eq!(specs.len(), cpus + nodes + 2);
+        let allowed = |name: &str| {
+            let spec = specs.iter().find(|spec| spec.name == name).unwrap();
+            spec.allowed
+        };
+        for cpu in topology.cpus().iter() {
+            assert_eq!(allowed(&format!("kworker/{cpu}:1")), Some(CpuSet::single(cpu)));
+        }
+        let last = CpuId::new(cpus - 1);
+        let node = topology.node_span(topology.node_of(last));
+        assert_eq!(allowed(&format!("kcompactd{}", nodes - 1)), Some(*node));
+        assert_eq!(allowed("rcu_preempt"), None);
+    }
+}
+
+#[test]
+fn the_seed_chooses_where_in_their_periods_a_run_begins() {
+    let topology = topology("t16");
+    assert_eq!(background(&topology, 1), background(&topology, 1));
+    assert_ne!(background(&topology, 1), background(&topology, 2));
+}
