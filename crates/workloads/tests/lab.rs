@@ -237,7 +237,8 @@ fn a_scenario_says_which_marks_bound_its_latency() {
     assert_eq!((latency("hogs-herd-4"), latency("forkstorm-N")), (None, None));
 }
 
-/// In the lab the parent begins on any CPU, and a tenth to half of a millisecond behind a tick.
+/// In the lab the parent begins on any CPU of the first node (t16: 0, 1, 2, 3, 4, 5, 6 and 7), and 40
+/// to 490 us behind a tick.
 #[test]
 fn a_seed_chooses_where_the_parent_begins_and_when() {
     let of = |seed| {
@@ -246,12 +247,12 @@ fn a_seed_chooses_where_the_parent_begins_and_when() {
         let Op::Run(lead) = programs.next_op(TaskId(0), SimTime::ZERO, Outcome::Started) else {
             panic!("it runs first")
         };
-        assert!((60_000..=300_000).contains(&lead.get()) && cpu.idx() < 16);
+        assert!((60_000..=300_000).contains(&lead.get()) && cpu.idx() < 8);
         (cpu, lead)
     };
     assert_eq!(of(1), of(1));
     let mut cpus: Vec<CpuId> = (0..200).map(|seed| of(seed).0).collect();
     cpus.sort_unstable();
     cpus.dedup();
-    assert_eq!(cpus.len(), 16, "each of them, sooner or later");
+    assert_eq!(cpus.len(), 8, "each of them, sooner or later");
 }
