@@ -1,7 +1,10 @@
 //! Which group is busiest and how much is to be moved from it.
 
 use proptest::prelude::*;
-use simsched_policies::fair::{CpuIdleType, Features, GroupStats, GroupType, MigrationType};
+use simsched_policies::fair::features::Version;
+use simsched_policies::fair::{
+    CpuIdleType, Features, GroupStats, GroupType, MigrationType, SgLbStats,
+};
 use simsched_topology::{CpuId, Topology};
 
 use crate::common::{machine, vector_machine};
@@ -76,9 +79,10 @@ fn overloaded_groups_meet_at_the_average() {
     }
     assert_eq!(scene.find(0, "NUMA", NotIdle).0, some("4-7", Load, 10_240));
     // No more than 17 % is no imbalance.
-    for (load, found) in [(2995, false), (2996, true)] {
-        for cpu in 4..8 {
-            scene.cpu(cpu, Busy { load, ..full(3) });
+    for (load, found) in [(3042, false), (3043, true)] {
+        for cpu in 0..4 {
+            scene.cpu(cpu, Busy { load: 2600, ..full(3) });
+            scene.cpu(cpu + 4, Busy { load, ..full(3) });
         }
         assert_eq!(scene.find(0, "NUMA", NotIdle).0.is_some(), found, "{load}");
     }
@@ -152,89 +156,52 @@ fn the_task_of_a_cpu_that_interrupts_keep_busy_is_pulled_by_an_idle_cpu() {
     assert_eq!(scene.find_queue(0, "MC", Idle), Some(1));
     scene.cpu(1, Busy { nr_running: 2, ..LIGHT });
     assert_eq!(scene.find(0, "MC", Idle).0, some("1", Task, 1));
-}
-
-#[test]
-fn interrupts_lessen_the_capacity_of_the_cpu_and_of_its_groups() {
-    let mut scene = Scene::new(vector_machine("mini_2x4x2"), Features::default());
-    let clock = scene.kit.world().rq(CpuId(0)).clock;
-    let avg_irq = &mut scene.fair.rq_balance_mut(CpuId(0)).avg_irq;
-    (avg_irq.last_update_time, avg_irq.util_avg) = (clock, 256);
-    let domains = scene.fair.domains().clone();
-    let mut capacities = Vec::new();
-    for (at, sd) in domains.of(CpuId(0)).iter().enumerate() {
-        let mut balancer = scene.balancer();
-        let mut env = balancer.env(CpuId(0), at, Idle);
-        balancer.find_busiest_group(&mut env);
-        let group = domains.ring(sd)[0];
-        capacities.push(scene.fair.sgc_mut(group).capacity);
+    // In the own group that is for another domain to mend.
+    scene.cpu(1, LIGHT);
+    for cpu in 4..8 {
+        scene.cpu(cpu, LIGHT);
     }
-    assert_eq!(capacities, [1024, 2048, 4096, 8192].map(|full| full - 256));
-    assert_eq!(scene.fair.rq_balance_mut(CpuId(0)).cpu_capacity, 768);
+    assert_eq!(scene.find(0, "NUMA", Idle).0, some("4-7", Task, 1));
 }
 
-/// A quarter of the time for twelve half-lives and more is a quarter of 1024; after a half-life
-/// without, an eighth. It does not matter how often it is asked.
 #[test]
-fn the_time_of_interrupts_is_averaged_like_that_of_tasks() {
-    for step_ms in [1, 4, 32] {
-        let mut scene = Scene::new(vector_machine("small_2x4x1"), Features::default());
-        let mut clock = scene.kit.world().sched_clock();
-        let mut pass = |scene: &mut Scene, ms: u64, percent: u64| {
-            for _ in 0..ms / step_ms {
-                scene.kit.add_irq_time(CpuId(1), step_ms * 10_000 * percent);
-                clock += step_ms * 1_000_000;
-                scene.kit.set_clock(clock);
-                scene.balancer().update_irq_load_avg(CpuId(1));
-            }
-            scene.fair.rq_balance_mut(CpuId(1)).avg_irq.util_avg
-        };
-        assert!((252..=256).contains(&pass(&mut scene, 416, 25)), "{step_ms}");
-        let half = pass(&mut scene, 32, 0);
-        assert!((124..=134).contains(&half), "{step_ms}: {half}");
-        scene.find(1, "MC", Idle);
-        assert_eq!(scene.fair.rq_balance_mut(CpuId(1)).cpu_capacity, 1024 - half);
-        assert!(scene.balancer().update_irq_load_avg(CpuId(1)));
-        pass(&mut scene, 640, 0);
-        assert!(!scene.balancer().update_irq_load_avg(CpuId(1)));
+fn of_tasks_on_cpus_that_interrupts_keep_busy_the_heaviest_goes_first_and_the_last_of_equals() {
+    let group = |misfit_load| SgLbStats {
+        sums: GroupStats { h_nr_running: 1, misfit_load, ..GroupStats::default() },
+        group_type: GroupType::MisfitTask,
+        ..SgLbStats::default()
+    };
+    for (this, busier) in [(6, false), (7, true), (8, true)] {
+        assert_eq!(group(this).is_busier_than(&group(7), Version::V6_1), busier);
     }
 }
 
-/// Above a NUMA domain its groups may overlap, so the CPUs are counted.
+/// CPUs 4 to 7 have loads of 1000, 1001, 999 and 1002, each of a single task but the last: of these
+/// more than 1000 cannot be moved at once.
 #[test]
-fn the_capacity_of_a_group_of_nodes_is_that_of_its_cpus() {
-    let mut scene = Scene::new(vector_machine("mini_2x4x2_nps2"), Features::default());
-    let domains = scene.fair.domains();
-    let [below, top] = [2, 3].map(|sd| domains.ring(&domains.of(CpuId(0))[sd])[0]);
-    scene.fair.rq_balance_mut(CpuId(3)).cpu_capacity = 24;
-    for sd in [2, 3] {
-        let mut balancer = scene.balancer();
-        let mut env = balancer.env(CpuId(0), sd, Idle);
-        balancer.find_busiest_group(&mut env);
-    }
-    // The group of CPU 3 does not know yet, nor does that of its node.
-    assert_eq!(scene.fair.sgc_mut(below).capacity, 4 * 1024);
-    assert_eq!(scene.fair.sgc_mut(top).capacity, 8 * 1024 - 1000);
-}
-
-#[test]
-fn a_newly_idle_cpu_computes_the_capacity_of_its_group_only_when_that_is_due() {
+fn the_queue_with_most_load_for_its_capacity_gives_unless_its_only_task_is_too_heavy() {
     let mut scene = Scene::new(vector_machine("small_2x4x1"), Features::default());
+    for (cpu, load) in [(4, 1000), (5, 1001), (6, 999)] {
+        scene.cpu(cpu, Busy { load, ..full(1) });
+    }
+    let sd = scene.domain(0, "NUMA");
     let domains = scene.fair.domains();
-    let here = domains.ring(&domains.of(CpuId(0))[0])[0];
-    let next_update = scene.kit.world().jiffies() + 1;
-    let sgc = scene.fair.sgc_mut(here);
-    (sgc.capacity, sgc.next_update) = (7, next_update);
-    scene.find(0, "MC", NewlyIdle);
-    assert_eq!(scene.fair.sgc_mut(here).capacity, 7);
-    scene.kit.set_clock(1_004_000_000);
-    scene.find(0, "MC", NewlyIdle);
-    let sgc = scene.fair.sgc_mut(here);
-    // The interval of the domain is 8 ms, two jiffies.
-    assert_eq!((sgc.capacity, sgc.next_update), (1024, next_update + 2));
-    sgc.capacity = 7;
-    scene.find(0, "MC", Idle);
-    assert_eq!(scene.fair.sgc_mut(here).capacity, 1024);
+    let group = domains.ring(&domains.of(CpuId(0))[sd])[1];
+    let queue = |scene: &mut Scene| {
+        let balancer = scene.balancer();
+        let mut env = balancer.env(CpuId(0), sd, NotIdle);
+        (env.migration_type, env.imbalance) = (Load, 1000);
+        balancer.find_busiest_queue(&env, group).map(|cpu| cpu.0)
+    };
+    assert_eq!(queue(&mut scene), Some(4));
+    // 999 of 1022 is more than 1000 of 1024.
+    scene.fair.rq_balance_mut(CpuId(6)).cpu_capacity = 1022;
+    assert_eq!(queue(&mut scene), Some(6));
+    scene.cpu(7, Busy { load: 1002, ..full(2) });
+    assert_eq!(queue(&mut scene), Some(7));
+    // A task whose CPU is kept busy goes whatever its weight.
+    scene.fair.rq_balance_mut(CpuId(5)).cpu_capacity = 875;
+    assert_eq!(queue(&mut scene), Some(5));
 }
 
 /// Only the top domain sees all CPUs.

@@ -105,10 +105,42 @@ fn a_cpu_that_idles_leaves_the_last_task_and_a_busy_one_does_not() {
         let mut env = env(&mut driver, idle, 9);
         assert_eq!(detach(&mut driver, &mut env), detached);
     }
+    // Somebody else has taken all but one: that one is not looked at.
     let mut driver = queue(1, Features::default());
+    driver.kit.set_allowed(TaskId(0), Some(CpuSet::single(SRC)));
     let mut env = env(&mut driver, NotIdle, 9);
     assert_eq!(detach(&mut driver, &mut env), [] as [u32; 0]);
+    assert!(!env.flags.all_pinned && !env.flags.some_pinned);
+}
+
+#[test]
+fn a_task_that_its_cpu_is_still_switching_away_from_stays() {
+    let mut driver = queue(2, Features::default());
+    driver.kit.task(TaskId(1)).on_cpu = true;
+    let mut env = env(&mut driver, NotIdle, 1);
+    assert_eq!(detach(&mut driver, &mut env), [] as [u32; 0]);
     assert!(!env.flags.all_pinned);
+}
+
+/// Such a CPU is as good as idle to a wakeup.
+#[test]
+fn a_cpu_that_keeps_tasks_of_the_idle_policy_only_is_known_as_such() {
+    let mut driver = Driver::new(vector_machine("mini_2x4x2"), Features::default(), &[0, 0, 0]);
+    driver.fair.entity_mut(TaskId(0)).policy = simsched_core::SchedPolicy::Idle;
+    driver.start(TaskId(0), SRC);
+    driver.start(TaskId(1), SRC);
+    // The newcomer preempts it, and sleeps for a moment.
+    assert_eq!(driver.sleep(SRC), TaskId(1));
+    driver.kit.set_nr_running(SRC, 2);
+    driver.fair.enqueue(driver.kit.world(), SRC, TaskId(1), simsched_core::Enqueue::New);
+    driver.kit.task(TaskId(1)).on_rq = true;
+    let (wakee, kind) = (TaskId(2), simsched_core::WakeKind::Wake);
+    let wakeup = simsched_core::Wakeup { wakee, prev: SRC, waker: SRC, kind };
+    assert_ne!(driver.fair.select_task_rq(driver.kit.world(), &wakeup).cpu, SRC);
+    driver.fair.entity_mut(TaskId(1)).exec_start = 0;
+    let mut env = env(&mut driver, NotIdle, 1);
+    assert_eq!(detach(&mut driver, &mut env), [1]);
+    assert_eq!(driver.fair.select_task_rq(driver.kit.world(), &wakeup).cpu, SRC);
 }
 
 #[test]

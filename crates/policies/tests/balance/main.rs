@@ -6,6 +6,7 @@
 mod common;
 
 mod amounts;
+mod capacity;
 mod detach;
 mod pinned;
 mod scene;

@@ -47,6 +47,22 @@ fn a_cpu_that_is_not_taken_into_account_is_not_remembered() {
 }
 
 #[test]
+fn only_the_first_pinned_task_chooses_another_cpu_and_none_in_an_active_balance() {
+    let mut driver = queue(3, Features::default());
+    driver.kit.set_allowed(TaskId(1), cpus(&[1, 9]));
+    driver.kit.set_allowed(TaskId(2), cpus(&[1, 8]));
+    let mut env = env(&mut driver, CpuIdleType::Idle, 1);
+    env.dst_grpmask = cpus(&[0, 8, 9]).unwrap();
+    env.cpus = env.dst_grpmask;
+    let mut active = env;
+    assert_eq!(detach(&mut driver, &mut env), [] as [u32; 0]);
+    assert_eq!((env.flags.dst_pinned, env.new_dst_cpu), (true, CpuId(9)));
+    active.flags.active_lb = true;
+    assert_eq!(detach(&mut driver, &mut active), [] as [u32; 0]);
+    assert!(active.flags.some_pinned && !active.flags.dst_pinned);
+}
+
+#[test]
 fn one_task_that_may_run_there_is_enough_for_not_all_being_pinned() {
     let mut driver = queue(3, Features::default());
     for task in [1, 2] {

@@ -61,4 +61,9 @@ fn a_cpu_that_is_not_taken_into_account_does_not_balance() {
         env.cpus.remove(CpuId(0));
         assert!(!balancer.should_we_balance(&env));
     }
+    // Nor is it left to it.
+    let mut env = balancer.env(CpuId(1), 1, CpuIdleType::Idle);
+    assert!(!balancer.should_we_balance(&env));
+    env.cpus.remove(CpuId(0));
+    assert!(balancer.should_we_balance(&env));
 }
