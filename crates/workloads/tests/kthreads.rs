@@ -21,7 +21,6 @@ const TICK: u64 = 4_000_000;
 /// Who was woken when, and the times from switch to switch.
 #[derive(Debug, Default)]
 struct Told {
-    names: Vec<String>,
     wakings: Vec<(u64, String)>,
     since: Vec<u64>,
     turns: Vec<(u64, String)>,
