@@ -103,7 +103,7 @@ fn every_scenario_comes_to_its_end() {
 }
 
 /// `wakeups` of `robustness.json`, the same in all seeds: every hop is a sleep and a wakeup. Where
-/// pairs disturb each other, a `ping` may be so late that its first answer is there already.
+/// pairs disturb each other, one may be so late that its answer is there already.
 #[test]
 fn pairs_wake_each_other_as_often_as_in_the_lab() {
     let counted = [
@@ -116,7 +116,7 @@ fn pairs_wake_each_other_as_often_as_in_the_lab() {
     ];
     for (name, machine, wakeups) in counted {
         let told = run(name, machine, 1);
-        let late = told.names.len() / 16;
+        let late = if told.names.len() > 10 { wakeups / 100 } else { 0 };
         let found = told.wakeups("p");
         assert!((wakeups - late..=wakeups).contains(&found), "{name} on {machine}: {found}");
     }
