@@ -6,6 +6,7 @@
 mod common;
 
 mod attempt;
+mod counters;
 mod domains;
 mod newidle;
 mod nohz;

@@ -6,7 +6,7 @@ mod slow_path;
 mod wake_affine;
 
 use simsched_core::{Far, Placement, WakeKind, Wakeup, World};
-use simsched_topology::{Distance, SdFlags};
+use simsched_topology::{CpuId, Distance, SdFlags};
 
 use self::idle_sibling::Sibling;
 use self::slow_path::Idlest;
@@ -69,8 +69,8 @@ pub mod reason {
 
 /// What the walk over the domains of the waker's CPU found.
 enum Walk {
-    /// A domain that holds both CPUs and pulls wakees, with its `imbalance_pct`.
-    Affine(u32),
+    /// A domain that holds both CPUs and pulls wakees, by its index.
+    Affine(usize),
     /// The highest domain that balances such tasks, by its index.
     Balance(usize),
     /// Neither.
@@ -97,20 +97,37 @@ impl Fair {
             _ if !is_wake => return Placement::at(prev, reason::STAY),
             walk => {
                 let mut target = prev;
-                if let Walk::Affine(imbalance_pct) = walk
+                if let Walk::Affine(sd) = walk
                     && waker != prev
                 {
                     affine = true;
+                    let imbalance_pct = self.domains().of(waker)[sd].imbalance_pct;
                     let sync = kind == WakeKind::WakeSync && !is_exiting(world, wakeup);
                     let ask = Affine { task, this: waker, prev, sync, imbalance_pct };
                     target = self.wake_affine(world, ask);
+                    let moves = u64::from(target == waker);
+                    self.balance.sd_mut(waker, sd).counts.ttwu_move_affine += moves;
                 }
                 let ask = Sibling { task, waker, prev, target };
                 (self.select_idle_sibling(world, ask), target)
             }
         };
+        self.count_remote(waker, found.cpu);
         let far = far(world.topology().distance_class(waker, target), found.scanned);
         Placement { affine, far, ..found }
+    }
+
+    /// Counts a wakee that is placed on another CPU than the waker's, in the lowest domain of both. A
+    /// wakee for which no CPU is chosen, since it is still queued or pinned, is not counted, other than
+    /// in the kernel. Source: `ttwu_stat()`.
+    #[inline]
+    fn count_remote(&mut self, waker: CpuId, cpu: CpuId) {
+        if cpu != waker {
+            let mut domains = self.domains().of(waker).iter();
+            if let Some(sd) = domains.position(|sd| sd.span.contains(cpu)) {
+                self.balance.sd_mut(waker, sd).counts.ttwu_wake_remote += 1;
+            }
+        }
     }
 
     /// Records who wakes whom, and says whether the waker's CPU is a candidate.
@@ -134,7 +151,7 @@ impl Fair {
                 && sd.flags.contains(SdFlags::WAKE_AFFINE)
                 && sd.span.contains(wakeup.prev)
             {
-                return Walk::Affine(sd.imbalance_pct);
+                return Walk::Affine(at);
             }
             if sd.flags.contains(flag) {
                 found = Walk::Balance(at);
