@@ -229,6 +229,11 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "LABEL")]
     pub(crate) recorded: Option<String>,
 
+    /// Show for each scenario with a miss how often tasks outside it came between while the kernel
+    /// ran it, and the first line of its trace that shows one
+    #[arg(long)]
+    pub(crate) outside: bool,
+
     /// Write the events of the one scenario that is run, as the kernel's tracer shows its own
     #[arg(long, value_name = "FILE")]
     pub(crate) dump: Option<PathBuf>,

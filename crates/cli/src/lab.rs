@@ -11,10 +11,11 @@ use simsched_lab::error::LabError;
 use simsched_lab::folder::{Folder, Recorded};
 use simsched_lab::judge::{Row, Tally, judge};
 use simsched_lab::machine::Tracer;
+use simsched_lab::outside::Outside;
 use simsched_lab::reference::Scenario;
 use simsched_lab::run::{Bed, config, policy_of};
 use simsched_lab::tracefs;
-use simsched_lab::verdict::Class;
+use simsched_lab::verdict::{Class, Verdict};
 
 use crate::args::{Bars, LabArgs};
 use crate::failure::Failure;
@@ -37,7 +38,7 @@ pub(crate) fn lab(args: &LabArgs) -> Result<(), Failure> {
         dump.write(&outcomes)?;
     }
     let broken = outcomes.iter().position(|outcome| matches!(outcome, Outcome::Failed(_)));
-    let report = Report::of(&benches, &jobs, &outcomes, args);
+    let report = Report::of(&benches, &jobs, &outcomes, args)?;
     place.tell(&output::json(&json::Report::from(&report)), || text::report(&report))?;
     match outcomes.into_iter().nth(broken.unwrap_or(usize::MAX)) {
         Some(Outcome::Failed(error)) => Err(error.into()),
@@ -221,10 +222,18 @@ pub(super) struct Report<'a> {
 /// A folder that was judged.
 pub(super) struct Judged<'a> {
     bench: &'a Bench,
-    scenarios: Vec<(&'a str, Vec<Row>)>,
+    scenarios: Vec<Verdicts<'a>>,
     /// Scenarios that were not run to their end.
     stopped: usize,
     tally: Tally,
+}
+
+/// A scenario that was judged.
+pub(super) struct Verdicts<'a> {
+    scenario: &'a Scenario,
+    rows: Vec<Row>,
+    /// What outsiders did in the kernel's runs, by label, if that was asked for.
+    outside: Option<Vec<(String, Outside)>>,
 }
 
 impl<'a> Report<'a> {
@@ -233,24 +242,27 @@ impl<'a> Report<'a> {
         jobs: &[Job<'a>],
         outcomes: &[Outcome],
         args: &LabArgs,
-    ) -> Report<'a> {
+    ) -> Result<Report<'a>, Failure> {
         let folder = |bench: &'a Bench| {
             let empty = Vec::new();
             let mut judged =
                 Judged { bench, scenarios: empty, stopped: 0, tally: Tally::default() };
             let own = jobs.iter().zip(outcomes).filter(|(job, _)| std::ptr::eq(job.bench, bench));
             own.for_each(|(job, outcome)| judged.add(job.scenario, outcome));
-            judged
+            if args.outside {
+                judged.look_outside()?;
+            }
+            Ok(judged)
         };
-        let folders = benches.iter().map(folder).collect();
-        Report { seed: args.seed, bars: args.bar, folders }
+        let folders = benches.iter().map(folder).collect::<Result<_, LabError>>()?;
+        Ok(Report { seed: args.seed, bars: args.bar, folders })
     }
 
     /// All folders together.
     fn total(&self) -> Tally {
         let rows = self.folders.iter().flat_map(|folder| &folder.scenarios);
         let mut total = Tally::default();
-        rows.for_each(|(_, rows)| total.add(rows));
+        rows.for_each(|scenario| total.add(&scenario.rows));
         total
     }
 
@@ -272,7 +284,17 @@ impl<'a> Judged<'a> {
             }
         };
         self.tally.add(&rows);
-        self.scenarios.push((&scenario.name, rows));
+        self.scenarios.push(Verdicts { scenario, rows, outside: None });
+    }
+
+    /// Asks the kernel's traces of the scenarios with a miss who else was there.
+    fn look_outside(&mut self) -> Result<(), LabError> {
+        for verdicts in &mut self.scenarios {
+            if verdicts.rows.iter().any(|row| row.verdict == Verdict::Missed) {
+                verdicts.outside = Some(self.bench.folder.outside(verdicts.scenario)?);
+            }
+        }
+        Ok(())
     }
 }
 

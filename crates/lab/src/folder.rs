@@ -10,8 +10,9 @@ use crate::error::LabError;
 use crate::event::Event;
 use crate::machine::{Tracer, machine};
 use crate::metrics::Measures;
+use crate::outside::Outside;
 use crate::reference::{self, Metric, Scenario};
-use crate::results;
+use crate::results::{self, Results};
 use crate::shape::Shape;
 use crate::summary::{Means, Summary};
 use crate::tracefs;
@@ -24,6 +25,9 @@ pub struct Folder {
     kernel: String,
     topology: String,
 }
+
+/// How the labels of the seeds begin.
+const SEED: &str = "lockstep-";
 
 /// What the folders of a kernel and a machine are called.
 const NAME: &str = "<kernel>-<topology>";
@@ -130,7 +134,7 @@ impl Folder {
 
     /// The scenarios of the summaries of all seeds.
     fn summarized(&self, classes: &Classes, nr_cpus: usize) -> Result<Vec<Scenario>, LabError> {
-        let labels = self.entries(|name| name.starts_with("lockstep-"))?;
+        let labels = self.entries(|name| name.starts_with(SEED))?;
         let files = labels.iter().map(|label| label.join("summary.json"));
         let files = files.filter(|file| file.is_file());
         let summaries = files.map(|file| Summary::read(&file)).collect::<Result<Vec<_>, _>>()?;
@@ -173,16 +177,36 @@ impl Folder {
             let values: Box<dyn Values + Send> = Box::new(Means::of(&runs));
             return Ok((!runs.is_empty()).then_some(Recorded { events: Vec::new(), values }));
         }
-        let trace = label.join(format!("{}.trace.gz", scenario.name));
-        if !trace.is_file() {
-            return Ok(None);
-        }
-        let results = results::read(&label.join(format!("{}.json", scenario.name)))?;
-        let events = tracefs::read_file(&trace)?;
+        let Some((events, results)) = traced(&label, &scenario.name)? else { return Ok(None) };
         let shape = Shape::of(&self.machine(Tracer::On)?);
         let values: Box<dyn Values + Send> = Box::new(Measures::of(&shape, &events, &results));
         Ok(Some(Recorded { events, values }))
     }
+
+    /// What outsiders did to a scenario in each of the kernel's seeds that has it, by label.
+    ///
+    /// # Errors
+    /// When a file is broken.
+    pub fn outside(&self, scenario: &Scenario) -> Result<Vec<(String, Outside)>, LabError> {
+        let mut found = Vec::new();
+        for label in self.labels()?.into_iter().filter(|label| label.starts_with(SEED)) {
+            if let Some((events, results)) = traced(&self.path.join(&label), &scenario.name)? {
+                found.push((label, Outside::of(&events, &results)));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The events of a scenario under a label, and what its tasks tell of themselves; none if the label
+/// does not have it.
+fn traced(label: &Path, scenario: &str) -> Result<Option<(Vec<Event>, Results)>, LabError> {
+    let trace = label.join(format!("{scenario}.trace.gz"));
+    if !trace.is_file() {
+        return Ok(None);
+    }
+    let results = results::read(&label.join(format!("{scenario}.json")))?;
+    Ok(Some((tracefs::read_file(&trace)?, results)))
 }
 
 /// A run, of a kernel or of the simulator, that is over.

@@ -17,6 +17,7 @@ pub mod judge;
 mod latency;
 pub mod machine;
 pub mod metrics;
+pub mod outside;
 pub mod recorder;
 pub mod reference;
 pub mod results;

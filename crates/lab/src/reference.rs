@@ -58,18 +58,22 @@ pub fn read(path: &Path) -> Result<Vec<Scenario>, LabError> {
         let metric = |(metric, json): (&String, &Json)| {
             parse(metric, json).ok_or_else(|| {
                 let found = format!("{json} for `{metric}` of `{name}`");
-                LabError::content(path, found, "a `class` and the `values` of at least one seed")
+                LabError::content(path, found, "a `class` and the `values` of the seeds")
             })
         };
-        Ok(Scenario { name: name.clone(), metrics: metrics.map(metric).collect::<Result<_, _>>()? })
+        let mut metrics = metrics.map(metric).collect::<Result<Vec<Metric>, _>>()?;
+        metrics.retain(|metric| !metric.values.is_empty());
+        Ok(Scenario { name: name.clone(), metrics })
     };
     scenarios.iter().map(scenario).collect()
 }
 
+/// A seed without a value (`null`) had nothing to measure.
 fn parse(name: &str, json: &Json) -> Option<Metric> {
     let class = Class::from_name(json.get("class")?.as_str()?)?;
-    let values = json.get("values")?.as_array()?.iter().map(value).collect::<Option<Vec<_>>>()?;
-    (!values.is_empty()).then(|| Metric { name: name.to_owned(), class, values })
+    let seeds = json.get("values")?.as_array()?.iter().filter(|seed| !seed.is_null());
+    let values = seeds.map(value).collect::<Option<Vec<_>>>()?;
+    Some(Metric { name: name.to_owned(), class, values })
 }
 
 /// A number, or counts by LLC or node.

@@ -1,12 +1,14 @@
 //! What the programs of the lab measure themselves: `NAME.json` of a scenario, and the output of
 //! hackbench under the lab's counters.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::error::LabError;
+use crate::event::{Comm, Task};
 
 /// What a scenario tells of itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +36,29 @@ impl Counted {
             Counted::Tasks(tasks) => tasks,
             Counted::Named(_) => &[],
         }
+    }
+
+    /// To ask of many tasks whether they count.
+    pub(crate) fn counts(&self) -> Counts {
+        Counts {
+            pids: self.tasks().iter().map(|task| task.pid).collect(),
+            name: match self {
+                Counted::Named(name) => Some(Comm::new(name)),
+                Counted::Tasks(_) => None,
+            },
+        }
+    }
+}
+
+/// Who counts.
+pub(crate) struct Counts {
+    pids: BTreeSet<u32>,
+    name: Option<Comm>,
+}
+
+impl Counts {
+    pub(crate) fn has(&self, task: &Task) -> bool {
+        self.pids.contains(&task.pid) || self.name == Some(task.comm)
     }
 }
 

@@ -199,6 +199,18 @@ fn a_folder_that_is_none_of_the_labs_is_named_with_what_is_missing() {
 }
 
 #[test]
+fn a_seed_without_a_value_does_not_count() {
+    let path = scratch("null", "6.1-t16");
+    let text = r#"{"scenarios":{"x":{"a":{"class":"loose","values":[null,3,4]},
+                                    "b":{"class":"noisy","values":[null,null]}}}}"#;
+    fs::write(path.join("robustness.json"), text).unwrap();
+    let scenarios = Folder::open(&path).unwrap().reference().unwrap();
+    let metrics = &scenarios.first().unwrap().metrics;
+    assert_eq!(metrics.len(), 1);
+    assert_eq!(metrics[0].values, [Value::from(3.0), Value::from(4.0)]);
+}
+
+#[test]
 fn a_label_that_a_folder_does_not_have_is_named_with_those_it_has() {
     let folder = Folder::open(&data()).unwrap();
     let scenario = Scenario { name: "hogs-free-17".to_owned(), metrics: Vec::new() };

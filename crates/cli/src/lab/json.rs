@@ -1,5 +1,7 @@
 //! The mirror types of the lab's JSON; docs/json.md says what each key means.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value as Json;
 use simsched_lab::judge::{Row, Tally};
@@ -37,6 +39,17 @@ struct Folder {
 struct Scenario {
     name: String,
     metrics: Vec<Metric>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outside: Option<Vec<Outside>>,
+}
+
+#[derive(Serialize)]
+struct Outside {
+    label: String,
+    switches: u64,
+    with_outsiders: u64,
+    by_name: BTreeMap<String, u64>,
+    first: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -84,9 +97,10 @@ impl Folder {
             On::Recorded(label) => (None, Some(label.clone()), "done"),
             On::Nothing => (None, None, "not_yet"),
         };
-        let scenarios = judged.scenarios.iter().map(|(name, rows)| Scenario {
-            name: (*name).to_owned(),
-            metrics: rows.iter().map(Metric::of).collect(),
+        let scenarios = judged.scenarios.iter().map(|of| Scenario {
+            name: of.scenario.name.clone(),
+            metrics: of.rows.iter().map(Metric::of).collect(),
+            outside: of.outside.as_ref().map(|seeds| seeds.iter().map(Outside::of).collect()),
         });
         Folder {
             kernel: bench.folder.kernel().to_owned(),
@@ -97,6 +111,18 @@ impl Folder {
             scenarios: scenarios.collect(),
             summary: Summary::of(&judged.tally, bars),
             passed: below(&judged.tally, bars).is_empty(),
+        }
+    }
+}
+
+impl Outside {
+    fn of((label, outside): &(String, simsched_lab::outside::Outside)) -> Outside {
+        Outside {
+            label: label.clone(),
+            switches: outside.switches,
+            with_outsiders: outside.with_outsiders,
+            by_name: outside.by_name.clone(),
+            first: outside.first.clone(),
         }
     }
 }

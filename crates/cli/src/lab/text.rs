@@ -3,7 +3,7 @@
 use simsched_lab::judge::{Row, Tally};
 use simsched_lab::verdict::{Class, Verdict};
 
-use super::{Judged, On, Report, below};
+use super::{Judged, On, Report, Verdicts, below};
 use crate::args::Bars;
 use crate::output::units::percent;
 
@@ -43,15 +43,34 @@ fn folder(folder: &Judged<'_>, report: &Report<'_>) -> String {
     };
     let rows = folder.scenarios.iter();
     let cells: Vec<Cells> = rows
-        .flat_map(|(scenario, rows)| rows.iter().map(move |row| Cells::of(scenario, row)))
+        .flat_map(|of| of.rows.iter().map(move |row| Cells::of(&of.scenario.name, row)))
         .collect();
     let head = Cells::head();
     let lines = || std::iter::once(&head).chain(&cells);
     let widths: [usize; 7] =
         std::array::from_fn(|nth| lines().map(|cells| cells.0[nth].len()).max().unwrap_or(0));
     lines().for_each(|cells| text += &cells.line(&widths));
+    folder.scenarios.iter().for_each(|of| text += &outside(of));
     if folder.stopped > 0 {
         text += &format!("stopped by Ctrl-C: {} scenarios were not run\n", folder.stopped);
+    }
+    text
+}
+
+/// A line for each seed in which somebody outside the scenario came between.
+fn outside(of: &Verdicts<'_>) -> String {
+    let mut text = String::new();
+    for (label, outside) in of.outside.iter().flatten() {
+        let Some(first) = &outside.first else { continue };
+        let names = outside.by_name.iter().map(|(name, count)| format!("{name} {count}"));
+        text += &format!(
+            "outside {}, {label}: {} of {} switches are with others ({}), the first:\n  {}\n",
+            of.scenario.name,
+            outside.with_outsiders,
+            outside.switches,
+            names.collect::<Vec<_>>().join(", "),
+            first.trim()
+        );
     }
     text
 }

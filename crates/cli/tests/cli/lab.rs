@@ -117,6 +117,21 @@ fn the_events_of_a_scenario_are_written_as_the_kernels_tracer_writes_its_own() {
 }
 
 #[test]
+fn who_came_between_while_the_kernel_ran_is_shown_for_a_scenario_with_a_miss() {
+    // A policy that never moves a task has misses here; in the recording threads of the kernel ran.
+    let args = format!("lab {} --policy fifo --only hogs-herd-8 --bar exact=0 --outside", folder());
+    let text = prints(&args);
+    let line = text.lines().find(|line| line.starts_with("outside hogs-herd-8, lockstep-s1: "));
+    assert!(line.unwrap().contains(" of 83 switches are with others (k"), "{text}");
+    let seed = &json(&format!("{args} --json -"))["folders"][0]["scenarios"][0]["outside"][0];
+    assert_eq!((&seed["label"], &seed["switches"]), (&"lockstep-s1".into(), &83.into()));
+    let parts = seed["by_name"].as_object().unwrap().values();
+    let sum: u64 = parts.map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(seed["with_outsiders"], sum);
+    assert!(seed["first"].as_str().unwrap().contains("sched_switch: "));
+}
+
+#[test]
 fn bad_input_is_told_in_one_sentence() {
     let folder = folder();
     for (args, part) in [

@@ -27,10 +27,8 @@ mod runtime;
 mod spread;
 mod wakeups;
 
-use std::collections::BTreeSet;
-
-use crate::event::{Comm, Event, Task, What};
-use crate::results::{Counted, Results};
+use crate::event::{Event, What};
+use crate::results::{Counts, Results};
 use crate::shape::{Shape, touched};
 use crate::value::{Value, Values, round};
 use runtime::Runtime;
@@ -51,28 +49,6 @@ pub struct Measures {
     runtime: Runtime,
 }
 
-/// Who counts.
-struct Counts {
-    pids: BTreeSet<u32>,
-    name: Option<Comm>,
-}
-
-impl Counts {
-    fn of(counted: &Counted) -> Counts {
-        Counts {
-            pids: counted.tasks().iter().map(|task| task.pid).collect(),
-            name: match counted {
-                Counted::Named(name) => Some(Comm::new(name)),
-                Counted::Tasks(_) => None,
-            },
-        }
-    }
-
-    fn has(&self, task: &Task) -> bool {
-        self.pids.contains(&task.pid) || self.name == Some(task.comm)
-    }
-}
-
 impl Measures {
     /// Measures a scenario on a machine of this shape.
     #[must_use]
@@ -88,7 +64,7 @@ impl Measures {
             spread: Spread::new(start.map_or(0, |event| event.us)),
             runtime: Runtime::default(),
         };
-        let counts = Counts::of(&results.counted);
+        let counts = results.counted.counts();
         for event in events {
             measures.see(event, &counts);
         }

@@ -7,7 +7,7 @@ mod read;
 mod write;
 
 pub use read::{read, read_file};
-pub use write::write;
+pub use write::{line, write};
 
 /// Microseconds in a second.
 const SECOND: u64 = 1_000_000;

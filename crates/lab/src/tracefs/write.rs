@@ -1,7 +1,5 @@
 //! Writes the tracer's text.
 
-use std::fmt::Write;
-
 use super::{RELEASE, SECOND};
 use crate::event::{Event, PrevState, Task, What};
 
@@ -16,13 +14,20 @@ pub fn write(events: &[Event], nr_cpus: usize) -> String {
     text.push_str("#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n");
     text.push_str("#              | |         |   |||||     |         |\n");
     for event in events {
-        let by = if event.by.is_idle() { "<idle>" } else { event.by.comm.as_str() };
-        let (pid, cpu) = (event.by.pid, event.cpu);
-        let (seconds, micros) = (event.us / SECOND, event.us % SECOND);
-        let line = format!("{by:>16}-{pid:<7} [{cpu:03}] ..... {seconds:>5}.{micros:06}: ");
-        writeln!(text, "{line}{}", fields(&event.what)).expect("a string takes all");
+        text += &line(event);
+        text.push('\n');
     }
     text
+}
+
+/// The line of an event, without its end.
+#[must_use]
+pub fn line(event: &Event) -> String {
+    let by = if event.by.is_idle() { "<idle>" } else { event.by.comm.as_str() };
+    let (pid, cpu) = (event.by.pid, event.cpu);
+    let (seconds, micros) = (event.us / SECOND, event.us % SECOND);
+    let head = format!("{by:>16}-{pid:<7} [{cpu:03}] ..... {seconds:>5}.{micros:06}: ");
+    head + &fields(&event.what)
 }
 
 fn fields(what: &What) -> String {
