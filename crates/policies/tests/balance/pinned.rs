@@ -54,6 +54,8 @@ fn only_the_first_pinned_task_chooses_another_cpu_and_none_in_an_active_balance(
     let mut env = env(&mut driver, CpuIdleType::Idle, 1);
     env.dst_grpmask = cpus(&[0, 8, 9]).unwrap();
     env.cpus = env.dst_grpmask;
+    // Each task is looked at once.
+    env.loop_max = 3;
     let mut active = env;
     assert_eq!(detach(&mut driver, &mut env), [] as [u32; 0]);
     assert_eq!((env.flags.dst_pinned, env.new_dst_cpu), (true, CpuId(9)));
