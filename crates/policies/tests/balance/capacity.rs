@@ -54,6 +54,33 @@ fn the_time_of_interrupts_is_averaged_like_that_of_tasks() {
     }
 }
 
+/// The clock has not come as far as an interrupt that goes on.
+#[test]
+fn interrupts_take_no_more_than_all_of_the_time() {
+    let mut scene = Scene::new(vector_machine("small_2x4x1"), Features::default());
+    let clock = scene.kit.world().sched_clock();
+    scene.kit.add_irq_time(CpuId(1), 416_000_000);
+    for tick in 1..=104 {
+        scene.kit.set_clock(clock + tick * 4_000_000);
+        scene.balancer().update_irq_load_avg(CpuId(1));
+    }
+    assert!(scene.fair.rq_balance_mut(CpuId(1)).avg_irq.util_avg > 1015);
+    scene.find(1, "MC", Idle);
+    assert!(scene.fair.rq_balance_mut(CpuId(1)).cpu_capacity < 9);
+}
+
+#[test]
+fn an_idle_cpu_is_not_forgotten_until_its_interrupts_are() {
+    let mut scene = Scene::new(vector_machine("small_2x4x1"), Features::default());
+    for (util_avg, is_known) in [(1, true), (0, false)] {
+        let rq = scene.fair.rq_balance_mut(CpuId(1));
+        rq.avg_irq.util_avg = util_avg;
+        rq.has_blocked_load = true;
+        scene.balancer().update_blocked_averages(CpuId(1));
+        assert_eq!(scene.fair.rq_balance_mut(CpuId(1)).has_blocked_load, is_known);
+    }
+}
+
 /// Above a NUMA domain its groups may overlap, so the CPUs are counted.
 #[test]
 fn the_capacity_of_a_group_of_nodes_is_that_of_its_cpus() {

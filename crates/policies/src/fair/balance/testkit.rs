@@ -34,6 +34,11 @@ impl Balancer<'_> {
         self.fair.update_irq_load_avg(self.world, cpu)
     }
 
+    /// `update_blocked_averages()`.
+    pub fn update_blocked_averages(&mut self, cpu: CpuId) {
+        self.fair.update_blocked_averages(self.world, cpu);
+    }
+
     /// `find_busiest_group()`.
     pub fn find_busiest_group(&mut self, env: &mut LbEnv) -> Option<GroupId> {
         self.fair.find_busiest_group(self.world, env)
