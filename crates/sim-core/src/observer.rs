@@ -42,7 +42,7 @@ impl Cause {
         ["wakeup", "fork", "exec", "periodic", "newidle", "nohz", "active", "affinity"];
 }
 
-/// The `domain` of a migration that no balancer did.
+/// The `domain` of a migration outside all sched domains.
 pub const NO_DOMAIN: u8 = u8::MAX;
 
 /// What simulated CPU time was spent on.
@@ -147,8 +147,8 @@ pub enum Tracepoint {
         cause: Cause,
         /// Why there.
         reason: Reason,
-        /// The domain in which a balancer moved it, by its place from the bottom;
-        /// [`NO_DOMAIN`] where none did.
+        /// The sched domain in which a balancer moved it, or else the lowest that has both CPUs, by
+        /// its place from the bottom; [`NO_DOMAIN`] outside all of them.
         domain: u8,
     },
     /// `parent` has started `child` (`sched_process_fork`).

@@ -140,6 +140,13 @@ pub trait Policy {
         let _ = emit;
     }
 
+    /// The lowest sched domain that has both CPUs, by its place from the bottom;
+    /// [`crate::NO_DOMAIN`] where there is none.
+    fn domain_of(&self, from: CpuId, to: CpuId) -> u8 {
+        let _ = (from, to);
+        crate::NO_DOMAIN
+    }
+
     /// Hands out the counters of the sched domains of `cpu`, bottom-up, by the domain's name
     /// (`/proc/schedstat`).
     fn domains(&self, cpu: CpuId, emit: &mut dyn FnMut(&'static str, &SdCounts)) {
@@ -270,6 +277,10 @@ impl<T: Policy + ?Sized> Policy for Box<T> {
 
     fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {
         (**self).metrics(emit);
+    }
+
+    fn domain_of(&self, from: CpuId, to: CpuId) -> u8 {
+        (**self).domain_of(from, to)
     }
 
     fn domains(&self, cpu: CpuId, emit: &mut dyn FnMut(&'static str, &SdCounts)) {

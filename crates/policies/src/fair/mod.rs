@@ -32,8 +32,8 @@ pub mod tunables;
 pub mod weight;
 
 use simsched_core::{
-    BalanceStep, Dequeue, Enqueue, Moves, Placement, Policy, Preempt, TaskId, Trigger, TtwuQueue,
-    Wakeup, World,
+    BalanceStep, Dequeue, Enqueue, Moves, NO_DOMAIN, Placement, Policy, Preempt, TaskId, Trigger,
+    TtwuQueue, Wakeup, World,
 };
 use simsched_topology::{CpuId, CpuSet, Domains, Kernel};
 
@@ -316,6 +316,12 @@ impl Policy for Fair {
 
     fn active_load_balance_cpu_stop(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) {
         self.stop(world, cpu, moves);
+    }
+
+    fn domain_of(&self, from: CpuId, to: CpuId) -> u8 {
+        let mut domains = Fair::domains(self).of(from).iter();
+        let at = domains.position(|sd| sd.span.contains(to));
+        at.and_then(|at| u8::try_from(at).ok()).unwrap_or(NO_DOMAIN)
     }
 
     fn domains(&self, cpu: CpuId, emit: &mut dyn FnMut(&'static str, &SdCounts)) {

@@ -6,7 +6,7 @@ use simsched_topology::CpuId;
 use super::cpu::Stage;
 use super::state::{Simulator, Step};
 use crate::ids::TaskId;
-use crate::observer::{Cause, Cost, NO_DOMAIN, Observer, Tracepoint};
+use crate::observer::{Cause, Cost, Observer, Tracepoint};
 use crate::policy::{Dequeue, Policy, Reason, WakeKind, Wakeup};
 use crate::workload::Workload;
 
@@ -131,7 +131,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.world.rq_update(from, |rq| rq.nr_running -= 1);
         self.policy.migrate_task_rq(&self.world, task, to);
         self.world.task_mut(task).cpu = to;
-        self.emit(Tracepoint::Migrate { task, from, to, cause, reason, domain: NO_DOMAIN });
+        let domain = self.policy.domain_of(from, to);
+        self.emit(Tracepoint::Migrate { task, from, to, cause, reason, domain });
         self.world.update_rq_clock(to);
         self.attach_task(mover, to, task);
     }

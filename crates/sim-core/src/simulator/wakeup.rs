@@ -11,7 +11,7 @@ use super::cpu::{HandOff, Stage, Waking};
 use super::state::{Simulator, Step};
 use crate::ids::TaskId;
 use crate::ipc::Wake;
-use crate::observer::{Cause, Cost, NO_DOMAIN, Observer, Tracepoint};
+use crate::observer::{Cause, Cost, Observer, Tracepoint};
 use crate::policy::{Enqueue, Placement, Policy, Preempt, Reason, TtwuQueue, WakeKind, Wakeup};
 use crate::time::Nanos;
 use crate::workload::Workload;
@@ -126,7 +126,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn change_cpu(&mut self, task: TaskId, from: CpuId, placement: Placement) {
         let Placement { cpu: to, reason, .. } = placement;
         self.world.task_mut(task).cpu = to;
-        let (cause, domain) = (Cause::Wakeup, NO_DOMAIN);
+        let (cause, domain) = (Cause::Wakeup, self.policy.domain_of(from, to));
         self.emit(Tracepoint::Migrate { task, from, to, cause, reason, domain });
     }
 
@@ -353,7 +353,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let Placement { cpu, reason, scanned, .. } = placement;
         if cpu != parent_cpu {
             self.world.task_mut(task).cpu = cpu;
-            let (from, cause, domain) = (parent_cpu, Cause::Fork, NO_DOMAIN);
+            let (from, cause) = (parent_cpu, Cause::Fork);
+            let domain = self.policy.domain_of(from, cpu);
             self.emit(Tracepoint::Migrate { task, from, to: cpu, cause, reason, domain });
         }
         self.enqueue_new(parent_cpu, cpu, task, reason, scanned);
