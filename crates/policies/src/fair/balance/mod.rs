@@ -74,7 +74,9 @@ impl Balance {
         let mut balance = Balance::default();
         for cpu in world.topology().cpus().iter() {
             balance.starts.push(balance.sds.len());
-            balance.sds.extend(domains.of(cpu).iter().map(|sd| SdState::new(sd, jiffies, world.hz())));
+            balance
+                .sds
+                .extend(domains.of(cpu).iter().map(|sd| SdState::new(sd, jiffies, world.hz())));
             balance.rqs.push(RqBalance::new(world, cpu, tunables));
             balance.passes.push(Some(Box::default()));
             balance.dice.push(world.seed().stream("NI_RANDOM", u64::from(cpu.0)));
