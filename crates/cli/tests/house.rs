@@ -82,10 +82,7 @@ fn imports_point_down() {
         ("sim-core", &["simsched-topology"]),
         ("policies", &["simsched-core", "simsched-topology"]),
         ("workloads", &["simsched-core", "simsched-topology"]),
-        (
-            "lab",
-            &["simsched-core", "simsched-policies", "simsched-topology", "simsched-workloads"],
-        ),
+        ("lab", &["simsched-core", "simsched-policies", "simsched-topology", "simsched-workloads"]),
     ];
     for (name, allowed) in allowed {
         let ours = |package: &String| package.starts_with("simsched-");

@@ -70,4 +70,3 @@ pub(crate) fn machine() -> impl Strategy<Value = Machine> {
         },
     )
 }
-
