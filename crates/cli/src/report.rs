@@ -136,7 +136,7 @@ impl Migrations {
         let causes = Cause::NAMES.into_iter().zip(stats.migrations_by_reason());
         let apart = causes.map(|(cause, counts)| {
             let mut counts = by_reason(counts, reasons);
-            counts.retain(|_, count| *count != Value::from(0));
+            counts.retain(|_, count| count.as_u64() != Some(0));
             (cause.to_owned(), Value::Object(counts))
         });
         let in_domains = domains.iter().map(String::as_str).zip(*stats.migrations_by_domain());
