@@ -14,6 +14,7 @@ mod capacity;
 mod detach;
 mod env;
 mod group_stats;
+mod ilb;
 mod imbalance;
 mod interval;
 mod load_balance;

@@ -1,26 +1,21 @@
-//! Balancing for CPUs that are idle without a tick: who is asked to do it, when, and what it does.
+//! The CPUs that are idle without a tick: which they are, and who is asked when to balance for them.
 
-use simsched_core::{BalanceStep, Cause, World};
+use simsched_core::World;
 use simsched_topology::{CpuId, CpuSet};
 
-use super::CpuIdleType;
-use super::rebalance_domains::DomainPass;
-use super::steps::{Pass, Work, look};
+use super::steps::Work;
 use crate::fair::Fair;
 
 /// The domains of the idle CPUs are to be balanced (`NOHZ_BALANCE_KICK`).
-const BALANCE_KICK: u8 = 1;
+pub(super) const BALANCE_KICK: u8 = 1;
 /// Their averages are to be aged (`NOHZ_STATS_KICK`).
-const STATS_KICK: u8 = 2;
+pub(super) const STATS_KICK: u8 = 2;
 /// A CPU ages them itself when it enters its idle task (`NOHZ_NEWILB_KICK`).
 const NEWILB_KICK: u8 = 4;
 /// The time of their next balance is to be found (`NOHZ_NEXT_KICK`).
-const NEXT_KICK: u8 = 8;
+pub(super) const NEXT_KICK: u8 = 8;
 /// What another CPU can ask for (`NOHZ_KICK_MASK`).
 const KICK_MASK: u8 = BALANCE_KICK | STATS_KICK | NEXT_KICK;
-
-/// The half-life of an average: the time between two agings of idle CPUs, in ms (`LOAD_AVG_PERIOD`).
-const LOAD_AVG_PERIOD_MS: u64 = 32;
 
 /// What is known of the CPUs that are idle without a tick (`struct nohz`).
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,11 +27,11 @@ pub(in crate::fair) struct Nohz {
     /// Some of them may have averages that have not decayed to nothing.
     pub(in crate::fair) has_blocked: bool,
     /// One has come since `next_balance` was found.
-    needs_update: bool,
+    pub(super) needs_update: bool,
     /// The jiffy of the next balance for them.
-    next_balance: u64,
+    pub(super) next_balance: u64,
     /// The jiffy in which they are aged next.
-    next_blocked: u64,
+    pub(super) next_blocked: u64,
 }
 
 impl Nohz {
@@ -44,40 +39,6 @@ impl Nohz {
     pub(super) fn new(jiffies: u64) -> Nohz {
         Nohz { next_balance: jiffies, next_blocked: jiffies, ..Nohz::default() }
     }
-}
-
-/// One CPU works for all that are idle (`_nohz_idle_balance()`).
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ilb {
-    /// What for.
-    flags: u8,
-    at: At,
-    /// The CPU whose turn it is; before that, from where on the next one is looked for.
-    cpu: CpuId,
-    /// Whether the search has begun anew at CPU 0.
-    wrapped: bool,
-    /// The jiffy in which it began.
-    begin: u64,
-    /// The first of the next balances, if there is one.
-    next_balance: Option<u64>,
-    has_blocked: bool,
-}
-
-/// Where it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
-    /// Looking for the next CPU.
-    Seeks,
-    /// The next CPU has been read.
-    Found,
-    /// Its clock is up to date, for its averages.
-    LockedToAge,
-    /// Its averages are of no concern any more.
-    Aged,
-    /// Its clock is up to date, for its domains.
-    LockedToBalance,
-    /// Its domains have been balanced.
-    Balanced,
 }
 
 impl Fair {
@@ -204,127 +165,5 @@ impl Fair {
         let ilb = self.begin_ilb(world, cpu, STATS_KICK);
         self.begin_pass(cpu, Work::Nohz(ilb));
         true
-    }
-
-    /// The begin of `_nohz_idle_balance()`: a CPU that becomes idle from now on raises the flags again.
-    pub(super) fn begin_ilb(&mut self, world: &World, this: CpuId, flags: u8) -> Ilb {
-        let nohz = &mut self.balance.nohz;
-        nohz.has_blocked &= flags & STATS_KICK == 0;
-        nohz.needs_update &= flags & NEXT_KICK == 0;
-        Ilb {
-            flags,
-            at: At::Seeks,
-            cpu: CpuId::new(this.idx() + 1),
-            wrapped: false,
-            begin: world.jiffies(),
-            next_balance: None,
-            has_blocked: false,
-        }
-    }
-
-    /// Goes on with the work for all idle CPUs, that of `this` last.
-    /// Source: `_nohz_idle_balance()`.
-    pub(super) fn nohz_idle_balance(
-        &mut self,
-        world: &World,
-        this: CpuId,
-        pass: &mut Pass,
-    ) -> Option<BalanceStep> {
-        let Work::Nohz(ilb) = &mut pass.work else { return None };
-        let cpu = ilb.cpu;
-        match ilb.at {
-            At::Seeks => {
-                let Some(next) = self.next_idle(this, ilb) else {
-                    self.end_ilb(world, ilb);
-                    pass.work = Work::Nothing;
-                    return None;
-                };
-                (ilb.cpu, ilb.at) = (next, At::Found);
-                let look = look(world.topology(), this, &CpuSet::single(next), 0);
-                return Some(BalanceStep::Look(look));
-            }
-            At::Found if !world.is_idle(cpu) => ilb.seek(),
-            At::Found if !world.is_idle(this) && world.rq(this).need_resched => {
-                self.abort_ilb(ilb);
-                pass.work = Work::Nothing;
-            }
-            At::Found => {
-                ilb.at = At::Aged;
-                if ilb.flags & STATS_KICK != 0 && self.balance.has_blocked_load(cpu) {
-                    if world.jiffies() > self.balance.rqs[cpu.idx()].last_blocked_load_update_tick {
-                        ilb.at = At::LockedToAge;
-                        return Some(BalanceStep::Lock(cpu));
-                    }
-                    ilb.has_blocked = true;
-                }
-            }
-            At::LockedToAge => {
-                ilb.at = At::Aged;
-                self.update_blocked_averages(world, cpu);
-                ilb.has_blocked |= self.balance.rqs[cpu.idx()].has_blocked_load;
-            }
-            At::Aged if world.jiffies() >= self.balance.rqs[cpu.idx()].next_balance => {
-                ilb.at = At::LockedToBalance;
-                return Some(BalanceStep::Lock(cpu));
-            }
-            At::LockedToBalance => {
-                ilb.at = At::Balanced;
-                if ilb.flags & BALANCE_KICK != 0 {
-                    let walk = DomainPass::new(world, cpu, CpuIdleType::Idle, Cause::Nohz);
-                    pass.domains = Some(walk);
-                }
-            }
-            At::Aged | At::Balanced => {
-                let next_balance = self.balance.rqs[cpu.idx()].next_balance;
-                ilb.found_next_balance(next_balance, world.hz());
-                ilb.seek();
-            }
-        }
-        None
-    }
-
-    /// The next CPU of the mask, as it is now, in the order that begins after `this`.
-    fn next_idle(&self, this: CpuId, ilb: &mut Ilb) -> Option<CpuId> {
-        let mask = &self.balance.nohz.idle_cpus_mask;
-        if !ilb.wrapped {
-            if let Some(next) = mask.next_from(ilb.cpu) {
-                return Some(next);
-            }
-            (ilb.wrapped, ilb.cpu) = (true, CpuId(0));
-        }
-        mask.next_from(ilb.cpu).filter(|&next| next <= this)
-    }
-
-    fn end_ilb(&mut self, world: &World, ilb: &Ilb) {
-        let nohz = &mut self.balance.nohz;
-        if let Some(next_balance) = ilb.next_balance {
-            nohz.next_balance = next_balance;
-        }
-        if ilb.flags & STATS_KICK != 0 {
-            nohz.next_blocked = ilb.begin + (LOAD_AVG_PERIOD_MS * world.hz()).div_ceil(1000);
-        }
-        nohz.has_blocked |= ilb.has_blocked;
-    }
-
-    /// This CPU has got work: whoever is asked next begins anew.
-    fn abort_ilb(&mut self, ilb: &Ilb) {
-        let nohz = &mut self.balance.nohz;
-        nohz.has_blocked |= ilb.has_blocked || ilb.flags & STATS_KICK != 0;
-        nohz.needs_update |= ilb.flags & NEXT_KICK != 0;
-    }
-}
-
-impl Ilb {
-    /// On to the next CPU.
-    fn seek(&mut self) {
-        (self.cpu, self.at) = (CpuId::new(self.cpu.idx() + 1), At::Seeks);
-    }
-
-    /// Only a balance within the next minute counts.
-    fn found_next_balance(&mut self, next_balance: u64, hz: u64) {
-        let limit = self.next_balance.unwrap_or(self.begin + 60 * hz);
-        if next_balance < limit {
-            self.next_balance = Some(next_balance);
-        }
     }
 }

@@ -9,9 +9,9 @@ use simsched_core::{BalanceStep, Cause, Far, Look, Moves, World};
 use simsched_topology::{CpuId, CpuSet, Topology};
 
 use super::CpuIdleType;
+use super::ilb::Ilb;
 use super::load_balance::Attempt;
 use super::newidle::NewIdle;
-use super::nohz::Ilb;
 use super::rebalance_domains::DomainPass;
 use crate::fair::Fair;
 
