@@ -159,7 +159,16 @@ pub(crate) struct Outside {
     pub(crate) reap: Nanos,
     /// Behind the last wait.
     pub(crate) after: Nanos,
+    /// Where threads share the table of open files: how long the main task sleeps when that grows.
+    pub(crate) grace_period: Option<[Nanos; 2]>,
 }
+
+/// Files that a process has open beside those of its groups: three, and both ends of the ready and the
+/// wake channel.
+const FILES: u64 = 7;
+
+/// How many files fit into a process at its birth; later twice as many each time.
+const TABLE: u64 = 64;
 
 /// The most workers of a run: a million fit into 100 MB.
 const MAX_WORKERS: u64 = 1 << 20;
@@ -216,7 +225,7 @@ impl Plan {
                 p.mark(start);
             }
             self.surround(p, |outside| outside.before);
-            p.repeat(workers, |p, nth| p.spawn(first.plus(nth)));
+            self.spawn(p, workers);
             p.repeat(workers, |p, _| self.read(p, Operand::fixed(self.ready), SIGNAL));
             if self.outside.is_none() {
                 p.mark(start);
@@ -232,6 +241,33 @@ impl Plan {
             self.surround(p, |outside| outside.after);
             p.mark(stop);
         })
+    }
+
+    /// Starts the workers, group by group. A table of open files that threads use already grows only
+    /// after a grace period (`expand_fdtable()`).
+    fn spawn(&self, p: &mut Body<'_>, workers: u32) {
+        let each = 2 * self.hackbench.fds;
+        let grace_period = self.outside.and_then(|outside| outside.grace_period);
+        let mut started = 0;
+        for group in (1..self.hackbench.groups).filter(|&group| self.grows(group)) {
+            let Some([least, most]) = grace_period else { break };
+            self.spawn_some(p, started, group * each - started);
+            p.sleep(Dist::Uniform(least, most));
+            started = group * each;
+        }
+        self.spawn_some(p, started, workers - started);
+    }
+
+    fn spawn_some(&self, p: &mut Body<'_>, started: u32, count: u32) {
+        let first = Operand::fixed(1 + started);
+        p.repeat(count, |p, nth| p.spawn(first.plus(nth)));
+    }
+
+    /// Whether the table of open files grows for the channels of this group.
+    fn grows(&self, group: u32) -> bool {
+        let files = |groups: u32| FILES + 2 * u64::from(groups) * u64::from(self.hackbench.fds);
+        let size = |files: u64| files.next_power_of_two().max(TABLE);
+        size(files(group + 1)) > size(files(group))
     }
 
     /// Reads the messages of all senders of its group from the channel that is its argument.
@@ -287,5 +323,31 @@ impl Plan {
             Channel::Pipe => p.read_full(end, bytes),
             Channel::Socket => p.recv_full(end, bytes),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which groups of `-T -p -g groups -f fds` find the table of open files full.
+    fn growing(groups: u32, fds: u32) -> Vec<u32> {
+        let args =
+            ["-T", "-p", "-g", &groups.to_string(), "-f", &fds.to_string()].map(str::to_owned);
+        let hackbench = parse(&args).expect("good options");
+        let plan = Plan::new(&hackbench, None, &mut Builder::new());
+        (1..groups).filter(|&group| plan.grows(group)).collect()
+    }
+
+    #[test]
+    fn the_table_of_open_files_grows_past_64_and_each_power_of_two() {
+        // 7 files and 16 for each group: 55 before the last, 71 with it.
+        assert_eq!(growing(4, 8), [3]);
+        assert_eq!(growing(8, 4), [7]);
+        // 47 and 39 files fit; the first group finds no thread that shares the table.
+        assert_eq!(growing(1, 20), []);
+        assert_eq!(growing(2, 8), []);
+        // 87, 127, 167, 247 and 287 files with groups 1, 2, 3, 5 and 6.
+        assert_eq!(growing(7, 20), [1, 3, 6]);
     }
 }
