@@ -3,35 +3,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+mod bed;
+
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use simsched_lab::event::{Event, What};
 use simsched_lab::folder::Recorded;
-use simsched_lab::reference::Scenario;
-use simsched_lab::run::{Bed, config};
 use simsched_lab::value::Value;
-use simsched_topology::Topology;
+
+use bed::number;
 
 const SEEDS: [u64; 3] = [1, 2, 3];
 
 fn run(name: &str, seed: u64) -> Recorded {
-    let bed = Bed {
-        topology: Arc::new(Topology::builtin("t16", Some("lab")).unwrap()),
-        untraced: Arc::new(Topology::builtin("t16", Some("untraced")).unwrap()),
-        policy: "cfs@6.1".to_owned(),
-        settings: Vec::new(),
-        config: config(),
-    };
-    let scenario = Scenario { name: name.to_owned(), metrics: Vec::new() };
-    bed.run(&scenario, seed, &|| false).unwrap().unwrap()
-}
-
-fn number(recorded: &Recorded, metric: &str) -> f64 {
-    match recorded.values.value(metric) {
-        Some(Value::Number(number)) => number,
-        other => panic!("{metric}: {other:?}"),
-    }
+    bed::run(&bed::bed("cfs@6.1"), name, seed)
 }
 
 fn counts(recorded: &Recorded, metric: &str) -> Vec<u64> {

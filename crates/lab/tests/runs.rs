@@ -2,36 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use std::sync::Arc;
+mod bed;
 
-use simsched_lab::folder::Recorded;
 use simsched_lab::reference::Scenario;
-use simsched_lab::run::{Bed, config, policy_of};
+use simsched_lab::run::policy_of;
 use simsched_lab::tracefs;
-use simsched_lab::value::Value;
-use simsched_topology::Topology;
 
-fn bed(policy: &str) -> Bed {
-    Bed {
-        topology: Arc::new(Topology::builtin("t16", Some("lab")).unwrap()),
-        untraced: Arc::new(Topology::builtin("t16", Some("untraced")).unwrap()),
-        policy: policy.to_owned(),
-        settings: Vec::new(),
-        config: config(),
-    }
-}
-
-fn run(bed: &Bed, name: &str, seed: u64) -> Recorded {
-    let scenario = Scenario { name: name.to_owned(), metrics: Vec::new() };
-    bed.run(&scenario, seed, &|| false).unwrap().unwrap()
-}
-
-fn number(recorded: &Recorded, metric: &str) -> f64 {
-    match recorded.values.value(metric) {
-        Some(Value::Number(number)) => number,
-        other => panic!("{metric}: {other:?}"),
-    }
-}
+use bed::{bed, number, run};
 
 #[test]
 fn each_kernel_of_the_lab_has_its_policy_or_none_yet() {
