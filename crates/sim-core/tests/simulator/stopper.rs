@@ -44,8 +44,8 @@ fn ran_on(log: &Log, wanted: TaskId) -> Vec<u16> {
     log.0.iter().filter_map(of).collect()
 }
 
-/// Runs two hogs: one on CPU 0, and on CPU 4 one whose tick starts the stopper of CPU 0.
-fn push_of_a_running_task() -> Simulator<RoundRobin, Script, Log> {
+/// Two hogs: one on CPU 0, and on CPU 4 one whose tick starts the stopper of CPU 0.
+fn two_hogs_and_a_stopper() -> (Script, RoundRobin) {
     let mut script = Script::new(objects());
     script.task(CpuId(0), &[run(10 * MS)]);
     script.task(CpuId(4), &[run(10 * MS)]);
@@ -53,6 +53,12 @@ fn push_of_a_running_task() -> Simulator<RoundRobin, Script, Log> {
     let (place, cpu, from) = (Place::Softirq, CpuId(4), SimTime::ZERO);
     let mut policy = balancing(vec![WantedPass { place, cpu, from, steps: vec![stop] }]);
     policy.balancer.push = vec![(CpuId(0), CpuId(8))];
+    (script, policy)
+}
+
+/// Runs both to their ends.
+fn push_of_a_running_task() -> Simulator<RoundRobin, Script, Log> {
+    let (script, policy) = two_hogs_and_a_stopper();
     let (status, sim) = simulate(script, policy);
     assert_eq!(status, Ok(Status::Finished));
     sim
@@ -107,13 +113,7 @@ fn a_cpu_whose_stopper_is_runnable_is_not_idle() {
             }
         }
     }
-    let mut script = Script::new(objects());
-    script.task(CpuId(0), &[run(10 * MS)]);
-    script.task(CpuId(4), &[run(10 * MS)]);
-    let stop = Wanted::Step(BalanceStep::Stop { from: CpuId(0) });
-    let (place, cpu, from) = (Place::Softirq, CpuId(4), SimTime::ZERO);
-    let mut policy = balancing(vec![WantedPass { place, cpu, from, steps: vec![stop] }]);
-    policy.balancer.push = vec![(CpuId(0), CpuId(8))];
+    let (script, policy) = two_hogs_and_a_stopper();
     let log = Idle(Vec::new());
     let mut sim = Simulator::new(topology(), policy, script, log, config()).unwrap();
     sim.run_until(SimTime(50 * MS)).unwrap();
