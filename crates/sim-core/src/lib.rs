@@ -26,6 +26,7 @@ mod simulator;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 mod time;
+mod touched;
 mod workload;
 mod world;
 
@@ -41,5 +42,6 @@ pub use policy::{
 pub use rng::{Seed, Stream};
 pub use simulator::{Simulator, Status};
 pub use time::{Nanos, SimTime};
+pub use touched::{Access, Function, LineId, Touch, Touched};
 pub use workload::{Op, Outcome, SchedPolicy, Setup, SocketSpec, Start, TaskSpec, Workload};
 pub use world::{BOOT_CLOCK, RqRow, TaskRow, TaskState, Tasks, World};

@@ -2,10 +2,11 @@
 
 mod boxed;
 
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, NodeId};
 
 use crate::balance::{BalanceStep, Moves, SdCounts, Trigger};
 use crate::ids::TaskId;
+use crate::touched::Touched;
 use crate::world::World;
 
 /// Every decision a scheduler makes, and nothing a machine does.
@@ -136,6 +137,20 @@ pub trait Policy {
 
     /// The names of the reasons that this policy gives, indexed by [`Reason`].
     fn reasons(&self) -> &'static [&'static str];
+
+    /// The cache lines of this policy that CPUs share and that are worth a price, by [`LineId`]:
+    /// the node where the memory of each is. Asked once, after [`Policy::attach`].
+    ///
+    /// [`LineId`]: crate::LineId
+    fn lines(&self) -> Vec<NodeId> {
+        Vec::new()
+    }
+
+    /// What the calls since it was last cleared read and wrote of these lines; `None` if there are
+    /// none. Whoever prices them takes the list after every call and clears it.
+    fn touched(&mut self) -> Option<&mut Touched> {
+        None
+    }
 
     /// Hands out the policy's own counters at the end of a run.
     fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {

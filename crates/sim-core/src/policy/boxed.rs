@@ -1,10 +1,11 @@
 //! A policy in a box is a policy: for those who choose it at run time.
 
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, NodeId};
 
 use super::{Dequeue, Enqueue, Placement, Policy, Preempt, TtwuQueue, Wakeup};
 use crate::balance::{BalanceStep, Moves, SdCounts, Trigger};
 use crate::ids::TaskId;
+use crate::touched::Touched;
 use crate::world::World;
 
 impl<T: Policy + ?Sized> Policy for Box<T> {
@@ -116,6 +117,14 @@ impl<T: Policy + ?Sized> Policy for Box<T> {
 
     fn reasons(&self) -> &'static [&'static str] {
         (**self).reasons()
+    }
+
+    fn lines(&self) -> Vec<NodeId> {
+        (**self).lines()
+    }
+
+    fn touched(&mut self) -> Option<&mut Touched> {
+        (**self).touched()
     }
 
     fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {

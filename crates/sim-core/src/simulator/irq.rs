@@ -50,6 +50,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// The timer of `task` expires on the CPU where it was started.
     pub(super) fn timer_arrives(&mut self, task: TaskId) {
         let cpu = self.tasks[task.idx()].timer_cpu;
+        self.world.set_this_cpu(cpu);
         if self.cpus[cpu.idx()].stage == Stage::Idle && self.world.tasks().is_deferrable(task) {
             let next = self.world.now() + self.world.tick();
             self.agenda.arm(Event::Timer(task), next);

@@ -76,6 +76,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.watch_time(now)?;
         self.world.set_now(now);
         self.counters.events += 1;
+        if let Event::StageEnd(cpu) | Event::Resched(cpu) | Event::Tick(cpu) = event {
+            self.world.set_this_cpu(cpu);
+        }
         match event {
             Event::StageEnd(cpu) => self.stage_end(cpu)?,
             Event::Resched(cpu) => self.resched_arrives(cpu),
@@ -105,6 +108,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     fn start_at_zero(&mut self, task: TaskId, cpu: CpuId) -> Step {
         self.check_start(task, cpu)?;
         self.world.task_mut(task).cpu = cpu;
+        self.world.set_this_cpu(cpu);
         self.policy.task_fork(&self.world, cpu, None, task);
         self.emit(Tracepoint::Fork { parent: None, child: task });
         self.emit(Tracepoint::Waking { wakee: task, waker: cpu });

@@ -80,6 +80,11 @@ impl WorldKit {
         }
     }
 
+    /// Sets which CPU executes what comes next.
+    pub fn set_this_cpu(&mut self, cpu: CpuId) {
+        self.0.set_this_cpu(cpu);
+    }
+
     /// Sets how many tasks are runnable on `cpu`.
     pub fn set_nr_running(&mut self, cpu: CpuId, nr_running: u32) {
         self.0.rq_update(cpu, |rq| rq.nr_running = nr_running);

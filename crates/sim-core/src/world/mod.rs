@@ -31,6 +31,7 @@ pub struct World {
     idle: CpuSet,
     idle_cores: CpuSet,
     seed: Seed,
+    this_cpu: CpuId,
 }
 
 impl World {
@@ -50,6 +51,7 @@ impl World {
             idle_cores: idle,
             topology,
             seed: Seed(0),
+            this_cpu: CpuId(0),
         }
     }
 
@@ -61,6 +63,19 @@ impl World {
 
     pub(crate) fn set_seed(&mut self, seed: Seed) {
         self.seed = seed;
+    }
+
+    /// The CPU that executes what happens now (`smp_processor_id()`): often another one than that
+    /// whose runqueue changes.
+    #[inline]
+    #[must_use]
+    pub fn this_cpu(&self) -> CpuId {
+        self.this_cpu
+    }
+
+    #[inline]
+    pub(crate) fn set_this_cpu(&mut self, cpu: CpuId) {
+        self.this_cpu = cpu;
     }
 
     /// The present.
