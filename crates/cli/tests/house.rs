@@ -83,6 +83,7 @@ fn imports_point_down() {
         ("policies", &["simsched-core", "simsched-topology"]),
         ("workloads", &["simsched-core", "simsched-topology"]),
         ("lab", &["simsched-core", "simsched-policies", "simsched-topology", "simsched-workloads"]),
+        ("claims", &["simsched-topology"]),
     ];
     for (name, allowed) in allowed {
         let ours = |package: &String| package.starts_with("simsched-");

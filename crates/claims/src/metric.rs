@@ -1,0 +1,230 @@
+//! `Metric`: what a claim may speak of.
+
+use std::fmt;
+
+use simsched_topology::nearest;
+
+/// What is measured, without its part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// What the program prints as its time.
+    Time,
+    /// The program's operations per second.
+    Throughput,
+    /// Memory bandwidth of STREAM's kernels.
+    Bandwidth,
+    /// Requests per second.
+    Rps,
+    /// From a wakeup to running.
+    WakeupLatency,
+    /// From a request to its answer.
+    RequestLatency,
+    /// Switches away from the program's tasks.
+    ContextSwitches,
+    /// The same for each second of CPU time that they used.
+    ContextSwitchesPerCpuSecond,
+    /// Changes of a task's CPU.
+    Migrations,
+    /// The same for each second of CPU time that the tasks used.
+    MigrationsPerCpuSecond,
+    /// How many CPUs are busy on average.
+    BusyCpus,
+    /// The part of one kernel function in the busy CPU time, in percent.
+    Share,
+    /// The part of the busy CPU time in which the core waits for data, in percent.
+    Stalled,
+    /// `imb_numa_nr` of a sched domain: no run is needed.
+    ImbNumaNr,
+    /// The value of a setting of the policy: no run is needed.
+    Setting,
+}
+
+/// Which parts a family has.
+enum Parts {
+    None,
+    OneOf(&'static [&'static str]),
+    /// Any name, of this.
+    Name(&'static str),
+}
+
+const LATENCIES: &[&str] = &["p50", "p90", "p99", "p99.9"];
+
+const FAMILIES: [(&str, Family, Parts); 15] = [
+    ("time", Family::Time, Parts::None),
+    ("throughput", Family::Throughput, Parts::None),
+    ("bandwidth", Family::Bandwidth, Parts::OneOf(&["copy", "scale", "add", "triad"])),
+    ("rps", Family::Rps, Parts::OneOf(&["p20", "p50", "p90", "mean"])),
+    ("wakeup_latency", Family::WakeupLatency, Parts::OneOf(LATENCIES)),
+    ("request_latency", Family::RequestLatency, Parts::OneOf(LATENCIES)),
+    ("context_switches", Family::ContextSwitches, Parts::None),
+    ("context_switches_per_cpu_second", Family::ContextSwitchesPerCpuSecond, Parts::None),
+    ("migrations", Family::Migrations, Parts::None),
+    ("migrations_per_cpu_second", Family::MigrationsPerCpuSecond, Parts::None),
+    ("busy_cpus", Family::BusyCpus, Parts::None),
+    ("share", Family::Share, Parts::OneOf(&["update_cfs_group", "update_load_avg"])),
+    ("stalled", Family::Stalled, Parts::OneOf(&["backend"])),
+    ("imb_numa_nr", Family::ImbNumaNr, Parts::Name("a sched domain, such as NUMA-A")),
+    ("setting", Family::Setting, Parts::Name("a setting of the policy")),
+];
+
+/// A family with its part, and the node if it is of one only: `share:update_cfs_group:node0`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Metric {
+    /// What is measured.
+    pub family: Family,
+    /// Which of it; empty where there is only one.
+    pub part: String,
+    /// On which node; all of them together if none.
+    pub node: Option<usize>,
+}
+
+/// What is wrong with the name of a metric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownMetric {
+    /// What would be right.
+    pub expected: String,
+    /// Names that are close.
+    pub nearest: Vec<String>,
+}
+
+impl Family {
+    fn entry(self) -> &'static (&'static str, Family, Parts) {
+        &FAMILIES[self as usize]
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.entry().0
+    }
+
+    /// Whether it is computed without a run.
+    #[must_use]
+    pub fn is_parameter(self) -> bool {
+        matches!(self, Family::ImbNumaNr | Family::Setting)
+    }
+
+    /// Whether it is a latency.
+    #[must_use]
+    pub fn is_latency(self) -> bool {
+        matches!(self, Family::WakeupLatency | Family::RequestLatency)
+    }
+}
+
+/// Every metric by its full name, but for those whose part may be any name.
+fn names() -> Vec<String> {
+    let of = |(name, _, parts): &(&str, Family, Parts)| match parts {
+        Parts::None => vec![(*name).to_owned()],
+        Parts::OneOf(parts) => parts.iter().map(|part| format!("{name}:{part}")).collect(),
+        Parts::Name(_) => Vec::new(),
+    };
+    FAMILIES.iter().flat_map(of).collect()
+}
+
+impl Metric {
+    /// The metric of this name.
+    ///
+    /// # Errors
+    /// When there is none; with the names that are close.
+    pub fn parse(text: &str) -> Result<Metric, UnknownMetric> {
+        let mut pieces = text.split(':');
+        let name = pieces.next().unwrap_or_default();
+        let rest: Vec<&str> = pieces.collect();
+        let Some((_, family, parts)) = FAMILIES.iter().find(|(known, ..)| *known == name) else {
+            return Err(unknown(text));
+        };
+        let metric = |part: &str, node| Metric { family: *family, part: part.to_owned(), node };
+        match (parts, rest.as_slice()) {
+            (Parts::None, []) => Ok(metric("", None)),
+            (Parts::OneOf(known), [part]) if known.contains(part) => Ok(metric(part, None)),
+            (Parts::OneOf(known), [part, node])
+                if *family == Family::Share && known.contains(part) =>
+            {
+                let node = node.strip_prefix("node").and_then(|node| node.parse().ok());
+                node.map(|node| metric(part, Some(node))).ok_or_else(|| UnknownMetric {
+                    expected: format!("{name}:{part}:nodeN with the number of a node"),
+                    nearest: Vec::new(),
+                })
+            }
+            (Parts::Name(_), [part]) if !part.is_empty() => Ok(metric(part, None)),
+            (Parts::OneOf(known), _) => Err(UnknownMetric {
+                expected: format!("{name}:{}", known.join("|")),
+                nearest: close(text),
+            }),
+            (Parts::Name(what), _) => {
+                let expected = format!("{name}:NAME with {what}");
+                Err(UnknownMetric { expected, nearest: Vec::new() })
+            }
+            (Parts::None, _) => {
+                Err(UnknownMetric { expected: name.to_owned(), nearest: close(text) })
+            }
+        }
+    }
+}
+
+fn close(text: &str) -> Vec<String> {
+    let names = names();
+    nearest(text, names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect()
+}
+
+fn unknown(text: &str) -> UnknownMetric {
+    let known: Vec<&str> = FAMILIES.iter().map(|(name, ..)| *name).collect();
+    let family = text.split(':').next().unwrap_or_default();
+    let mut close = close(text);
+    if close.is_empty() {
+        close = nearest(family, known.iter().copied()).into_iter().map(str::to_owned).collect();
+    }
+    UnknownMetric { expected: format!("a metric ({})", known.join(", ")), nearest: close }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.family.name())?;
+        if !self.part.is_empty() {
+            write!(f, ":{}", self.part)?;
+        }
+        self.node.map_or(Ok(()), |node| write!(f, ":node{node}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_families() {
+        for (idx, (_, family, _)) in FAMILIES.iter().enumerate() {
+            assert_eq!(*family as usize, idx);
+        }
+    }
+
+    #[test]
+    fn a_metric_is_written_as_it_is_read() {
+        let more = ["share:update_cfs_group:node1", "imb_numa_nr:NUMA-A", "setting:hz"];
+        let all = names().into_iter().chain(more.map(str::to_owned));
+        for name in all {
+            assert_eq!(Metric::parse(&name).unwrap().to_string(), name);
+        }
+    }
+
+    #[test]
+    fn a_slip_is_answered_with_the_nearest_name() {
+        for (slip, right) in [
+            ("wakeup_latency:p95", "wakeup_latency:p90"),
+            ("migration", "migrations"),
+            ("tiem", "time"),
+            ("share:update_cfs_gruop", "share:update_cfs_group"),
+            ("bandwith:copy", "bandwidth:copy"),
+        ] {
+            let error = Metric::parse(slip).unwrap_err();
+            assert!(error.nearest.iter().any(|name| name == right), "{slip}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_too_many_or_too_few_is_refused() {
+        for text in ["time:p50", "share", "rps", "share:update_cfs_group:0", "imb_numa_nr:", ""] {
+            assert!(Metric::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The text of a file becomes claims, each with what is wrong with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use simsched_topology::nearest;
+use toml::{Table, Value};
+
+use crate::claim::{Better, Claim, Kind, Published, Values};
+use crate::error::{ClaimError, Refused};
+use crate::metric::Metric;
+
+/// What a claim may say.
+const KEYS: [&str; 16] = [
+    "id",
+    "source",
+    "topology",
+    "baseline",
+    "patched",
+    "workload",
+    "metric",
+    "unit",
+    "better",
+    "baseline_value",
+    "patched_value",
+    "baseline_std_pct",
+    "patched_std_pct",
+    "ratio",
+    "kind",
+    "options",
+];
+
+/// The claims in `text`, in their order; those that are wrong are replaced by what is wrong.
+///
+/// # Errors
+/// When the text is no TOML, or holds something else than claims.
+pub fn read(text: &str, file: &str) -> Result<Vec<Result<Claim, Refused>>, ClaimError> {
+    let root: Table = text.parse().map_err(|error| syntax(&error, text, file))?;
+    let shape = |key: &str, found: String, nearest: Vec<String>| ClaimError::Shape {
+        file: file.to_owned(),
+        key: key.to_owned(),
+        found,
+        expected: "only tables [[claim]]".to_owned(),
+        nearest,
+    };
+    if let Some((key, value)) = root.iter().find(|(key, _)| *key != "claim") {
+        return Err(shape(key, described(value), close(key, ["claim"])));
+    }
+    let claims = match root.get("claim") {
+        None => return Err(shape("claim", "nothing".to_owned(), Vec::new())),
+        Some(Value::Array(claims)) => claims,
+        Some(other) => return Err(shape("claim", described(other), Vec::new())),
+    };
+    let mut seen = BTreeSet::new();
+    let one = |(nth, value): (usize, &Value)| {
+        let place = format!("#{}", nth + 1);
+        let reader = match value {
+            Value::Table(table) => Reader::new(file, place, table),
+            other => {
+                let empty = Table::new();
+                let reader = Reader::new(file, place, &empty);
+                return Err(reader.refused("claim", &described(other), "a table"));
+            }
+        };
+        let claim = reader.claim()?;
+        if !seen.insert(claim.id.clone()) {
+            let found = format!("\"{}\" a second time", claim.id);
+            return Err(reader.refused("id", &found, "a name that is unique in the file"));
+        }
+        Ok(claim)
+    };
+    Ok(claims.iter().enumerate().map(one).collect())
+}
+
+fn syntax(error: &toml::de::Error, text: &str, file: &str) -> ClaimError {
+    let before = error.span().map_or(0, |span| span.start.min(text.len()));
+    let line = 1 + text.as_bytes()[..before].iter().filter(|byte| **byte == b'\n').count();
+    let what = error.message().split('\n').collect::<Vec<_>>().join(", ");
+    ClaimError::Syntax { file: file.to_owned(), line, what }
+}
+
+fn close<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    nearest(name, names).into_iter().map(str::to_owned).collect()
+}
+
+/// What stands in a file, in a word or two.
+fn described(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("\"{text}\""),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Table(_) => "a table".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    id: String,
+    table: &'a Table,
+}
+
+impl<'a> Reader<'a> {
+    fn new(file: &'a str, place: String, table: &'a Table) -> Reader<'a> {
+        let id = table.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
+        Reader { file, id: id.map_or(place, str::to_owned), table }
+    }
+
+    fn refused(&self, key: &str, found: &str, expected: &str) -> Refused {
+        Refused {
+            file: self.file.to_owned(),
+            id: self.id.clone(),
+            key: key.to_owned(),
+            found: found.into(),
+            expected: expected.into(),
+            nearest: Box::default(),
+        }
+    }
+
+    fn claim(&self) -> Result<Claim, Refused> {
+        if let Some((key, value)) = self.table.iter().find(|(key, _)| !KEYS.contains(&key.as_str()))
+        {
+            let known = format!("one of the keys {}", KEYS.join(", "));
+            let nearest = close(key, KEYS).into();
+            return Err(Refused { nearest, ..self.refused(key, &described(value), &known) });
+        }
+        let id = self.text("id", "a name that is unique in the file")?;
+        let metric = self.metric()?;
+        let kind = self.name_of("kind", &Kind::NAMES)?;
+        self.check_kind(kind, &metric)?;
+        let is_parameter = kind == Kind::Parameter;
+        let baseline = self.maybe_text("baseline", "a policy expression")?;
+        let (baseline, workload) = if is_parameter {
+            (
+                baseline.unwrap_or_default(),
+                self.maybe_text("workload", COMMAND)?.unwrap_or_default(),
+            )
+        } else {
+            (self.text("baseline", "a policy expression")?, self.text("workload", COMMAND)?)
+        };
+        Ok(Claim {
+            file: self.file.to_owned(),
+            id,
+            source: self.text("source", "where it was published")?,
+            topology: self.text("topology", "a machine, as --topo takes it")?,
+            baseline,
+            patched: self.text("patched", "a policy expression")?,
+            workload,
+            metric,
+            unit: self.maybe_text("unit", "the unit as published")?.unwrap_or_default(),
+            better: match self.table.get("better") {
+                None if is_parameter => Better::None,
+                _ => self.name_of("better", &Better::NAMES)?,
+            },
+            published: self.published(is_parameter)?,
+            kind,
+            options: self.options()?,
+        })
+    }
+
+    fn metric(&self) -> Result<Metric, Refused> {
+        let text = self.text("metric", "a metric, such as time")?;
+        Metric::parse(&text).map_err(|unknown| Refused {
+            nearest: unknown.nearest.into(),
+            ..self.refused("metric", &format!("\"{text}\""), &unknown.expected)
+        })
+    }
+
+    /// Parameters are computed, everything else is run.
+    fn check_kind(&self, kind: Kind, metric: &Metric) -> Result<(), Refused> {
+        let found = format!("\"{}\" with the metric {metric}", kind.name());
+        match (kind, metric.family.is_parameter()) {
+            (Kind::Parameter, false) => {
+                Err(self.refused("kind", &found, "\"end_to_end\" or \"mechanism\""))
+            }
+            (Kind::EndToEnd | Kind::Mechanism, true) => {
+                Err(self.refused("kind", &found, "\"parameter\""))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn published(&self, is_parameter: bool) -> Result<Published, Refused> {
+        let baseline = self.number("baseline_value")?;
+        let patched = self.number("patched_value")?;
+        let values = match (baseline, patched, self.number("ratio")?) {
+            (_, Some(patched), None) if is_parameter => Values::Exactly(patched),
+            (_, None, _) if is_parameter => {
+                return Err(self.refused("patched_value", "nothing", "what the parameter must be"));
+            }
+            (_, Some(_), Some(_)) | (Some(_), None, Some(_)) => {
+                let found = "a ratio beside a value";
+                return Err(self.refused("ratio", found, "either both values or the ratio"));
+            }
+            (None, None, Some(ratio)) if ratio > 0.0 => Values::Ratio(ratio),
+            (None, None, Some(ratio)) => {
+                return Err(self.refused("ratio", &ratio.to_string(), "a number above 0"));
+            }
+            (Some(baseline), Some(patched), None) if baseline > 0.0 && patched >= 0.0 => {
+                Values::Both { baseline, patched }
+            }
+            (Some(baseline), Some(patched), None) => {
+                let (key, found, expected) = if baseline > 0.0 {
+                    ("patched_value", patched, "a number of at least 0")
+                } else {
+                    ("baseline_value", baseline, "a number above 0")
+                };
+                return Err(self.refused(key, &found.to_string(), expected));
+            }
+            (None, ..) => return Err(self.missing_value("baseline_value")),
+            (Some(_), None, None) => return Err(self.missing_value("patched_value")),
+        };
+        Ok(Published {
+            values,
+            baseline_std_pct: self.spread("baseline_std_pct")?,
+            patched_std_pct: self.spread("patched_std_pct")?,
+        })
+    }
+
+    fn missing_value(&self, key: &str) -> Refused {
+        self.refused(key, "nothing", "a number (both values, or ratio in their place)")
+    }
+
+    fn spread(&self, key: &str) -> Result<Option<f64>, Refused> {
+        match self.number(key)? {
+            Some(std) if std < 0.0 => {
+                Err(self.refused(key, &std.to_string(), "a number of at least 0"))
+            }
+            std => Ok(std),
+        }
+    }
+
+    fn options(&self) -> Result<BTreeMap<String, String>, Refused> {
+        let expected = "a table of settings, such as { group = \"container\" }";
+        let table = match self.table.get("options") {
+            None => return Ok(BTreeMap::new()),
+            Some(Value::Table(table)) => table,
+            Some(other) => return Err(self.refused("options", &described(other), expected)),
+        };
+        let option = |(key, value): (&String, &Value)| match value {
+            Value::String(text) => Ok((key.clone(), text.clone())),
+            Value::Integer(number) => Ok((key.clone(), number.to_string())),
+            Value::Boolean(on) => Ok((key.clone(), if *on { "on" } else { "off" }.to_owned())),
+            other => {
+                let what = "a text, a whole number, true or false";
+                Err(self.refused(&format!("options.{key}"), &described(other), what))
+            }
+        };
+        table.iter().map(option).collect()
+    }
+
+    fn maybe_text(&self, key: &str, expected: &str) -> Result<Option<String>, Refused> {
+        match self.table.get(key) {
+            None => Ok(None),
+            Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text.clone())),
+            Some(other) => Err(self.refused(key, &described(other), expected)),
+        }
+    }
+
+    fn text(&self, key: &str, expected: &str) -> Result<String, Refused> {
+        let found = self.maybe_text(key, expected)?;
+        found.ok_or_else(|| self.refused(key, "nothing", expected))
+    }
+
+    fn number(&self, key: &str) -> Result<Option<f64>, Refused> {
+        let number = match self.table.get(key) {
+            None => return Ok(None),
+            Some(Value::Float(number)) if number.is_finite() => *number,
+            #[expect(clippy::cast_precision_loss, reason = "measurements have fewer digits")]
+            Some(Value::Integer(number)) => *number as f64,
+            Some(other) => return Err(self.refused(key, &described(other), "a number")),
+        };
+        Ok(Some(number))
+    }
+
+    fn name_of<T: Copy>(&self, key: &str, names: &[(&'static str, T)]) -> Result<T, Refused> {
+        let known: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+        let expected = known.join(", ");
+        let text = self.text(key, &expected)?;
+        let found = names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
+        found.ok_or_else(|| Refused {
+            nearest: close(&text, known).into(),
+            ..self.refused(key, &format!("\"{text}\""), &expected)
+        })
+    }
+}
+
+const COMMAND: &str = "the command that was run, such as \"hackbench -g 10\"";
