@@ -56,6 +56,9 @@ costs! {
     context_switch_idle,
     /// From setting the sleep state to the dequeue; a wakeup in this window finds the task still queued.
     sleep_entry,
+    /// From the dequeue, or the entry of one who stays queued, to the switch: leaving the runqueue, and
+    /// the choice of the next task.
+    pick,
     /// Each level of task groups above the root, per enqueue, dequeue or pick.
     group_level,
     /// The bookkeeping of one wakeup, paid by the waker.

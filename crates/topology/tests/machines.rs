@@ -214,7 +214,7 @@ fn the_labs_paths_add_up_to_what_was_measured() {
     for (name, hop_us, futex_ns) in [("t8@untraced", 6, 4_100), ("t8", 8, 6_500)] {
         let c = *machine(name).costs();
         let send = c.wakeup + c.handoff + c.ipi_send + c.ipi_same_socket;
-        let arrive = c.ipi_handler + c.activate + c.sleep_entry + c.context_switch_idle;
+        let arrive = c.ipi_handler + c.activate + c.sleep_entry + c.pick + c.context_switch_idle;
         let write = c.pipe_read_tail + c.syscall + c.pipe_copy;
         let hop = send + arrive + c.recheck + c.pipe_copy + write;
         assert_eq!(hop.next_multiple_of(c.ipi_grid), hop_us * 1000, "{name}: {hop}");
@@ -222,7 +222,7 @@ fn the_labs_paths_add_up_to_what_was_measured() {
         assert!(futex.abs_diff(futex_ns) <= futex_ns / 20, "{name}: {futex}");
     }
     let c = *machine("t8").costs();
-    let wakeup = c.timer_handler + c.wakeup + c.activate + c.sleep_entry;
+    let wakeup = c.timer_handler + c.wakeup + c.activate + c.sleep_entry + c.pick;
     let idle = wakeup + c.context_switch_idle;
     assert!((6_500..=6_650).contains(&idle), "{idle}");
     assert!((7_000..=7_380).contains(&(idle + c.tick_restart)), "{idle}");

@@ -33,6 +33,8 @@ pub(super) enum Stage {
     Wake,
     /// In `schedule()`, before the dequeue and the choice of the next task.
     Schedule,
+    /// In `schedule()`, between the dequeue and the choice of the next task.
+    Pick,
     /// Switching to the current task.
     Switch,
     /// In a step of the load balancer.

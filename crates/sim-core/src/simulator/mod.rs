@@ -94,6 +94,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Stage::Op => self.end_op(cpu),
             Stage::Wake => self.finish_wakeup(cpu),
             Stage::Schedule => self.schedule(cpu),
+            Stage::Pick => self.pick_done(cpu),
             Stage::Switch => self.finish_switch(cpu),
             Stage::Irq(irq) => self.irq_done(cpu, irq),
             Stage::Spin => self.spin_done(cpu),

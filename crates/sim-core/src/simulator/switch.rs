@@ -17,7 +17,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Enters `schedule()`: between here and the dequeue a sleeper can still be woken where it is.
     pub(super) fn enter_schedule(&mut self, cpu: CpuId) {
         self.cpu(cpu).polling = false;
-        let ns = self.jittered(cpu, self.prices.list().sleep_entry);
+        let list = self.prices.list();
+        let leaves = self.world.curr(cpu).is_some_and(|task| self.is_leaving(task));
+        let ns = if leaves { list.sleep_entry } else { list.sleep_entry + list.pick };
+        let ns = self.jittered(cpu, ns);
         self.begin(cpu, Stage::Schedule, Cost::ContextSwitch, ns);
     }
 
@@ -25,14 +28,31 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn schedule(&mut self, cpu: CpuId) -> Step {
         self.world.update_rq_clock_unless_skipped(cpu);
         let prev = self.world.curr(cpu);
+        let Some(task) = prev.filter(|&task| self.is_leaving(task)) else {
+            return self.pick(cpu, prev, true);
+        };
+        self.deactivate(cpu, task);
+        match self.prices.list().pick {
+            0 => self.pick(cpu, prev, false),
+            ns => {
+                let ns = self.jittered(cpu, ns);
+                self.begin(cpu, Stage::Pick, Cost::ContextSwitch, ns);
+                Ok(())
+            }
+        }
+    }
+
+    /// Who was current has left its runqueue, as of the clock of that instant: now the next is chosen.
+    pub(super) fn pick_done(&mut self, cpu: CpuId) -> Step {
+        self.pick(cpu, self.world.curr(cpu), false)
+    }
+
+    /// `pick_next_task()`, and the switch; `stays` is whether `prev` is still queued.
+    fn pick(&mut self, cpu: CpuId, prev: Option<TaskId>, stays: bool) -> Step {
         self.world.rq_update(cpu, |rq| rq.need_resched = false);
         self.cpu(cpu).need_resched = false;
-        let sleeps = prev.is_some_and(|task| self.is_leaving(task));
-        if let Some(task) = prev.filter(|_| sleeps) {
-            self.deactivate(cpu, task);
-        }
         if self.world.rq(cpu).stopper {
-            self.switch_to_stopper(cpu, prev, !sleeps);
+            self.switch_to_stopper(cpu, prev, stays);
             return Ok(());
         }
         let next = self.policy.pick_next(&self.world, cpu, prev);
@@ -44,7 +64,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 return self.balance(cpu);
             }
         }
-        self.context_switch(cpu, prev, next, !sleeps)
+        self.context_switch(cpu, prev, next, stays)
     }
 
     /// The newly idle CPU has tried to get work: the rest of `schedule()`. Whoever was put here

@@ -124,7 +124,10 @@ fn a_task_that_arrives_during_the_pass_is_picked() {
     // to the sleeper, from it and back to it.
     let costs = *topology().costs();
     let switches = costs.context_switch_idle + 2 * costs.context_switch_thread;
-    assert_eq!(log.charged(1, Cost::ContextSwitch), u64::from(3 * costs.sleep_entry + switches));
+    assert_eq!(
+        log.charged(1, Cost::ContextSwitch),
+        u64::from(3 * (costs.sleep_entry + costs.pick) + switches)
+    );
 }
 
 /// The softirq after a tick delays the task that it interrupts by its price, which is nobody's time.
@@ -174,7 +177,8 @@ fn an_interrupt_in_the_middle_of_a_softirq_is_handled_before_it_ends() {
     let left = switched(log, 0, Some(current), Some(sleeper));
     assert!(woken.0 < tick + 100_000, "{woken}");
     let handlers = u64::from(costs.tick + costs.ipi_handler + costs.activate);
-    assert_eq!(left.0, tick + handlers + price + u64::from(costs.sleep_entry));
+    let schedule = u64::from(costs.sleep_entry + costs.pick);
+    assert_eq!(left.0, tick + handlers + price + schedule);
     assert_eq!(log.charged(0, Cost::Balance), price);
     let irqs = log.charged(0, Cost::Tick) + log.charged(0, Cost::Ipi) + price;
     assert_eq!(sim.world().rq(CpuId(0)).irq_time, irqs);

@@ -205,5 +205,6 @@ fn a_switch_after_a_yield_happens_on_the_clock_of_the_yield() {
     let mut sim = Simulator::new(topology(), policy, script, Clock::default(), config()).unwrap();
     sim.run_until(SimTime(50_000_000)).unwrap();
     let (now, clock) = sim.observer().0[0];
-    assert_eq!(now - clock, u64::from(topology().costs().sleep_entry));
+    let costs = *topology().costs();
+    assert_eq!(now - clock, u64::from(costs.sleep_entry + costs.pick));
 }

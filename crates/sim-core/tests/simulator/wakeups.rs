@@ -6,7 +6,7 @@ use simsched_core::testkit::{RoundRobin, Script};
 use simsched_core::{
     Cost, FutexId, MarkId, Nanos, Op, Reason, SimTime, Status, TaskId, Tracepoint, TtwuQueue,
 };
-use simsched_topology::{CpuId, Topology};
+use simsched_topology::{CpuId, OsCosts, Topology};
 
 use super::rig::{READ, WAIT, WAKE, WRITE, objects, simulate, simulate_on, topology};
 
@@ -72,13 +72,33 @@ fn a_wakeup_before_the_dequeue_places_nobody() {
     assert_eq!(sim.observer().count(left), 1, "it leaves its CPU only to exit");
 }
 
+/// From the dequeue on, before the next task is chosen, the sleeper is not queued any more: its CPU
+/// switches away and takes it back, which are two switches.
+#[test]
+fn a_wakeup_between_dequeue_and_pick_does_not_keep_the_sleeper() {
+    let costs = OsCosts { pick: 2_000, ..*topology().costs() };
+    let machine = Topology::builtin("t16", None).unwrap().with_costs(costs);
+    let into_pick = u64::from(costs.sleep_entry + costs.pick / 2);
+    let mut script = Script::new(objects());
+    let sleeper =
+        script.task(CpuId(2), &[Op::Run(Nanos(2_000_000)), WAIT, Op::Run(Nanos(100_000))]);
+    script.task(CpuId(0), &[Op::Run(Nanos(2_000_000 + into_pick)), WAKE, Op::Run(Nanos(300_000))]);
+    let (status, sim) = simulate_on(Arc::new(machine), script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let back = |t: &Tracepoint| matches!(t, Tracepoint::Wakeup { wakee, reason: Reason::ON_CPU, cpu: CpuId(2), .. } if *wakee == sleeper);
+    assert_eq!(sim.observer().count(back), 1);
+    let left =
+        |t: &Tracepoint| matches!(t, Tracepoint::Switch { prev, .. } if *prev == Some(sleeper));
+    assert_eq!(sim.observer().count(left), 2, "it leaves its CPU to sleep and to exit");
+}
+
 /// Spec 05 section 2, step 5: while the wakee's CPU switches away from it and has nothing else to
 /// do, the wakee goes back there.
 #[test]
 fn a_wakeup_during_the_switch_goes_back_to_the_same_cpu() {
     let topology = topology();
     let costs = topology.costs();
-    let into_switch = u64::from(costs.sleep_entry + costs.context_switch_idle / 2);
+    let into_switch = u64::from(costs.sleep_entry + costs.pick + costs.context_switch_idle / 2);
     let mut script = Script::new(objects());
     let reader = script.task(CpuId(2), &[Op::Run(Nanos(2_000_000)), WAIT]);
     script.task(CpuId(0), &[Op::Run(Nanos(2_000_000 + into_switch)), WAKE]);
@@ -96,7 +116,7 @@ fn a_wakeup_during_the_switch_goes_back_to_the_same_cpu() {
 fn without_hand_off_the_waker_waits_for_the_switch() {
     let topology = topology();
     let costs = topology.costs();
-    let into_switch = u64::from(costs.sleep_entry + costs.context_switch_idle / 2);
+    let into_switch = u64::from(costs.sleep_entry + costs.pick + costs.context_switch_idle / 2);
     let mut script = Script::new(objects());
     script.task(CpuId(2), &[Op::Run(Nanos(2_000_000)), WAIT]);
     script.task(CpuId(0), &[Op::Run(Nanos(2_000_000 + into_switch)), WAKE]);
@@ -187,7 +207,7 @@ fn a_wakeup_of_a_polling_cpu_takes_the_sum_of_its_items() {
     };
     let ran = sim.observer().0.iter().find(runs).unwrap().0;
     let notice = costs.poll_notice_same_llc;
-    let items = costs.wakeup + costs.handoff + notice + exit + costs.sleep_entry;
+    let items = costs.wakeup + costs.handoff + notice + exit + costs.sleep_entry + costs.pick;
     assert_eq!(ran.since(woken).0, u64::from(items + costs.context_switch_idle));
 }
 
