@@ -44,6 +44,11 @@ fn a_full_name_says_the_version_and_what_differs_from_it() {
         &[],
         "cfs@6.1+numa_imbalance=v4.1+fork_imbalance=5.18",
     );
+    check_name(
+        "wakeup_bias_prev+tg_per_node+group=nested:1",
+        &[("tg_node", "runqueue")],
+        "cfs@6.1+wakeup_bias_prev+tg_per_node+group=container+tg_node=runqueue",
+    );
 }
 
 #[track_caller]
@@ -54,16 +59,19 @@ fn check_error(expr: &str, message: &str) {
 
 #[test]
 fn an_unknown_name_brings_the_nearest_ones() {
-    check_error(
-        "csf",
-        "find policy `csf` (known: cfs, fifo, wakeup_bias_prev); did you mean `cfs`?",
-    );
+    let known = "known: cfs, fifo, wakeup_bias_prev, util_fits_capacity, select_bias_prev, \
+                 tg_per_node, tg_ratelimit, tg_nomig";
+    check_error("csf", &format!("find policy `csf` ({known}); did you mean `cfs`?"));
     check_error(
         "wakeup_bias",
-        "find policy `wakeup_bias` (known: cfs, fifo, wakeup_bias_prev); did you mean \
-         `wakeup_bias_prev`?",
+        &format!("find policy `wakeup_bias` ({known}); did you mean `wakeup_bias_prev`?"),
     );
-    check_error("eevdf", "find policy `eevdf` (known: cfs, fifo, wakeup_bias_prev)");
+    check_error("eevdf", &format!("find policy `eevdf` ({known})"));
+    check_error(
+        "cfs+group=nest",
+        "set `group` to `nest`: expected one of root, container, nested:2, nested:3, nested:4, \
+         nested:5, nested:6, nested:7, nested:8",
+    );
     check_error("cfs@6.12", "find version `6.12` of `cfs` (known: 5.16, 6.1, 6.5)");
     check_error(
         "cfs+SIS_UTL=on",

@@ -12,7 +12,7 @@ use simsched_core::SchedPolicy;
 use simsched_core::pelt::{SchedAvg, UTIL_AVG_UNCHANGED};
 use simsched_policies::fair::weight::LoadWeight;
 use simsched_policies::fair::{
-    CfsRq, Entity, EntityId, GroupId, QueueId, Removed, TaskGroup, UtilEst,
+    CfsRq, Entity, EntityId, GroupId, QueueId, Removed, TaskGroup, TgUpdate, UtilEst,
 };
 use simsched_topology::CpuId;
 
@@ -141,14 +141,43 @@ fn update_tg_load_avg_agrees_with_the_kernel() {
         let mut child = queue(SchedAvg::default());
         child.avg.load_avg = row.get("q_load_avg");
         child.tg_load_avg_contrib = row.get("contrib_in");
-        let written = group.update_tg_load_avg(&mut child);
+        let update = group.update_tg_load_avg(&mut child, None);
         row.expect("contrib_out", child.tg_load_avg_contrib);
         row.expect("tg_load_avg_out", group.load_avg);
-        assert_eq!(written, row.text("contrib_in") != row.text("contrib_out"), "{row:?}");
+        let is_written = matches!(update, TgUpdate::Written(_));
+        assert_eq!(is_written, row.text("contrib_in") != row.text("contrib_out"), "{row:?}");
         let unknown = child.avg.load_avg.abs_diff(child.tg_load_avg_contrib);
         assert!(unknown <= child.tg_load_avg_contrib / 64, "{row:?}");
     });
     assert_eq!(rows, 2000);
+}
+
+/// The merged limit, by the clock of each row; a call that has too little to tell leaves the stamp.
+#[test]
+fn the_rate_limit_agrees_with_the_kernel() {
+    let (mut limited, mut small) = (0, 0);
+    let rows = for_each_row("6.12/update_tg_load_avg.csv", |row| {
+        let mut group = TaskGroup::new(None);
+        group.load_avg = row.get("tg_load_avg_in");
+        let mut child = queue(SchedAvg::default());
+        child.avg.load_avg = row.get("q_load_avg");
+        child.tg_load_avg_contrib = row.get("contrib_in");
+        child.last_update_tg_load_avg = row.get("last_update_in");
+        let update = group.update_tg_load_avg(&mut child, Some(row.get("sched_clock")));
+        row.expect("contrib_out", child.tg_load_avg_contrib);
+        row.expect("tg_load_avg_out", group.load_avg);
+        row.expect("last_update_out", child.last_update_tg_load_avg);
+        let is_written = matches!(update, TgUpdate::Written(_));
+        assert_eq!(
+            is_written,
+            row.text("last_update_in") != row.text("last_update_out"),
+            "{row:?}"
+        );
+        limited += u32::from(update == TgUpdate::Limited);
+        small += u32::from(update == TgUpdate::Small);
+    });
+    assert_eq!(rows, 2000);
+    assert!(limited > 100 && small > 100, "{limited} {small}");
 }
 
 #[test]

@@ -84,14 +84,16 @@ fn expr() -> impl Strategy<Value = String> {
         std::iter::once(info.name.to_owned()).chain(versions)
     });
     let base = prop::sample::select(bases.collect::<Vec<_>>());
-    (base, any::<u32>(), any::<u32>()).prop_map(|(base, mask, values)| {
+    let groups = prop::sample::select(vec!["root", "container", "nested:2", "nested:3"]);
+    (base, any::<u32>(), any::<u32>(), groups).prop_map(|(base, mask, values, group)| {
         let name = base.split('@').next().unwrap();
+        let base = if name == "cfs" { format!("{base}+group={group}") } else { base.clone() };
         let features = catalog::features(name).into_iter().enumerate();
         let turned = features.filter(|(idx, _)| mask >> (idx % 32) & 3 == 3).map(|(idx, info)| {
             let value = if values >> (idx % 32) & 1 == 1 { "on" } else { "off" };
             format!("+{}={value}", info.key)
         });
-        turned.fold(base.clone(), |expr, part| expr + &part)
+        turned.fold(base, |expr, part| expr + &part)
     })
 }
 

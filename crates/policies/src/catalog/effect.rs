@@ -52,6 +52,7 @@ impl Selection {
         let Selection::Cfs { features, overrides } = self else { return Vec::new() };
         let is_given = |key| overrides.iter().any(|(given, _)| given == key);
         let plain = Features::of(features.version);
+        let is_grouped = features.grouping != plain.grouping;
         let is_proportional = features.sis_prop && !features.sis_util;
         let rules = [
             ("SIS_PROP", features.sis_prop && !plain.sis_prop && features.sis_util, "SIS_UTIL=off"),
@@ -65,6 +66,16 @@ impl Selection {
                 is_given("wakeup_bias_prev_threshold") && !features.wakeup_bias_prev,
                 "wakeup_bias_prev",
             ),
+            (
+                "fits_capacity",
+                features.fits_capacity != plain.fits_capacity
+                    && !(features.util_fits_capacity || features.select_bias_prev),
+                "util_fits_capacity or select_bias_prev",
+            ),
+            ("tg_node", features.tg_node != plain.tg_node && !features.tg_per_node, "tg_per_node"),
+            ("tg_per_node", features.tg_per_node && !is_grouped, "group=container or deeper"),
+            ("tg_ratelimit", features.tg_ratelimit && !is_grouped, "group=container or deeper"),
+            ("tg_nomig", features.tg_nomig && !is_grouped, "group=container or deeper"),
             (
                 "ATTACH_AGE_LOAD",
                 features.attach_age_load != plain.attach_age_load,

@@ -56,6 +56,9 @@ pub struct CfsRq {
     pub removed_nr: u32,
     /// `prop_runnable_sum` waits to be taken one level up.
     pub propagate: bool,
+    /// It has entities, or averages that decay: `update_blocked_averages()` visits it. Of no
+    /// consequence at the root.
+    pub on_list: bool,
     /// The CPU of the queue.
     pub cpu: CpuId,
 
@@ -65,6 +68,11 @@ pub struct CfsRq {
     pub prop_runnable_sum: i64,
     /// The part of the group's `load_avg` that is from here.
     pub tg_load_avg_contrib: u64,
+    /// When that was last written, in ns of `sched_clock()` (with the rate limit).
+    pub last_update_tg_load_avg: u64,
+    /// The part of `removed` that goes from this queue's contribution to that of another queue, and
+    /// what could not be taken from it (with `tg_nomig`).
+    pub tg_moved: u64,
     /// The load that the whole queue stands for at the root, as of `last_h_load_update`.
     pub h_load: u64,
     /// The jiffy of `h_load`.
@@ -101,10 +109,13 @@ impl CfsRq {
             se,
             removed_nr: 0,
             propagate: false,
+            on_list: false,
             cpu,
             timeline: Timeline::with_capacity(capacity),
             prop_runnable_sum: 0,
             tg_load_avg_contrib: 0,
+            last_update_tg_load_avg: 0,
+            tg_moved: 0,
             h_load: 0,
             last_h_load_update: 0,
             se_runnable: 0,
@@ -118,6 +129,14 @@ impl CfsRq {
     #[must_use]
     pub fn weight(&self) -> u64 {
         scale_load_down(self.load.weight)
+    }
+
+    /// Whether nothing is left of all that was here, so that nothing decays.
+    /// Source: `cfs_rq_is_decayed()`, without the child queues.
+    #[must_use]
+    pub fn is_decayed(&self) -> bool {
+        let avg = &self.avg;
+        self.load.weight == 0 && avg.load_sum == 0 && avg.util_sum == 0 && avg.runnable_sum == 0
     }
 
     /// Whether all queued entities are of policy `SCHED_IDLE`. Source: `sched_idle_cfs_rq()`.

@@ -9,6 +9,7 @@ use super::cfs_rq::CfsRq;
 use super::entity::{Entity, EntityId, QueueId};
 use super::features::Features;
 use super::group::{GroupId, TaskGroup};
+use super::tg_load::{Source, TgLoad};
 use super::tunables::Tunables;
 use super::weight::calc_delta_fair;
 
@@ -36,6 +37,8 @@ pub struct Hierarchy {
     pub(super) queues: Vec<CfsRq>,
     /// The groups; the first is the root.
     pub(super) groups: Vec<TaskGroup>,
+    /// What the CPUs share of them.
+    pub(super) tg: TgLoad,
     pub(super) nr_cpus: u32,
     /// By CPU: 1024 is one big core.
     pub(super) capacities: Vec<u32>,
@@ -66,6 +69,7 @@ impl Hierarchy {
             entities: tasks.collect(),
             queues: Vec::new(),
             groups: Vec::new(),
+            tg: TgLoad::default(),
             nr_cpus,
             capacities: cpus.iter().map(|cpu| world.topology().capacity(cpu)).collect(),
             mru: Mru::new(nr_cpus, world.tasks().len()),
@@ -76,7 +80,16 @@ impl Hierarchy {
         for group in groups {
             all.push_group(*group);
         }
+        all.tg = TgLoad::new(world, &all.groups, &all.features);
         all
+    }
+
+    /// A call begins that may tell a group of its load.
+    #[inline]
+    pub(super) fn enter(&mut self, world: &World) {
+        if self.tg.is_on {
+            self.tg.enter(world);
+        }
     }
 
     /// Appends a group with its queues and entities. Source: `alloc_fair_sched_group()`.
@@ -96,7 +109,7 @@ impl Hierarchy {
     }
 
     /// How many groups there are, the root included.
-    fn nr_groups(&self) -> u32 {
+    pub(super) fn nr_groups(&self) -> u32 {
         u32::try_from(self.groups.len()).expect("few groups")
     }
 
@@ -220,26 +233,67 @@ impl Hierarchy {
         let tell = match update {
             Update::Attach if entity.avg.last_update_time == 0 => {
                 cfs_rq.attach_entity_load_avg(entity);
-                true
+                Some(Source::Attach)
             }
             Update::Detach => {
                 cfs_rq.detach_entity_load_avg(entity);
+                Some(Source::Detach)
+            }
+            Update::Attach | Update::Tg => decayed.then_some(Source::Decay),
+            Update::Age => None,
+        };
+        if let Some(source) = tell
+            && cfs_rq.group != GroupId::ROOT
+        {
+            let moved = self.tg.nomig && self.move_contrib(queue, se, source);
+            match moved {
+                true if decayed => self.update_tg_load_avg(queue, Source::Decay),
+                true => {}
+                false => self.update_tg_load_avg(queue, source),
+            }
+        }
+    }
+
+    /// With `tg_nomig` a task that moves takes its part of the group's load from the contribution of
+    /// the queue that it leaves to that of the queue that it joins. False if `se` does not move.
+    fn move_contrib(&mut self, queue: QueueId, se: EntityId, source: Source) -> bool {
+        let (entity, cfs_rq) = (&self.entities[se.idx()], &mut self.queues[queue.idx()]);
+        match source {
+            Source::Detach => {
+                let contrib = entity.avg.load_avg.min(cfs_rq.tg_load_avg_contrib);
+                cfs_rq.tg_load_avg_contrib -= contrib;
+                self.tg.depart(se.idx(), cfs_rq.group, contrib);
                 true
             }
-            Update::Attach | Update::Tg => decayed,
-            Update::Age => false,
-        };
-        if tell {
-            self.update_tg_load_avg(queue);
+            Source::Attach => match self.tg.arrive(se.idx(), cfs_rq.group) {
+                Some(contrib) => {
+                    cfs_rq.tg_load_avg_contrib += contrib;
+                    true
+                }
+                None => false,
+            },
+            Source::Decay | Source::Blocked => false,
+        }
+    }
+
+    /// Notes what a task leaves behind that has left its queue while asleep.
+    /// Source: `remove_entity_load_avg()`.
+    pub(super) fn remove_entity_load_avg(&mut self, se: EntityId, moves: bool) {
+        let entity = &self.entities[se.idx()];
+        let cfs_rq = &mut self.queues[entity.cfs_rq.idx()];
+        cfs_rq.remove_entity_load_avg(entity);
+        if moves && self.tg.nomig && cfs_rq.group != GroupId::ROOT {
+            cfs_rq.tg_moved += entity.avg.load_avg;
+            self.tg.depart(se.idx(), cfs_rq.group, entity.avg.load_avg);
         }
     }
 
     /// Source: `update_tg_load_avg()`.
     #[inline]
-    pub(super) fn update_tg_load_avg(&mut self, queue: QueueId) {
+    pub(super) fn update_tg_load_avg(&mut self, queue: QueueId, source: Source) {
         let cfs_rq = &mut self.queues[queue.idx()];
         if cfs_rq.group != GroupId::ROOT {
-            self.groups[cfs_rq.group.idx()].update_tg_load_avg(cfs_rq);
+            self.tg.update(&mut self.groups, cfs_rq, source);
         }
     }
 
@@ -262,30 +316,10 @@ impl Hierarchy {
     }
 
     fn reweight_group(&mut self, se: EntityId, child: QueueId, now: u64) {
-        let child = self.queue(child);
-        let shares = self.groups[child.group.idx()].calc_group_shares(child);
+        let child = &self.queues[child.idx()];
+        let load_avg = self.tg.read(&self.groups, child.group);
+        let shares = self.groups[child.group.idx()].shares_of(child, load_avg);
         self.reweight_entity(se, shares, now);
-    }
-
-    /// Ages all queues of `cpu`, from the leaves to the root. Groups come after their parents, so
-    /// the last is a leaf. True if something is left that will decay further.
-    /// Source: `__update_blocked_fair()`, `cfs_rq_has_blocked()`.
-    pub(super) fn update_blocked(&mut self, cpu: CpuId, now: u64) -> bool {
-        let mut has_blocked = false;
-        for group in (0..self.nr_groups()).rev() {
-            let queue = self.queue_of(GroupId(group), cpu);
-            let cfs_rq = self.queue_mut(queue);
-            let se = cfs_rq.se;
-            if cfs_rq.update_load_avg(now) {
-                self.update_tg_load_avg(queue);
-            }
-            if let Some(se) = se {
-                self.update_load_avg(self.cfs_rq_of(se), se, now, Update::Tg);
-            }
-            let avg = &self.queue(queue).avg;
-            has_blocked |= avg.load_avg != 0 || avg.util_avg != 0;
-        }
-        has_blocked
     }
 
     /// Source: `reweight_entity()`.

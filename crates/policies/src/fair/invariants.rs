@@ -19,6 +19,9 @@ impl Hierarchy {
             self.check_queue(self.queue_of(group, cpu))
                 .map_err(|broken| format!("cpu {cpu}, group {}: {broken}", group.0))?;
         }
+        if cpu == CpuId(0) {
+            self.check_groups()?;
+        }
         let (root, rq) = (self.root(cpu), world.rq(cpu));
         ensure(root.h_nr_running == rq.nr_tasks(), || {
             format!("cpu {cpu}: {} fair tasks of {} tasks", root.h_nr_running, rq.nr_tasks())
@@ -39,6 +42,19 @@ impl Hierarchy {
             let known = root.util_est_enqueued;
             format!("cpu {cpu}: util_est of the queue is {known}, its tasks' {util_est}")
         })
+    }
+
+    /// What groups know of their load is what their queues have told.
+    fn check_groups(&self) -> Result<(), String> {
+        for group in (1..self.nr_groups()).map(GroupId) {
+            let queues = (0..self.nr_cpus as usize).map(CpuId::new);
+            let told = queues.map(|cpu| self.queue(self.queue_of(group, cpu)));
+            let sums = told.fold([0u64; 2], |[contrib, moved], cfs_rq| {
+                [contrib + cfs_rq.tg_load_avg_contrib, moved + cfs_rq.tg_moved]
+            });
+            self.tg.check(&self.groups, group, sums)?;
+        }
+        Ok(())
     }
 
     /// The entities that are queued on one queue.

@@ -19,6 +19,29 @@ impl Fair {
         self.groups = groups;
     }
 
+    /// The groups of a run: those that were declared, or else those of the setting.
+    pub(super) fn declared_groups(&self) -> Vec<TaskGroup> {
+        if !self.groups.is_empty() {
+            return self.groups.clone();
+        }
+        let levels = u32::from(self.features.grouping.levels());
+        (0..levels).map(|parent| TaskGroup::new(Some(GroupId(parent)))).collect()
+    }
+
+    /// Puts the tasks of the workload into the group of the setting. Threads of the machine's kernel
+    /// are in the root group.
+    pub(super) fn move_into_group(&mut self, world: &World) {
+        let levels = self.features.grouping.levels();
+        if levels == 0 || !self.groups.is_empty() {
+            return;
+        }
+        for task in (0..world.tasks().len()).map(TaskId::new) {
+            if !world.tasks().is_background(task) {
+                self.set_task_group(task, GroupId(u32::from(levels)));
+            }
+        }
+    }
+
     /// Puts a task that has not started into a group. Children go where their parent is.
     pub fn set_task_group(&mut self, task: TaskId, group: GroupId) {
         let queue = self.all.queue_of(group, CpuId(0));
@@ -32,6 +55,7 @@ impl Fair {
         if self.all.groups[group.idx()].shares == shares {
             return;
         }
+        self.all.enter(world);
         self.all.groups[group.idx()].shares = shares;
         for cpu in world.topology().cpus().iter() {
             let mut above = self.all.queue(self.all.queue_of(group, cpu)).se;
@@ -55,6 +79,15 @@ impl Fair {
     #[must_use]
     pub fn group_entity(&self, group: GroupId, cpu: CpuId) -> Option<&super::Entity> {
         self.group_cfs_rq(group, cpu).se.map(|se| self.all.entity(se))
+    }
+
+    /// The load of a group: the sum of what its queues have contributed.
+    ///
+    /// # Panics
+    /// When there is no such group.
+    #[must_use]
+    pub fn tg_load_avg(&self, group: GroupId) -> i64 {
+        self.all.tg.load_avg(&self.all.groups, group)
     }
 
     /// A group.
@@ -88,14 +121,18 @@ impl Fair {
     /// Attaches the entities of the groups to their queues on all CPUs.
     /// Source: `online_fair_sched_group()`, `attach_entity_cfs_rq()`.
     pub(super) fn online_groups(&mut self, world: &World) {
-        for group in (1..=self.groups.len()).map(|idx| GroupId(u32::try_from(idx).expect("few"))) {
+        for group in (1..self.all.nr_groups()).map(GroupId) {
             for cpu in world.topology().cpus().iter() {
                 let Some(se) = self.all.queue(self.all.queue_of(group, cpu)).se else { continue };
                 let now = world.rq(cpu).clock_task;
                 self.all.update_load_avg(self.all.cfs_rq_of(se), se, now, Update::Attach);
+                let queue = self.all.cfs_rq_of(se);
+                self.all.queue_mut(queue).on_list = true;
                 let mut above = self.all.parent(se);
                 while let Some(se) = above {
-                    self.all.update_load_avg(self.all.cfs_rq_of(se), se, now, Update::Tg);
+                    let queue = self.all.cfs_rq_of(se);
+                    self.all.update_load_avg(queue, se, now, Update::Tg);
+                    self.all.queue_mut(queue).on_list = true;
                     above = self.all.parent(se);
                 }
             }
@@ -147,8 +184,7 @@ impl Fair {
     pub(super) fn bury(&mut self, task: TaskId) {
         let se = EntityId::of(task);
         self.sync_entity_load_avg(se);
-        let queue = self.all.cfs_rq_of(se);
-        self.all.queues[queue.idx()].remove_entity_load_avg(&self.all.entities[se.idx()]);
+        self.all.remove_entity_load_avg(se, false);
     }
 
     /// Source: `migrate_task_rq_fair()`, Linux 6.1.
@@ -161,7 +197,7 @@ impl Fair {
             let entity = self.all.entity_mut(se);
             entity.vruntime = entity.vruntime.wrapping_sub(min_vruntime);
             self.sync_entity_load_avg(se);
-            self.all.queues[queue.idx()].remove_entity_load_avg(&self.all.entities[se.idx()]);
+            self.all.remove_entity_load_avg(se, true);
             if self.features.migrate_se_pelt_lag {
                 self.migrate_se_pelt_lag(world, se);
             }

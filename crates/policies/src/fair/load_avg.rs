@@ -135,6 +135,7 @@ impl CfsRq {
     fn subtract_removed(&mut self) {
         let Removed { load_avg, util_avg, runnable_avg } = std::mem::take(&mut self.removed);
         self.removed_nr = 0;
+        self.take_moved();
         let divider = u64::from(self.avg.divider());
 
         sub_positive(&mut self.avg.load_avg, load_avg);

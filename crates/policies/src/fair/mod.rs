@@ -7,6 +7,7 @@
 //! CPU (`select`).
 
 mod balance;
+mod blocked;
 mod cfs_rq;
 mod discipline;
 mod entity;
@@ -23,6 +24,7 @@ mod select;
 mod task_hot;
 #[cfg(feature = "testkit")]
 mod testkit;
+mod tg_load;
 mod timeline;
 mod util_est;
 mod wakee;
@@ -32,10 +34,10 @@ pub mod tunables;
 pub mod weight;
 
 use simsched_core::{
-    BalanceStep, Dequeue, Enqueue, Moves, NO_DOMAIN, Placement, Policy, Preempt, TaskId, Trigger,
-    TtwuQueue, Wakeup, World,
+    BalanceStep, Dequeue, Enqueue, Moves, NO_DOMAIN, Placement, Policy, Preempt, TaskId, Touched,
+    Trigger, TtwuQueue, Wakeup, World,
 };
-use simsched_topology::{CpuId, CpuSet, Domains, Kernel};
+use simsched_topology::{CpuId, CpuSet, Domains, Kernel, NodeId};
 
 #[cfg(feature = "testkit")]
 pub use self::balance::Balancer;
@@ -47,7 +49,7 @@ pub use self::cfs_rq::{CfsRq, Removed};
 pub use self::discipline::wakeup_preempt_entity;
 pub use self::entity::{Entity, EntityId, QueueId, UtilEst, task_load};
 pub use self::features::{Features, Version};
-pub use self::group::{GroupId, TaskGroup};
+pub use self::group::{GroupId, TaskGroup, TgUpdate};
 pub use self::group_type::{Candidate, GroupStats, GroupType, NumaType};
 pub use self::hierarchy::Hierarchy;
 pub use self::idle::{IdleStats, LlcShared, nr_idle_scan};
@@ -58,6 +60,7 @@ pub use self::tunables::{Overrides, Tunables};
 pub use self::wakee::{Wakee, wake_wide};
 
 use self::entity::EntityId as Se;
+use self::select::AffineCounts;
 
 /// The fair class. Its numbers can be read by tests and observers.
 #[derive(Debug)]
@@ -78,6 +81,7 @@ pub struct Fair {
     /// Cores have more than one thread (`sched_smt_present`).
     has_smt: bool,
     balance: Balance,
+    affine: AffineCounts,
 }
 
 impl Fair {
@@ -96,6 +100,7 @@ impl Fair {
             domains: None,
             has_smt: false,
             balance: Balance::default(),
+            affine: AffineCounts::default(),
         }
     }
 
@@ -184,7 +189,9 @@ impl Policy for Fair {
     fn attach(&mut self, world: &World) {
         let topology = world.topology();
         let tunables = Tunables::new(topology.nr_cpus(), &self.overrides);
-        self.all = Hierarchy::new(world, &self.groups, tunables, self.features);
+        let groups = self.declared_groups();
+        self.all = Hierarchy::new(world, &groups, tunables, self.features);
+        self.move_into_group(world);
         self.domains = Some(Domains::build(topology, Kernel::V6_1, self.features.numa_imbalance));
         self.has_smt = topology.cpus().iter().any(|cpu| topology.smt_mask(cpu).len() > 1);
         self.balance = Balance::new(world, self.domains(), &self.all.tunables);
@@ -212,6 +219,7 @@ impl Policy for Fair {
     #[inline]
     fn enqueue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Enqueue) {
         let se = Se::of(task);
+        self.all.enter(world);
         self.all.set_task_rq(se, cpu);
         if why == Enqueue::New {
             self.post_init_entity_util_avg(se, cpu);
@@ -223,12 +231,14 @@ impl Policy for Fair {
 
     #[inline]
     fn dequeue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Dequeue) {
+        self.all.enter(world);
         self.all.dequeue_task(Se::of(task), why.into(), world.rq(cpu).clock_task);
         self.note_sched_idle(cpu);
     }
 
     #[inline]
     fn pick_next(&mut self, world: &World, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
+        self.all.enter(world);
         // A second call after the CPU had found nothing: the previous task has been put already.
         let prev = prev
             .map(Se::of)
@@ -258,6 +268,7 @@ impl Policy for Fair {
 
     #[inline]
     fn task_tick(&mut self, world: &World, cpu: CpuId, curr: TaskId) -> Preempt {
+        self.all.enter(world);
         self.all.task_tick(Se::of(curr), world.rq(cpu).clock_task)
     }
 
@@ -268,6 +279,7 @@ impl Policy for Fair {
     }
 
     fn reweight_task(&mut self, world: &World, task: TaskId) -> Preempt {
+        self.all.enter(world);
         self.set_user_nice(world, task)
     }
 
@@ -276,6 +288,7 @@ impl Policy for Fair {
     }
 
     fn put_prev_task(&mut self, world: &World, cpu: CpuId, prev: TaskId) {
+        self.all.enter(world);
         self.all.put_prev_task(Se::of(prev), world.rq(cpu).clock_task);
     }
 
@@ -311,10 +324,12 @@ impl Policy for Fair {
     }
 
     fn balance_step(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
+        self.all.enter(world);
         self.next_step(world, cpu, moves)
     }
 
     fn active_load_balance_cpu_stop(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) {
+        self.all.enter(world);
         self.stop(world, cpu, moves);
     }
 
@@ -340,6 +355,19 @@ impl Policy for Fair {
 
     fn reasons(&self) -> &'static [&'static str] {
         reason::NAMES
+    }
+
+    fn lines(&self) -> Vec<NodeId> {
+        self.all.tg.lines()
+    }
+
+    fn touched(&mut self) -> Option<&mut Touched> {
+        self.all.tg.is_on.then_some(&mut self.all.tg.touched)
+    }
+
+    fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {
+        self.affine.metrics(emit);
+        self.all.tg.metrics(emit);
     }
 
     fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {

@@ -143,6 +143,7 @@ impl Hierarchy {
             cfs_rq.timeline.insert(entity.vruntime, se);
         }
         entity.on_rq = true;
+        cfs_rq.on_list = true;
     }
 
     /// Makes a relative virtual time absolute.

@@ -17,7 +17,7 @@ pub fn scale_rt_capacity(max: u64, used: u64, irq: u64) -> u64 {
 
 impl Fair {
     /// What is left of `cpu` for fair tasks. Source: `capacity_of()`.
-    pub(super) fn capacity_of(&self, cpu: CpuId) -> u64 {
+    pub(in crate::fair) fn capacity_of(&self, cpu: CpuId) -> u64 {
         self.balance.rqs[cpu.idx()].cpu_capacity
     }
 

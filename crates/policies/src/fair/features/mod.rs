@@ -1,16 +1,22 @@
 //! `Features`: what is switched on and off by name, and what patches add to the fair class.
 
+mod fits_capacity;
+mod grouping;
 mod numa_imbalance;
 mod switches;
+mod tg_node;
 mod version;
 mod wakeup_bias_prev;
 
+pub use fits_capacity::FitsCapacity;
+pub use grouping::Grouping;
 pub use numa_imbalance::{
     BalanceImbalance, ForkImbalance, Imbalance, Surplus, adjust_numa_imbalance,
 };
 pub use switches::{CHOICES, Choice, FLAGS, FeatureFlag};
+pub use tg_node::TgNode;
 pub use version::{Difference, Version};
-pub(in crate::fair) use wakeup_bias_prev::WakeupBiasPrev;
+pub(in crate::fair) use wakeup_bias_prev::BiasPrev;
 
 use simsched_topology::NumaImbalance;
 
@@ -57,6 +63,22 @@ pub struct Features {
     pub ni_random: bool,
     /// `wakeup_bias_prev`, a patch.
     pub wakeup_bias_prev: bool,
+    /// `util_fits_capacity`, a patch.
+    pub util_fits_capacity: bool,
+    /// `select_bias_prev`, a patch.
+    pub select_bias_prev: bool,
+    /// Which version of the rule that those two share.
+    pub fits_capacity: FitsCapacity,
+    /// `tg_per_node`, a patch.
+    pub tg_per_node: bool,
+    /// Which node a write belongs to under `tg_per_node`.
+    pub tg_node: TgNode,
+    /// `tg_ratelimit`, of Linux 6.7.
+    pub tg_ratelimit: bool,
+    /// `tg_nomig`, an idea.
+    pub tg_nomig: bool,
+    /// In which group the workload is.
+    pub grouping: Grouping,
     /// How `imb_numa_nr` of the domains is computed.
     pub numa_imbalance: NumaImbalance,
     /// How much imbalance between NUMA nodes a fork tolerates; `None` is the rule that came with
@@ -101,6 +123,14 @@ impl Features {
             preemption: true,
             ni_random: matches!(version, Version::V6_1),
             wakeup_bias_prev: false,
+            util_fits_capacity: false,
+            select_bias_prev: false,
+            fits_capacity: FitsCapacity::V2,
+            tg_per_node: false,
+            tg_node: TgNode::Executing,
+            tg_ratelimit: false,
+            tg_nomig: false,
+            grouping: Grouping::ROOT,
             numa_imbalance: if since_6_0 { NumaImbalance::Merged } else { NumaImbalance::V5_16 },
             fork_imbalance: None,
             version,

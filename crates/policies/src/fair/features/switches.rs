@@ -2,7 +2,7 @@
 
 use simsched_topology::NumaImbalance;
 
-use super::{Features, ForkImbalance};
+use super::{Features, FitsCapacity, ForkImbalance, Grouping, TgNode};
 
 /// A switch as it is listed and set.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +85,38 @@ pub const CHOICES: &[Choice] = &[
             ForkImbalance::from_name(value).map(|rule| features.fork_imbalance = Some(rule))
         },
     },
+    Choice {
+        key: "group",
+        doc: "the task group of all tasks of the workload: the root, one below it (container), or one \
+              that many levels below it",
+        source: "kernel/sched/fair.c, Linux 6.1, CONFIG_FAIR_GROUP_SCHED",
+        values: Grouping::VALUES,
+        get: |features| features.grouping.name(),
+        set: |features, value| {
+            Grouping::from_name(value).map(|grouping| features.grouping = grouping)
+        },
+    },
+    Choice {
+        key: "tg_node",
+        doc: "whose node's counter tg_per_node adds to: of the CPU that executes, or of the runqueue's \
+              CPU",
+        source: "\"sched/fair: Make tg->load_avg per node\", A. Lu, 2023: July, and May",
+        values: TgNode::VALUES,
+        get: |features| features.tg_node.name(),
+        set: |features, value| TgNode::from_name(value).map(|rule| features.tg_node = rule),
+    },
+    Choice {
+        key: "fits_capacity",
+        doc: "the room that util_fits_capacity and select_bias_prev ask for: no more than the CPU has \
+              (v1), or less than four fifths of what interrupts leave of it (v2)",
+        source: "\"sched/fair: Introduce UTIL_FITS_CAPACITY feature\", M. Desnoyers, 2023-10-18 (v1), \
+                 2023-10-19 (v2)",
+        values: FitsCapacity::VALUES,
+        get: |features| features.fits_capacity.name(),
+        set: |features, value| {
+            FitsCapacity::from_name(value).map(|rule| features.fits_capacity = rule)
+        },
+    },
 ];
 
 macro_rules! flags {
@@ -162,4 +194,24 @@ flags! {
     "wakeup_bias_prev" wakeup_bias_prev:
         "a wakee stays on its previous CPU while that is idle or has spare capacity",
         "\"sched/fair: Introduce WAKEUP_BIAS_PREV\", M. Desnoyers, 2023-10-17";
+    "util_fits_capacity" util_fits_capacity:
+        "target, previous and recent CPU are taken also if they are busy, where the wakee fits beside \
+         what is queued there",
+        "\"sched/fair: Introduce UTIL_FITS_CAPACITY feature\", M. Desnoyers, 2023-10-18";
+    "select_bias_prev" select_bias_prev:
+        "a wakee stays on its previous CPU while that is idle or the wakee fits beside what is queued \
+         there",
+        "\"sched/fair: Introduce SELECT_BIAS_PREV\", M. Desnoyers, 2023-10-19";
+    "tg_per_node" tg_per_node:
+        "each NUMA node has its own counter of a group's load: writers stay on their node, readers sum \
+         over all; matters only in task groups",
+        "\"sched/fair: Make tg->load_avg per node\", A. Lu, 2023";
+    "tg_ratelimit" tg_ratelimit:
+        "a queue writes its group's load at most once per ms; matters only in task groups",
+        "\"sched/fair: Ratelimit update to tg->load_avg\", 6.7";
+    "tg_nomig" tg_nomig:
+        "a migration moves the task's part of its group's load from queue to queue and writes nothing; \
+         matters only in task groups",
+        "an idea of the discussion of \"sched/fair: Make tg->load_avg per node\", 2023: a migration does not \
+         change the sum";
 }

@@ -1,6 +1,8 @@
-//! `WAKEUP_BIAS_PREV`: a wakee stays on its previous CPU while that is idle or has room.
+//! `WAKEUP_BIAS_PREV` and `SELECT_BIAS_PREV`: a wakee stays on its previous CPU while that is idle or
+//! has room.
 //!
-//! Source: "sched/fair: Introduce WAKEUP_BIAS_PREV", M. Desnoyers, 2023-10-17 (spec 05 section 8).
+//! Source: "sched/fair: Introduce WAKEUP_BIAS_PREV", M. Desnoyers, 2023-10-17, and "sched/fair:
+//! Introduce SELECT_BIAS_PREV", 2023-10-19 (spec 05 section 8). They differ in what they call room.
 
 use simsched_core::Reason;
 use simsched_topology::CpuId;
@@ -8,16 +10,16 @@ use simsched_topology::CpuId;
 use crate::fair::cfs_rq::CfsRq;
 use crate::fair::select::reason;
 
-/// The three places at which the patch changes `select_idle_sibling()`.
+/// The three places at which the patches change `select_idle_sibling()`.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::fair) struct WakeupBiasPrev {
-    /// What part of the CPU must be spare, of 1024.
-    pub(in crate::fair) threshold_1024: u64,
-    /// Without the estimate nothing is known to be spare.
-    pub(in crate::fair) util_est: bool,
+pub(in crate::fair) struct BiasPrev {
+    /// A CPU with this part of it to spare has room, of 1024 (`WAKEUP_BIAS_PREV`).
+    pub(in crate::fair) threshold_1024: Option<u64>,
+    /// The wakee fits beside what is queued on the previous CPU, which is room (`SELECT_BIAS_PREV`).
+    pub(in crate::fair) fits: bool,
 }
 
-impl WakeupBiasPrev {
+impl BiasPrev {
     /// A: before `target` is looked at, `prev` is taken if it shares the cache and is idle or has
     /// room; also if it is the target.
     pub(in crate::fair) fn before_target(
@@ -31,7 +33,7 @@ impl WakeupBiasPrev {
         }
         match is_idle {
             true => Some(reason::BIAS_PREV_IDLE),
-            false => self.spare_capacity_cpu(rq).then_some(reason::BIAS_PREV_SPARE),
+            false => (self.fits || self.has_spare(rq)).then_some(reason::BIAS_PREV_SPARE),
         }
     }
 
@@ -47,8 +49,9 @@ impl WakeupBiasPrev {
 
     /// The spare capacity of a CPU by estimated utilization: that of its runnable tasks only,
     /// against its capacity. Source: `spare_capacity_cpu()` of the patch.
-    fn spare_capacity_cpu(self, (rq, capacity): (&CfsRq, u32)) -> bool {
+    fn has_spare(self, (rq, capacity): (&CfsRq, u32)) -> bool {
         let used_1024 = u64::from(rq.util_est_enqueued) * 1024;
-        self.util_est && used_1024 <= u64::from(capacity) * (1024 - self.threshold_1024)
+        self.threshold_1024
+            .is_some_and(|threshold| used_1024 <= u64::from(capacity) * (1024 - threshold))
     }
 }

@@ -1,11 +1,13 @@
 //! `select_idle_sibling`: target, prev, recent, an idle sibling, an idle core, an idle CPU.
 
-use simsched_core::{Placement, TaskId, World};
+use simsched_core::{Placement, Reason, TaskId, World};
 use simsched_topology::CpuId;
 
 use super::reason;
 use crate::fair::Fair;
-use crate::fair::features::WakeupBiasPrev;
+use crate::fair::features::BiasPrev;
+
+use super::fits::Room;
 
 /// The question of the fast path.
 #[derive(Clone, Copy, Debug)]
@@ -24,21 +26,28 @@ impl Fair {
     pub(super) fn select_idle_sibling(&mut self, world: &World, ask: Sibling) -> Placement {
         let Sibling { task, prev, target, .. } = ask;
         let is_near = self.shares_cache(world, prev, target);
-        let bias = self.wakeup_bias_prev();
+        let room = self.room(task);
+        let bias = self.bias_prev(room, prev);
         if let Some(bias) = bias
             && let Some(why) =
-                bias.before_target(is_near, self.is_free(world, prev), self.room(prev))
+                bias.before_target(is_near, self.is_free(world, prev), self.load_of(prev))
         {
             return placement(prev, why, 0);
         }
-        if self.is_free(world, target) {
-            return placement(target, reason::TARGET, 0);
+        let instead = room.filter(|room| room.instead_of_idle);
+        if let Some(why) = self.takes(world, target, instead, [reason::TARGET, reason::TARGET_FITS])
+        {
+            return placement(target, why, 0);
         }
-        if bias.is_none() && prev != target && is_near && self.is_free(world, prev) {
-            return placement(prev, reason::PREV, 0);
+        if bias.is_none()
+            && prev != target
+            && is_near
+            && let Some(why) = self.takes(world, prev, instead, [reason::PREV, reason::PREV_FITS])
+        {
+            return placement(prev, why, 0);
         }
-        if let Some(recent) = self.recent_used_cpu(world, ask) {
-            return placement(recent, reason::RECENT, 0);
+        if let Some((recent, why)) = self.recent_used_cpu(world, ask, instead) {
+            return placement(recent, why, 0);
         }
         let has_idle_cores = self.has_idle_cores(world, target);
         let mut scanned = 0;
@@ -74,32 +83,58 @@ impl Fair {
         a == b || world.topology().llc_of(a) == world.topology().llc_of(b)
     }
 
+    /// Whether `cpu` is free, or has room where that will do; and which of the two reasons that is.
     #[inline]
-    fn wakeup_bias_prev(&self) -> Option<WakeupBiasPrev> {
+    fn takes(
+        &self,
+        world: &World,
+        cpu: CpuId,
+        instead: Option<Room>,
+        [free, fits]: [Reason; 2],
+    ) -> Option<Reason> {
+        if self.is_free(world, cpu) {
+            return Some(free);
+        }
+        instead.filter(|room| self.fits(*room, cpu)).map(|_| fits)
+    }
+
+    /// What keeps a wakee on `prev`. Without the estimate nothing is known to be spare.
+    #[inline]
+    fn bias_prev(&self, room: Option<Room>, prev: CpuId) -> Option<BiasPrev> {
         let features = &self.all.features;
+        if !(features.wakeup_bias_prev || features.select_bias_prev) {
+            return None;
+        }
         let threshold_1024 = self.all.tunables.wakeup_bias_prev_threshold_1024;
-        let bias = WakeupBiasPrev { threshold_1024, util_est: features.util_est };
-        features.wakeup_bias_prev.then_some(bias)
+        let knows_spare = features.wakeup_bias_prev && features.util_est;
+        let fits = features.select_bias_prev && room.is_some_and(|room| self.fits(room, prev));
+        Some(BiasPrev { threshold_1024: knows_spare.then_some(threshold_1024), fits })
     }
 
     /// The root queue of `cpu` and its capacity.
     #[inline]
-    fn room(&self, cpu: CpuId) -> (&crate::fair::CfsRq, u32) {
+    fn load_of(&self, cpu: CpuId) -> (&crate::fair::CfsRq, u32) {
         (self.all.root(cpu), self.all.capacity(cpu))
     }
 
     /// The CPU on which the task ran before `prev`, if it is a third one near the target and
-    /// free. In any case `prev` is noted for the next time.
-    fn recent_used_cpu(&mut self, world: &World, ask: Sibling) -> Option<CpuId> {
+    /// free, or has room. In any case `prev` is noted for the next time.
+    fn recent_used_cpu(
+        &mut self,
+        world: &World,
+        ask: Sibling,
+        instead: Option<Room>,
+    ) -> Option<(CpuId, Reason)> {
         let Sibling { task, prev, target, .. } = ask;
         let wakee = &mut self.wakees[task.idx()];
         let recent = std::mem::replace(&mut wakee.recent_used_cpu, prev);
-        (recent != prev
+        let is_candidate = recent != prev
             && recent != target
             && self.shares_cache(world, recent, target)
-            && self.is_free(world, recent)
-            && world.is_allowed(task, recent))
-        .then_some(recent)
+            && world.is_allowed(task, recent);
+        let reasons = [reason::RECENT, reason::RECENT_FITS];
+        let why = is_candidate.then(|| self.takes(world, recent, instead, reasons)).flatten();
+        why.map(|why| (recent, why))
     }
 
     /// Source: `test_idle_cores()`.
@@ -126,6 +161,6 @@ impl Fair {
     }
 }
 
-fn placement(cpu: CpuId, reason: simsched_core::Reason, scanned: u16) -> Placement {
+fn placement(cpu: CpuId, reason: Reason, scanned: u16) -> Placement {
     Placement { scanned, ..Placement::at(cpu, reason) }
 }

@@ -1,5 +1,6 @@
 //! `select_task_rq`: the CPU for a task that wakes up, is forked or executes a new program.
 
+mod fits;
 mod idle_cpu;
 mod idle_sibling;
 mod slow_path;
@@ -11,6 +12,7 @@ use simsched_topology::{CpuId, Distance, SdFlags};
 use self::idle_sibling::Sibling;
 use self::slow_path::Idlest;
 use self::wake_affine::Affine;
+pub(in crate::fair) use self::wake_affine::AffineCounts;
 pub use self::wake_affine::{AffineLoads, wake_affine_weight};
 use super::Fair;
 use super::wakee::wake_wide;
@@ -50,11 +52,11 @@ pub mod reason {
         SLOW_PATH = 7, "slow_path";
         /// No domain has a say: the previous CPU.
         STAY = 8, "stay";
-        /// `wakeup_bias_prev`: the previous CPU was free.
+        /// `wakeup_bias_prev` or `select_bias_prev`: the previous CPU was free.
         BIAS_PREV_IDLE = 9, "bias_prev_idle";
-        /// `wakeup_bias_prev`: the previous CPU was busy and had room.
+        /// `wakeup_bias_prev` or `select_bias_prev`: the previous CPU was busy and had room.
         BIAS_PREV_SPARE = 10, "bias_prev_spare";
-        /// `wakeup_bias_prev`: nothing free was found, and the previous CPU is near the target.
+        /// The same: nothing free was found, and the previous CPU is near the target.
         BIAS_PREV_FALLBACK = 11, "bias_prev_fallback";
         /// A balancer: to make loads equal.
         LOAD = 12, "load";
@@ -64,6 +66,12 @@ pub mod reason {
         TASK = 14, "task";
         /// A balancer: the task did not fit its CPU.
         MISFIT = 15, "misfit";
+        /// `util_fits_capacity`: the target was busy and had room.
+        TARGET_FITS = 16, "target_fits";
+        /// `util_fits_capacity`: the previous CPU was busy and had room.
+        PREV_FITS = 17, "prev_fits";
+        /// `util_fits_capacity`: the CPU before the previous one was busy and had room.
+        RECENT_FITS = 18, "recent_fits";
     }
 }
 
@@ -106,6 +114,7 @@ impl Fair {
                     let ask = Affine { task, this: waker, prev, sync, imbalance_pct };
                     target = self.wake_affine(world, ask);
                     let moves = u64::from(target == waker);
+                    self.affine.count(target == waker);
                     self.balance.sd_mut(waker, sd).counts.ttwu_move_affine += moves;
                 }
                 let ask = Sibling { task, waker, prev, target };

@@ -55,6 +55,26 @@ pub fn wake_affine_weight(loads: &AffineLoads) -> bool {
     this_eff_load < prev_eff_load
 }
 
+/// How often the two were compared, and the waker's CPU won.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::fair) struct AffineCounts {
+    calls: u64,
+    wins: u64,
+}
+
+impl AffineCounts {
+    #[inline]
+    pub(super) fn count(&mut self, wins: bool) {
+        self.calls += 1;
+        self.wins += u64::from(wins);
+    }
+
+    pub(in crate::fair) fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {
+        emit("wake_affine_calls", self.calls);
+        emit("wake_affine_to_waker", self.wins);
+    }
+}
+
 /// The question of `wake_affine`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Affine {

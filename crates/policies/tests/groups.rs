@@ -1,0 +1,199 @@
+//! Task groups in whole runs: what a group knows of its load, who writes and reads it, and what the
+//! patches of `tg->load_avg` change.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod machine;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use simsched_core::observe::Digest;
+use simsched_core::testkit::Script;
+use simsched_core::{
+    Access, Config, Function, Nanos, Op, PipeId, Policy, Seed, Setup, SimTime, Simulator, Status,
+    TaskId, Touched,
+};
+use simsched_policies::catalog;
+use simsched_topology::{CpuId, NodeId, Topology};
+
+use machine::Machine;
+
+/// Two nodes with two LLCs each, of two cores with two threads.
+fn topology() -> Arc<Topology> {
+    Machine { sockets: 2, llcs: 2, cores: 2, threads: 2, numbering: "smt_split", free: false }
+        .topology()
+}
+
+/// Pairs that pass a byte to and fro, now and then compute for long, and are started by task 0.
+fn pairs(nr_pairs: u32, rounds: usize) -> Script {
+    let objects = Setup { pipes: 2 * nr_pairs, ..Setup::default() };
+    let mut script = Script::new(objects);
+    let spawns: Vec<Op> = (1..=2 * nr_pairs).map(|task| Op::Spawn(TaskId(task))).collect();
+    script.task(CpuId(0), &spawns);
+    for pair in 0..nr_pairs {
+        let [there, back] = [2 * pair, 2 * pair + 1].map(PipeId);
+        let run = |ns| Op::Run(Nanos(ns));
+        let (write, read) =
+            (|pipe| Op::Write { pipe, bytes: 100 }, |pipe| Op::Read { pipe, bytes: 100 });
+        let ping: Vec<Op> = (0..rounds)
+            .flat_map(|n| {
+                [run(if n % 5 == 0 { 900_000 } else { 40_000 }), write(there), read(back)]
+            })
+            .collect();
+        let pong: Vec<Op> =
+            (0..rounds).flat_map(|_| [read(there), run(60_000), write(back)]).collect();
+        script.spawned(&ping);
+        script.spawned(&pong);
+    }
+    script
+}
+
+struct Ran {
+    metrics: BTreeMap<&'static str, u64>,
+    policy: Box<dyn Policy + Send>,
+    digest: Digest,
+    /// How long the run lasted, in whole ms.
+    millis: u64,
+}
+
+impl Ran {
+    fn get(&self, name: &str) -> u64 {
+        self.metrics.get(name).copied().unwrap_or(0)
+    }
+
+    fn sum(&self, prefix: &str) -> u64 {
+        let sources = ["attach", "detach", "decay", "blocked"];
+        sources.iter().map(|source| self.get(&format!("{prefix}_{source}"))).sum()
+    }
+}
+
+/// The program under this policy; the policy's invariants are asked after each event.
+fn run_paranoid(expr: &str, script: Script, paranoid: bool) -> Ran {
+    let policy = catalog::build(expr, &[]).unwrap();
+    let config = Config { seed: Seed(1), ..Config::default() };
+    let digest = Digest::default();
+    let mut run = Simulator::new(topology(), policy, script, digest, config).unwrap();
+    if paranoid {
+        run.set_paranoid();
+    }
+    assert_eq!(run.run_until(SimTime(60_000_000_000)).unwrap(), Status::Finished);
+    let millis = run.world().now().0 / 1_000_000;
+    let (_, policy, _, digest) = run.into_parts();
+    let mut metrics = BTreeMap::new();
+    policy.metrics(&mut |name, value| {
+        metrics.insert(name, value);
+    });
+    Ran { metrics, policy, digest, millis }
+}
+
+fn run(expr: &str) -> Ran {
+    run_paranoid(expr, pairs(12, 150), false)
+}
+
+/// Spec 04, invariant 3, after each event: `Policy::check` compares what the queues have told with
+/// what the group knows, also under each patch and at each level.
+#[test]
+fn what_queues_have_told_is_what_their_group_knows() {
+    for patch in ["", "+tg_per_node", "+tg_per_node+tg_node=runqueue", "+tg_ratelimit", "+tg_nomig"]
+    {
+        for group in ["container", "nested:3"] {
+            let ran = run_paranoid(&format!("cfs+group={group}{patch}"), pairs(12, 25), true);
+            assert!(ran.sum("tg_writes") > 50, "{patch} {group}: {:?}", ran.metrics);
+        }
+    }
+    let all = "cfs+group=nested:2+tg_per_node+tg_ratelimit+tg_nomig";
+    assert!(run_paranoid(all, pairs(12, 25), true).sum("tg_calls") > 100);
+}
+
+/// Spec 04, invariant 5, last sentence; nothing is touched.
+#[test]
+fn the_root_group_has_no_load_to_share() {
+    let mut ran = run("cfs");
+    assert!(ran.metrics.keys().all(|name| !name.starts_with("tg_")), "{:?}", ran.metrics);
+    assert!(ran.policy.lines().is_empty() && ran.policy.touched().is_none());
+}
+
+#[test]
+fn a_level_more_is_read_and_written_more() {
+    let [one, two] = ["container", "nested:2"].map(|group| run(&format!("cfs+group={group}")));
+    assert_eq!(one.get("tg_writes_level1"), one.sum("tg_writes"));
+    assert_eq!(one.get("tg_reads_level1"), one.get("tg_reads"));
+    assert_eq!(one.get("tg_calls_level2"), 0);
+    let levels = ["tg_writes_level1", "tg_writes_level2"].map(|name| two.get(name));
+    assert!(levels.iter().all(|&writes| writes > 100), "{levels:?}");
+    assert_eq!(levels.iter().sum::<u64>(), two.sum("tg_writes"));
+    // A task joins or leaves the lowest group only; the upper one hears of it by propagation.
+    assert!(two.get("tg_writes_attach") <= two.get("tg_writes_level2"), "{:?}", two.metrics);
+    let reads = ["tg_reads_level1", "tg_reads_level2"].map(|name| two.get(name));
+    assert!(reads[0].abs_diff(reads[1]) * 10 < reads[0], "{reads:?}");
+}
+
+/// Spec 04, invariant 8: what nodes know sums up to what a single counter knows, so nothing else
+/// changes.
+#[test]
+fn counters_by_node_change_no_decision() {
+    for group in ["container", "nested:2"] {
+        let single = run(&format!("cfs+group={group}"));
+        for rule in ["executing", "runqueue"] {
+            let nodes = run(&format!("cfs+group={group}+tg_per_node+tg_node={rule}"));
+            assert_eq!(nodes.digest, single.digest, "{group} {rule}");
+            assert_eq!(nodes.metrics, single.metrics, "{group} {rule}");
+        }
+    }
+}
+
+/// Spec 04, invariant 5: at most one write per queue and ms; readers are not limited.
+#[test]
+fn the_rate_limit_lets_a_queue_write_once_per_ms() {
+    let [plain, limited] =
+        ["", "+tg_ratelimit"].map(|patch| run(&format!("cfs+group=container{patch}")));
+    let millis = limited.millis + 1;
+    assert!(limited.sum("tg_writes") <= 16 * millis, "{:?} in {millis} ms", limited.metrics);
+    assert!(limited.get("tg_limited") > limited.sum("tg_writes"), "{:?}", limited.metrics);
+    assert_eq!(plain.get("tg_limited"), 0);
+    assert!(3 * limited.sum("tg_writes") < plain.sum("tg_writes"), "{:?}", plain.metrics);
+    let ratio = |ran: &Ran| ran.get("tg_reads") / ran.sum("tg_writes");
+    assert!(ratio(&limited) > 3 * ratio(&plain));
+}
+
+/// Nothing is written because a task changes its CPU: what is written comes from time passing, and
+/// from the first queue of each task.
+#[test]
+fn a_migration_that_writes_nothing_leaves_only_births_and_decay() {
+    let [plain, nomig] = ["", "+tg_nomig"].map(|patch| run(&format!("cfs+group=container{patch}")));
+    assert!(plain.get("tg_writes_attach") > 300, "{:?}", plain.metrics);
+    let born = 2 * 12 + 1;
+    assert!(nomig.get("tg_calls_attach") <= born, "{:?}", nomig.metrics);
+    assert_eq!(nomig.get("tg_calls_detach"), 0);
+    assert!(nomig.sum("tg_writes") < plain.sum("tg_writes"), "{:?}", nomig.metrics);
+}
+
+/// One call, as a simulator would price it: what is listed is what is counted, on lines that exist.
+#[test]
+fn each_read_and_write_is_listed_by_line_and_function() {
+    for (patch, nodes) in [("", 1), ("+tg_per_node", 2)] {
+        let ran = run_paranoid(&format!("cfs+group=nested:2{patch}"), pairs(2, 20), false);
+        let mut policy = ran.policy;
+        let lines = policy.lines();
+        let homes = if nodes == 2 { [0, 1, 0, 1].to_vec() } else { vec![0, 0] };
+        assert_eq!(lines, homes.into_iter().map(NodeId).collect::<Vec<_>>());
+        let touched: &Touched = policy.touched().unwrap();
+        let all = touched.as_slice().len() as u64 + touched.lost();
+        let [reads, writes] = [ran.metrics["tg_reads"], sum_of(&ran.metrics)];
+        assert_eq!(all, nodes * reads + writes);
+        for touch in touched.as_slice() {
+            assert!(touch.line.idx() < lines.len());
+            let by = match touch.access {
+                Access::Read => Function::UpdateCfsGroup,
+                Access::Write => Function::UpdateLoadAvg,
+            };
+            assert_eq!(touch.what, by);
+        }
+    }
+}
+
+fn sum_of(metrics: &BTreeMap<&'static str, u64>) -> u64 {
+    metrics.iter().filter(|(name, _)| name.starts_with("tg_writes_level")).map(|(_, n)| n).sum()
+}
