@@ -47,6 +47,9 @@ struct Hidden {
 /// The wakee is task 0; task `1 + cpu` runs on a busy CPU.
 const WAKEE: TaskId = TaskId(0);
 
+const BEFORE_HINTS: [Reason; 4] =
+    [reason::TARGET, reason::PREV, reason::BIAS_PREV_IDLE, reason::BIAS_PREV_SPARE];
+
 /// How often the averages of all CPUs are drawn for a fork.
 const DRAWS: u64 = 192;
 
@@ -160,8 +163,8 @@ impl Rig {
                     hidden.recent = cpu;
                     (hidden.idle_cores, hidden.nr_idle_scan) = (idle_cores, nr_idle_scan);
                     let reason = self.ask(row, hidden, answers);
-                    // These two are looked at before any hint.
-                    if [reason::TARGET, reason::PREV].contains(&reason) {
+                    // These are looked at before any hint.
+                    if BEFORE_HINTS.contains(&reason) {
                         break;
                     }
                 }
@@ -223,13 +226,29 @@ impl Rig {
         self.show(row, hidden);
         let &Row { prev, waker, .. } = row;
         let wakeup = Wakeup { wakee: WAKEE, prev, waker, kind: hidden.kind };
+        let wins = self.wins();
         let placement = self.fair.select_task_rq(self.kit.world(), &wakeup);
+        let target = if self.wins() > wins { waker } else { prev };
+        if row.seen.as_ref().is_some_and(|seen| seen.target != target) {
+            return placement.reason;
+        }
         let recent = self.fair.wakee(WAKEE).recent_used_cpu;
         let answer = Answer { cpu: placement.cpu, reason: placement.reason, recent };
         if !answers.contains(&answer) {
             answers.push(answer);
         }
         placement.reason
+    }
+
+    /// How often the affine stage has decided for the waker's CPU.
+    fn wins(&self) -> u64 {
+        let mut wins = 0;
+        self.fair.metrics(&mut |name, count| {
+            if name == "wake_affine_to_waker" {
+                wins = count;
+            }
+        });
+        wins
     }
 
     /// Makes world and policy what the row says, and what is hidden.
@@ -254,6 +273,9 @@ impl Rig {
             (rq.avg.load_avg, rq.avg.util_avg, rq.avg.runnable_avg) = (load, util, runnable);
             (rq.h_nr_running, rq.nr_running, rq.last_h_load_update) = (nr, nr, 0);
             self.fair.idle_stats_mut(cpu).idle_stamp = stamp;
+        }
+        if let Some(seen) = &row.seen {
+            self.fair.cfs_rq_mut(row.prev).util_est_enqueued = seen.prev_util_est;
         }
         self.show_wakee(row, hidden);
         let idle_cores = *self.kit.world().idle_cores();

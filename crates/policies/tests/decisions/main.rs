@@ -7,6 +7,7 @@
     reason = "a test fails where it stands"
 )]
 
+mod branches;
 #[path = "../common/mod.rs"]
 mod common;
 mod hidden;

@@ -27,6 +27,34 @@ pub(crate) struct Row {
     pub(crate) idle_since: Vec<u64>,
     pub(crate) chosen: CpuId,
     pub(crate) comm: String,
+    /// What the kernel told of its search, where it was asked and searched.
+    pub(crate) seen: Option<Seen>,
+}
+
+/// What a search of the fast path saw.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    /// Near which CPU it searched (what the affine stage left).
+    pub(crate) target: CpuId,
+    prev_is_idle: bool,
+    target_is_idle: bool,
+    /// The estimated utilization of what was queued on the previous CPU.
+    pub(crate) prev_util_est: u32,
+    /// The branch that ended it.
+    pub(crate) branch: String,
+}
+
+impl Seen {
+    fn parse(row: &Value) -> Option<Seen> {
+        let flag = |key: &str| row[key].as_u64().unwrap() != 0;
+        Some(Seen {
+            branch: row.get("path")?.as_str().unwrap().to_owned(),
+            target: cpu(&row["tg"]),
+            prev_is_idle: flag("pi"),
+            target_is_idle: flag("ti"),
+            prev_util_est: u32::try_from(row["uep"].as_u64().unwrap()).unwrap(),
+        })
+    }
 }
 
 fn cpu(value: &Value) -> CpuId {
@@ -42,7 +70,7 @@ impl Row {
         let row: Value = serde_json::from_str(line).unwrap();
         let text = |key: &str| row[key].as_str().unwrap().to_owned();
         let number = |key: &str| row[key].as_u64().unwrap();
-        Row {
+        let mut parsed = Row {
             scenario: text("s"),
             time_us: number("t"),
             is_fork: text("k") == "fork",
@@ -57,6 +85,22 @@ impl Row {
             idle_since: row.get("since").map(ints).unwrap_or_default(),
             chosen: cpu(&row["d"]),
             comm: text("c"),
+            seen: Seen::parse(&row),
+        };
+        parsed.correct();
+        parsed
+    }
+
+    /// What the search saw of two CPUs is sure.
+    fn correct(&mut self) {
+        let Some(seen) = &self.seen else { return };
+        for (cpu, is_idle) in [(self.prev, seen.prev_is_idle), (seen.target, seen.target_is_idle)] {
+            self.unsure.remove(cpu);
+            if is_idle {
+                self.idle.insert(cpu);
+            } else {
+                self.idle.remove(cpu);
+            }
         }
     }
 

@@ -76,13 +76,19 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.watch_time(now)?;
         self.world.set_now(now);
         self.counters.events += 1;
-        if let Event::StageEnd(cpu) | Event::Resched(cpu) | Event::Tick(cpu) = event {
-            self.world.set_this_cpu(cpu);
-        }
         match event {
-            Event::StageEnd(cpu) => self.stage_end(cpu)?,
-            Event::Resched(cpu) => self.resched_arrives(cpu),
-            Event::Tick(cpu) => self.tick_arrives(cpu),
+            Event::StageEnd(cpu) => {
+                self.world.set_this_cpu(cpu);
+                self.stage_end(cpu)?;
+            }
+            Event::Resched(cpu) => {
+                self.world.set_this_cpu(cpu);
+                self.resched_arrives(cpu);
+            }
+            Event::Tick(cpu) => {
+                self.world.set_this_cpu(cpu);
+                self.tick_arrives(cpu);
+            }
             Event::Timer(task) => self.timer_arrives(task),
         }
         if self.paranoid { self.check_policy() } else { Ok(()) }
