@@ -43,6 +43,8 @@ ids! {
     SocketId,
     /// A mutex of user space.
     LockId,
+    /// A semaphore of the kernel for readers and writers.
+    SemId,
     /// A barrier of user space.
     BarrierId,
     /// A futex word.

@@ -34,7 +34,9 @@ pub use agenda::{Agenda, Event};
 pub use balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
 pub use config::{Config, SETTINGS, SettingInfo};
 pub use error::{Blocked, SimError};
-pub use ids::{BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, SocketId, TaskId};
+pub use ids::{
+    BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, SemId, SocketId, TaskId,
+};
 pub use observer::{Cause, Cost, NO_DOMAIN, Observer, Tracepoint};
 pub use policy::{
     Dequeue, Enqueue, Far, Placement, Policy, Preempt, Reason, TtwuQueue, WakeKind, Wakeup,

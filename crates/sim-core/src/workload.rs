@@ -2,7 +2,9 @@
 
 use simsched_topology::{CpuId, CpuSet};
 
-use crate::ids::{BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, SocketId, TaskId};
+use crate::ids::{
+    BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, SemId, SocketId, TaskId,
+};
 use crate::time::{Nanos, SimTime};
 
 /// Userland: what the tasks are, and what each does next.
@@ -71,6 +73,24 @@ pub enum Op {
     Lock(LockId),
     /// Release a mutex of user space.
     Unlock(LockId),
+    /// Take a semaphore of the kernel to read, together with other readers (`down_read`).
+    DownRead(SemId),
+    /// Work in the kernel for so long with a semaphore held to read, then release it.
+    UpRead {
+        /// The semaphore.
+        sem: SemId,
+        /// How long it is held, in ns.
+        held: u32,
+    },
+    /// Take a semaphore of the kernel to write (`down_write`): spins while its holder is at work.
+    DownWrite(SemId),
+    /// Work in the kernel for so long with a semaphore held to write, then release it.
+    UpWrite {
+        /// The semaphore.
+        sem: SemId,
+        /// How long it is held, in ns.
+        held: u32,
+    },
     /// Arrive at a barrier and wait for the others.
     Barrier(BarrierId),
     /// Sleep while the futex word holds `value`; at once done if it holds another.
@@ -209,6 +229,8 @@ pub struct Setup {
     pub sockets: Vec<SocketSpec>,
     /// How many mutexes there are.
     pub locks: u32,
+    /// How many semaphores of the kernel there are.
+    pub sems: u32,
     /// Barriers by [`BarrierId`]: how many tasks meet there.
     pub barriers: Vec<u32>,
     /// How many futex words there are; all start at 0.

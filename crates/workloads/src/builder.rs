@@ -4,8 +4,8 @@ mod body;
 mod check;
 
 use simsched_core::{
-    BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, SchedPolicy, Seed, Setup, SocketId,
-    SocketSpec, Start, TaskId,
+    BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, SchedPolicy, Seed, SemId, Setup,
+    SocketId, SocketSpec, Start, TaskId,
 };
 use simsched_topology::{CpuId, CpuSet};
 
@@ -93,6 +93,11 @@ impl Builder {
     /// Declares `count` mutexes and returns the first.
     pub fn locks(&mut self, count: u32) -> LockId {
         LockId(self.take("mutexes", |setup| &mut setup.locks, count))
+    }
+
+    /// Declares `count` semaphores of the kernel and returns the first.
+    pub fn sems(&mut self, count: u32) -> SemId {
+        SemId(self.take("semaphores", |setup| &mut setup.sems, count))
     }
 
     /// Declares a barrier where `parties` tasks meet.

@@ -3,11 +3,13 @@
 //! Source: the program of rt-tests 2.4: its options, its defaults, its text, and the order in
 //! which it creates, starts and joins its workers.
 
+mod outside;
 mod text;
 mod unix;
 
-use simsched_core::{MarkId, Nanos, PipeId, Seed, SocketId};
+use simsched_core::{MarkId, Nanos, PipeId, Seed, SemId, SocketId};
 
+pub(crate) use outside::{Outside, Space};
 pub(crate) use text::Run;
 pub use text::{NAME, OPTIONS, parse};
 
@@ -144,32 +146,6 @@ impl Hackbench {
     }
 }
 
-/// What surrounds the messages, when a run is timed from outside.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Outside {
-    /// Before the main task creates its first worker.
-    pub(crate) before: Nanos,
-    /// From a worker's first instruction to its saying that it is ready.
-    pub(crate) birth: Nanos,
-    /// From a receiver's last message to its exit.
-    pub(crate) receiver_end: Nanos,
-    /// From a sender's last message to its exit.
-    pub(crate) sender_end: Nanos,
-    /// Behind the wait for a process.
-    pub(crate) reap: Nanos,
-    /// Behind the last wait.
-    pub(crate) after: Nanos,
-    /// Where threads share the table of open files: how long the main task sleeps when that grows.
-    pub(crate) grace_period: Option<[Nanos; 2]>,
-}
-
-/// Files that a process has open beside those of its groups: three, and both ends of the ready and the
-/// wake channel.
-const FILES: u64 = 7;
-
-/// How many files fit into a process at its birth; later twice as many each time.
-const TABLE: u64 = 64;
-
 /// The most workers of a run: a million fit into 100 MB.
 const MAX_WORKERS: u64 = 1 << 20;
 
@@ -184,6 +160,8 @@ struct Plan {
     ready: u32,
     wake: u32,
     messages: u32,
+    /// The lock of the address space, and what happens under it.
+    space: Option<(SemId, Space)>,
 }
 
 impl Plan {
@@ -195,7 +173,8 @@ impl Plan {
         };
         let (ready, wake) = (make(1, SIGNAL), make(1, SIGNAL));
         let messages = make(channels, hackbench.bytes);
-        Plan { hackbench: *hackbench, outside, ready, wake, messages }
+        let space = outside.and_then(|outside| outside.space).map(|space| (b.sems(1), space));
+        Plan { hackbench: *hackbench, outside, ready, wake, messages, space }
     }
 
     /// How far the next channel is.
@@ -243,33 +222,6 @@ impl Plan {
         })
     }
 
-    /// Starts the workers, group by group. A table of open files that threads use already grows only
-    /// after a grace period (`expand_fdtable()`).
-    fn spawn(&self, p: &mut Body<'_>, workers: u32) {
-        let each = 2 * self.hackbench.fds;
-        let grace_period = self.outside.and_then(|outside| outside.grace_period);
-        let mut started = 0;
-        for group in (1..self.hackbench.groups).filter(|&group| self.grows(group)) {
-            let Some([least, most]) = grace_period else { break };
-            self.spawn_some(p, started, group * each - started);
-            p.sleep(Dist::Uniform(least, most));
-            started = group * each;
-        }
-        self.spawn_some(p, started, workers - started);
-    }
-
-    fn spawn_some(&self, p: &mut Body<'_>, started: u32, count: u32) {
-        let first = Operand::fixed(1 + started);
-        p.repeat(count, |p, nth| p.spawn(first.plus(nth)));
-    }
-
-    /// Whether the table of open files grows for the channels of this group.
-    fn grows(&self, group: u32) -> bool {
-        let files = |groups: u32| FILES + 2 * u64::from(groups) * u64::from(self.hackbench.fds);
-        let size = |files: u64| files.next_power_of_two().max(TABLE);
-        size(files(group + 1)) > size(files(group))
-    }
-
     /// Reads the messages of all senders of its group from the channel that is its argument.
     fn receiver(&self, b: &mut Builder) -> ProgramId {
         let Hackbench { loops, fds, bytes, .. } = self.hackbench;
@@ -277,6 +229,8 @@ impl Plan {
             self.be_ready(p);
             p.repeat(loops, |p, _| p.repeat(fds, |p, _| self.read(p, Operand::arg(0), bytes)));
             self.surround(p, |outside| outside.receiver_end);
+            self.own_heap(p);
+            self.leave(p);
         })
     }
 
@@ -290,12 +244,14 @@ impl Plan {
                 p.repeat(fds, |p, nth| self.write(p, channel(nth), bytes));
             });
             self.surround(p, |outside| outside.sender_end);
+            self.leave(p);
         })
     }
 
     /// Says that the worker is there, and waits for the start; nobody reads the byte that starts
     /// them, so all see it.
     fn be_ready(&self, p: &mut Body<'_>) {
+        self.first_fault(p);
         self.surround(p, |outside| outside.birth);
         self.write(p, Operand::fixed(self.ready + u32::from(self.stride()) - 1), SIGNAL);
         match self.hackbench.channel {

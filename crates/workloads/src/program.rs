@@ -10,7 +10,7 @@ mod operand;
 
 use simsched_core::{
     BarrierId, FutexId, LockId, MarkId, MaskId, Nanos, Op, Outcome, PipeId, ProcId, SchedPolicy,
-    Setup, SimTime, SocketId, Start, Stream, TaskId, TaskSpec, Workload,
+    SemId, Setup, SimTime, SocketId, Start, Stream, TaskId, TaskSpec, Workload,
 };
 
 use crate::dist::Dist;
@@ -45,6 +45,14 @@ pub enum Inst {
     Lock(Operand),
     /// Release a mutex.
     Unlock(Operand),
+    /// Take a semaphore of the kernel to read.
+    DownRead(Operand),
+    /// Hold a semaphore to read for so many ns, and release it.
+    UpRead(Operand, u32),
+    /// Take a semaphore of the kernel to write.
+    DownWrite(Operand),
+    /// Hold a semaphore to write for so many ns, and release it.
+    UpWrite(Operand, u32),
     /// Meet the others at a barrier.
     Barrier(Operand),
     /// Sleep while a futex word has this value.
@@ -360,6 +368,10 @@ impl Thread {
             Inst::PollSocket(id) => Op::PollSocket(SocketId(self.value(id))),
             Inst::Lock(id) => Op::Lock(LockId(self.value(id))),
             Inst::Unlock(id) => Op::Unlock(LockId(self.value(id))),
+            Inst::DownRead(id) => Op::DownRead(SemId(self.value(id))),
+            Inst::UpRead(id, held) => Op::UpRead { sem: SemId(self.value(id)), held },
+            Inst::DownWrite(id) => Op::DownWrite(SemId(self.value(id))),
+            Inst::UpWrite(id, held) => Op::UpWrite { sem: SemId(self.value(id)), held },
             Inst::Barrier(id) => Op::Barrier(BarrierId(self.value(id))),
             Inst::FutexWait(id, value) => Op::FutexWait { futex: FutexId(self.value(id)), value },
             Inst::FutexWake(id, count) => Op::FutexWake { futex: FutexId(self.value(id)), count },

@@ -8,6 +8,7 @@ mod exit;
 mod futex;
 mod lock;
 mod pipe;
+mod rwsem;
 mod socket;
 mod waitq;
 
@@ -16,10 +17,12 @@ use exit::Lives;
 use futex::Futex;
 use lock::Lock;
 use pipe::Pipe;
+pub(crate) use rwsem::Holder;
+use rwsem::RwSem;
 use socket::End;
 use waitq::{Sleepers, Sync, WaitFor};
 
-use crate::ids::{LockId, PipeId, SocketId, TaskId};
+use crate::ids::{LockId, PipeId, SemId, SocketId, TaskId};
 use crate::workload::{Op, Outcome, Setup};
 
 /// Which kernel's rules apply, where they differ.
@@ -108,6 +111,7 @@ pub struct Ipc {
     pipes: Vec<Pipe>,
     ends: Vec<End>,
     locks: Vec<Lock>,
+    sems: Vec<RwSem>,
     barriers: Vec<Barrier>,
     futexes: Vec<Futex>,
     lives: Lives,
@@ -123,6 +127,7 @@ impl Ipc {
             pipes: vec![Pipe::default(); setup.pipes as usize],
             ends: setup.sockets.iter().flat_map(|s| [End::new(s), End::new(s)]).collect(),
             locks: vec![Lock::default(); setup.locks as usize],
+            sems: vec![RwSem::default(); setup.sems as usize],
             barriers: setup.barriers.iter().copied().map(Barrier::new).collect(),
             futexes: vec![Futex::default(); setup.futexes as usize],
             lives: Lives::new(&setup.tasks),
@@ -156,6 +161,9 @@ impl Ipc {
             }
             Op::Send { .. } | Op::Recv { .. } | Op::PollSocket(_) => {
                 self.attempt_socket(task, op, retry, wakes)
+            }
+            Op::DownRead(_) | Op::UpRead { .. } | Op::DownWrite(_) | Op::UpWrite { .. } => {
+                self.attempt_sem(task, op, retry, wakes)
             }
             _ => self.attempt_user(task, op, retry, wakes),
         }
@@ -193,6 +201,11 @@ impl Ipc {
         Some(holder.map_or(text.clone(), |holder| format!("{text}, which task {holder} holds")))
     }
 
+    /// Who holds `sem`.
+    pub(crate) fn sem_holder(&self, sem: SemId) -> Holder {
+        self.sems[sem.idx()].holder()
+    }
+
     /// Whether `op` would find its pipe with nothing to read, or with no room to write anything;
     /// false for ops on other objects. A writer that has slept needs a slot.
     #[inline]
@@ -216,6 +229,10 @@ impl Ipc {
                 socket.idx() < self.ends.len()
             }
             Op::Lock(lock) | Op::Unlock(lock) => lock.idx() < self.locks.len(),
+            Op::DownRead(sem)
+            | Op::UpRead { sem, .. }
+            | Op::DownWrite(sem)
+            | Op::UpWrite { sem, .. } => sem.idx() < self.sems.len(),
             Op::Barrier(barrier) => barrier.idx() < self.barriers.len(),
             Op::FutexWait { futex, .. }
             | Op::FutexSet { futex, .. }
@@ -256,6 +273,21 @@ impl Ipc {
             Op::Send { bytes, .. } => end.send(peer, bytes, call),
             Op::Recv { bytes, .. } => end.recv(peer, bytes, call),
             _ => end.poll(call),
+        }
+    }
+
+    fn attempt_sem(&mut self, task: TaskId, op: Op, retry: bool, wakes: &mut Wakes) -> Verdict {
+        let sleepers = &mut self.sleepers;
+        match op {
+            Op::DownRead(id) => {
+                self.sems[id.idx()].down_read(rwsem::Call { id, task, retry, sleepers })
+            }
+            Op::DownWrite(id) => {
+                self.sems[id.idx()].down_write(rwsem::Call { id, task, retry, sleepers })
+            }
+            Op::UpRead { sem, .. } => self.sems[sem.idx()].up_read(sleepers, wakes),
+            Op::UpWrite { sem, .. } => self.sems[sem.idx()].up_write(sleepers, wakes),
+            _ => unreachable!("only ops on semaphores come here"),
         }
     }
 

@@ -33,6 +33,8 @@ pub(super) enum WaitFor {
     SocketRoom,
     SocketPoll,
     Lock,
+    SemRead,
+    SemWrite,
     Barrier,
     Futex,
     Exit,
@@ -198,6 +200,29 @@ impl Sleepers {
         while self.wake_first(queue, sync, wakes) {}
     }
 
+    /// Wakes all who wait for this, from the head on, and leaves the others in their places.
+    pub(super) fn wake_all_waiting_for(
+        &mut self,
+        queue: &mut Queue,
+        wait_for: WaitFor,
+        wakes: &mut Wakes,
+    ) {
+        let mut task = queue.head;
+        while task != NIL {
+            let row = self.rows[task as usize];
+            if row.wait_for == wait_for {
+                self.unlink(queue, task);
+                wakes.push(TaskId(task), Sync::No);
+            }
+            task = row.next;
+        }
+    }
+
+    /// Whether `task` sleeps for this.
+    pub(super) fn waits_for(&self, task: TaskId, wait_for: WaitFor) -> bool {
+        self.rows[task.idx()].wait_for == wait_for
+    }
+
     /// Wakes all pollers from the head on and then the first exclusive sleeper, which is what
     /// `wake_up_interruptible_sync_poll` does on the queues of a pipe.
     #[inline]
@@ -312,6 +337,8 @@ impl fmt::Display for BlockedOn {
             WaitFor::SocketRoom => write!(f, "socket {id} to have room to send"),
             WaitFor::SocketPoll => write!(f, "socket {id} to have data (poll)"),
             WaitFor::Lock => write!(f, "lock {id} to be free"),
+            WaitFor::SemRead => write!(f, "semaphore {id} to read"),
+            WaitFor::SemWrite => write!(f, "semaphore {id} to write"),
             WaitFor::Barrier => write!(f, "the others at barrier {id}"),
             WaitFor::Futex => write!(f, "a wakeup on futex {id}"),
             WaitFor::Exit => write!(f, "task {id} to exit"),

@@ -5,6 +5,7 @@ mod balance;
 mod cpu;
 mod irq;
 mod ops;
+mod sem;
 mod state;
 mod stopper;
 mod switch;

@@ -167,6 +167,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             }
             Op::Spawn(_) => list.process_create,
             Op::Exit => list.thread_exit,
+            Op::DownRead(_) | Op::DownWrite(_) => list.lock,
+            Op::UpRead { held, .. } | Op::UpWrite { held, .. } => held,
             _ => syscall,
         };
         (Cost::Syscall, self.jittered(cpu, ns))
@@ -228,6 +230,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.sched_exec(cpu, task);
             }
             Op::Exit => self.exit(cpu, task),
+            Op::DownWrite(sem) if self.spins_on(cpu, sem) => return Ok(()),
             _ => {
                 self.attempt(cpu, task, op);
                 self.price_of_waiting(cpu, op);

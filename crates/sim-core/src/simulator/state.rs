@@ -35,6 +35,8 @@ pub struct Simulator<P, W, O> {
     pub(super) desks: Vec<Desk>,
     pub(super) tasks: Vec<TaskRun>,
     pub(super) pipes_free: Vec<SimTime>,
+    /// Until when writers spin at the readers who hold a semaphore now; zero if none has begun.
+    pub(super) sems_spin: Vec<SimTime>,
     pub(super) counters: Counters,
     /// A wake list between its filling and its execution; kept for its buffer.
     pub(super) scratch: Wakes,
@@ -105,6 +107,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             desks: topology.cpus().iter().map(|_| Desk::new(&topology)).collect(),
             tasks: vec![TaskRun::new(); setup.tasks.len()],
             pipes_free: vec![SimTime::ZERO; setup.pipes as usize],
+            sems_spin: vec![SimTime::ZERO; setup.sems as usize],
             counters: Counters::default(),
             scratch: Wakes::default(),
             moves: Moves::default(),

@@ -32,6 +32,7 @@ pub(crate) fn setup() -> Setup {
             SocketSpec { sndbuf_bytes: 4000, overhead_bytes: 900 },
         ],
         locks: 1,
+        sems: 1,
         barriers: vec![3, 1],
         futexes: 1,
         marks: Vec::new(),

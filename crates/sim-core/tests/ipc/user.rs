@@ -2,7 +2,7 @@
 
 use simsched_core::ipc::IpcVersion::V6_13;
 use simsched_core::ipc::Verdict;
-use simsched_core::{BarrierId, FutexId, LockId, Op, Outcome, TaskId};
+use simsched_core::{BarrierId, FutexId, LockId, Op, Outcome, SemId, TaskId};
 
 use crate::rig::{BLOCK, DONE, Rig, nobody, plain, sync, write};
 
@@ -128,4 +128,53 @@ fn what_a_task_waits_for_is_said_in_words() {
     }
     assert_eq!(rig.exit(7), plain([2]));
     assert_eq!(rig.blocked_on(2), "", "it is awake");
+}
+
+const READ_SEM: Op = Op::DownRead(SemId(0));
+const WRITE_SEM: Op = Op::DownWrite(SemId(0));
+const READ_OVER: Op = Op::UpRead { sem: SemId(0), held: 0 };
+const WRITE_OVER: Op = Op::UpWrite { sem: SemId(0), held: 0 };
+
+#[test]
+fn readers_share_a_semaphore_until_a_writer_waits() {
+    let mut rig = rig();
+    for task in [0, 1] {
+        assert_eq!(rig.op(task, READ_SEM), (DONE, nobody()));
+    }
+    assert_eq!(rig.op(2, WRITE_SEM), (BLOCK, nobody()));
+    assert_eq!(rig.op(3, READ_SEM), (BLOCK, nobody()), "behind the writer");
+    assert_eq!(rig.op(0, READ_OVER), (DONE, nobody()));
+    assert_eq!(rig.op(1, READ_OVER), (DONE, plain([2])), "the last reader wakes the first");
+    assert_eq!(rig.retry(2, WRITE_SEM), (DONE, nobody()));
+    assert_eq!(rig.op(2, WRITE_OVER), (DONE, plain([3])));
+    assert_eq!(rig.retry(3, READ_SEM), (DONE, nobody()));
+}
+
+#[test]
+fn a_woken_writer_can_lose_and_keeps_its_place() {
+    let mut rig = rig();
+    assert_eq!(rig.op(0, WRITE_SEM).0, DONE);
+    for task in [1, 2] {
+        assert_eq!(rig.op(task, WRITE_SEM), (BLOCK, nobody()));
+    }
+    assert_eq!(rig.op(0, WRITE_OVER), (DONE, plain([1])));
+    assert_eq!(rig.op(3, WRITE_SEM), (DONE, nobody()), "whoever comes by takes it");
+    assert_eq!(rig.retry(1, WRITE_SEM), (BLOCK, nobody()));
+    assert_eq!(rig.op(3, WRITE_OVER), (DONE, plain([1])), "it is still the first");
+}
+
+#[test]
+fn woken_readers_have_a_semaphore_and_those_behind_a_writer_too() {
+    let mut rig = rig();
+    assert_eq!(rig.op(0, WRITE_SEM).0, DONE);
+    for (task, op) in [(1, READ_SEM), (2, WRITE_SEM), (3, READ_SEM)] {
+        assert_eq!(rig.op(task, op), (BLOCK, nobody()));
+    }
+    assert_eq!(rig.op(0, WRITE_OVER), (DONE, plain([1, 3])));
+    assert_eq!(rig.op(4, WRITE_SEM), (BLOCK, nobody()), "readers have it before they run");
+    for task in [1, 3] {
+        assert_eq!(rig.retry(task, READ_SEM), (DONE, nobody()));
+    }
+    assert_eq!(rig.op(1, READ_OVER), (DONE, nobody()));
+    assert_eq!(rig.op(3, READ_OVER), (DONE, plain([2])));
 }

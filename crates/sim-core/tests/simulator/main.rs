@@ -6,6 +6,7 @@ mod background;
 mod balance;
 mod contracts;
 mod rig;
+mod sem;
 mod stopper;
 mod time;
 mod wakeups;

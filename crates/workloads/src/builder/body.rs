@@ -1,6 +1,8 @@
 //! `Body`: writes the instructions of one program.
 
-use simsched_core::{BarrierId, FutexId, LockId, MarkId, MaskId, Nanos, PipeId, SocketId, TaskId};
+use simsched_core::{
+    BarrierId, FutexId, LockId, MarkId, MaskId, Nanos, PipeId, SemId, SocketId, TaskId,
+};
 
 use super::Builder;
 use super::check::{Kind, Use};
@@ -27,7 +29,7 @@ macro_rules! operand_from {
     )*};
 }
 
-operand_from! { BarrierId FutexId LockId MarkId PipeId SocketId StackId TaskId }
+operand_from! { BarrierId FutexId LockId MarkId PipeId SemId SocketId StackId TaskId }
 
 macro_rules! instructions {
     ($($(#[$doc:meta])* $method:ident($inst:ident, $kind:ident $(, $number:ident)?);)*) => {$(
@@ -66,6 +68,14 @@ impl<'a> Body<'a> {
         lock(Lock, Lock);
         /// Releases a mutex.
         unlock(Unlock, Lock);
+        /// Takes a semaphore of the kernel to read.
+        down_read(DownRead, Sem);
+        /// Holds a semaphore to read for so many ns, and releases it.
+        up_read(UpRead, Sem, held);
+        /// Takes a semaphore of the kernel to write.
+        down_write(DownWrite, Sem);
+        /// Holds a semaphore to write for so many ns, and releases it.
+        up_write(UpWrite, Sem, held);
         /// Meets the others at a barrier.
         barrier(Barrier, Barrier);
         /// Sleeps while a futex word has this value.

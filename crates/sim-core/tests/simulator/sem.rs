@@ -1,0 +1,64 @@
+//! Semaphores of the kernel: who spins and who sleeps.
+
+use simsched_core::testkit::{RoundRobin, Script};
+use simsched_core::{Cost, Nanos, Op, SemId, Setup, Status, TaskId, Tracepoint};
+use simsched_topology::CpuId;
+
+use super::rig::{Log, objects, simulate};
+
+const SEM: SemId = SemId(0);
+const HELD: u32 = 50_000;
+
+fn switches(log: &Log, task: TaskId) -> usize {
+    log.count(|t| matches!(t, Tracepoint::Switch { prev, .. } if *prev == Some(task)))
+}
+
+fn run(ns: u64) -> Op {
+    Op::Run(Nanos(ns))
+}
+
+/// The holder works for 50 us with the semaphore; the other comes 10 us later, and then has work of its
+/// own.
+fn beside_a_writer(down: Op, up: Op) -> (u64, usize) {
+    let mut script = Script::new(Setup { sems: 1, ..objects() });
+    let hold = [Op::DownWrite(SEM), Op::UpWrite { sem: SEM, held: HELD }];
+    script.task(CpuId(0), &[run(1_000_000), hold[0], hold[1], run(1_000_000)]);
+    let other = script.task(CpuId(2), &[run(1_010_000), down, up]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let exit = u64::from(super::rig::topology().costs().thread_exit);
+    let spent = sim.observer().charged(2, Cost::Syscall) - exit;
+    (spent, switches(sim.observer(), other))
+}
+
+#[test]
+fn a_writer_spins_while_the_holder_is_on_a_cpu() {
+    let up = Op::UpWrite { sem: SEM, held: 0 };
+    let (spent, switches) = beside_a_writer(Op::DownWrite(SEM), up);
+    assert!((39_000..42_000).contains(&spent), "{spent}");
+    assert_eq!(switches, 1, "to exit");
+}
+
+#[test]
+fn a_reader_sleeps_at_once() {
+    let up = Op::UpRead { sem: SEM, held: 0 };
+    let (spent, switches) = beside_a_writer(Op::DownRead(SEM), up);
+    assert!(spent < 1_000, "{spent}");
+    assert_eq!(switches, 2, "to sleep and to exit");
+}
+
+/// `rwsem_rspin_threshold()`: 10.5 us for one reader.
+#[test]
+fn a_writer_spins_at_a_reader_for_ten_microseconds_and_sleeps() {
+    let mut script = Script::new(Setup { sems: 1, ..objects() });
+    let hold = [Op::DownRead(SEM), Op::UpRead { sem: SEM, held: HELD }];
+    script.task(CpuId(0), &[run(1_000_000), hold[0], hold[1], run(1_000_000)]);
+    let writer = [Op::DownWrite(SEM), Op::UpWrite { sem: SEM, held: 0 }];
+    let other = script.task(CpuId(2), &[run(1_010_000), writer[0], writer[1]]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let exit = u64::from(super::rig::topology().costs().thread_exit);
+    let spent = sim.observer().charged(2, Cost::Syscall) - exit;
+    assert!((10_500..11_500).contains(&spent), "{spent}");
+    assert_eq!(switches(sim.observer(), other), 2, "to sleep and to exit");
+}
