@@ -100,7 +100,7 @@ pub const CHOICES: &[Choice] = &[
         key: "tg_node",
         doc: "whose node's counter tg_per_node adds to: of the CPU that executes, or of the runqueue's \
               CPU",
-        source: "\"sched/fair: Make tg->load_avg per node\", A. Lu, 2023: July, and May",
+        source: "\"sched/fair: Make tg->load_avg per node\", A. Lu, 2023, versions 2 and 1",
         values: TgNode::VALUES,
         get: |features| features.tg_node.name(),
         set: |features, value| TgNode::from_name(value).map(|rule| features.tg_node = rule),
