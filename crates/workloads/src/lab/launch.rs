@@ -8,11 +8,11 @@ use crate::program::Programs;
 
 /// What surrounds the messages, read from the traces of `hackbench-g1f4l10` and `-g2f4l10`. From fork
 /// to the wait for its end 1,620 us lie before the first thread or behind the main task's exit, of
-/// which that takes 45, and the creation of a thread 92 (a price); from the last worker's exit to
-/// that of the main task are 390 us, 20 of them a price. A worker says that it is ready 18 us after its
-/// first instruction, 5 of them the call. Receivers have 230 us of CPU time in all and senders 140;
-/// with what is before it and their messages at their prices 90 of these are accounted for. What
-/// they wait for the lock of the address space, some 100 us in the end, is not here.
+/// which that takes 45, and the creation of a thread 92 (a price; where nobody waits for the lock of the
+/// address space the mapping of the stack is part of it); from the last worker's exit to that of the main
+/// task are 390 us, 20 of them a price. A worker sleeps 16 us after its first sched_switch, 5 of them the
+/// calls, unless it has to wait for the lock. A sender's last message is followed by its exit's price and
+/// nothing else. A receiver's own work at its end is short: the rest is under the lock.
 const OUTSIDE: Outside = Outside {
     before: Nanos::from_micros(1_483),
     birth: Nanos(8_500),
@@ -24,14 +24,14 @@ const OUTSIDE: Outside = Outside {
     grace_period: Some(GRACE_PERIOD),
 };
 
-/// The lock of the address space, from the same traces, where the sleeps on it are seen (state D). Of
-/// those born before a sender 90 % run into the mapping of its stack: they fault 4.5 us after their
+/// The lock of the address space, from the same traces, where the sleeps on it are seen (state D). Of 96
+/// workers born before a sender 92 run into the mapping of its stack: they fault 4.5 us after their
 /// sched_switch, and the main task, whose section begins before that, wakes them 9.3 us after
-/// sched_wakeup_new; of those born before a receiver only 12 of 76 do, and are woken 5 us later. When
-/// the receivers of a group end, each takes the lock to write again and again for 270 to 300 us; from
-/// one wakeup of the chain to the next are 15 us, then 10 and 14, and from the last of one thread to
-/// the end of its life as main sees it 10. The first section is not seen; it is taken for one as that of
-/// a stack. A sender's last message is followed by its sleep on the lock 8 us later, an exit's price.
+/// sched_wakeup_new; of 80 born before a receiver only 15 do, and are woken 5 us later. When the receivers
+/// of a group end, each takes the lock to write again and again for 270 to 300 us in all; from one wakeup
+/// of the chain to the next are 15 us, then 10 and 14, and from the last of one thread to the end of its
+/// life as the main task sees it 10. The first section is not seen; it is taken for one like that of a
+/// stack. A sender sleeps on the lock, or exits, 8 us after its last message.
 const SPACE: Space = Space {
     to_stack: Nanos(1_500),
     to_pipe: Nanos(6_000),
@@ -48,8 +48,10 @@ const SPACE: Space = Space {
 const GRACE_PERIOD: [Nanos; 2] = [Nanos::from_millis(12), Nanos::from_millis(32)];
 
 /// The same where the workers are processes: they copy the pages that they touch and leave an address
-/// space, as the children of all other scenarios do (`forkstorm`: 97 us to the start of the work at
-/// least; a child's report takes 93 us longer than a thread's), and the main task frees them.
+/// space of their own, as the children of all other scenarios do (`forkstorm`: 97 us to the start of the
+/// work at least; a child's report takes 93 us longer than a thread's), and the main task frees them.
+/// Not traced; a receiver's 125 us and a sender's 35 are what traced threads have of CPU time
+/// altogether beside their messages.
 const OF_PROCESSES: Outside = Outside {
     birth: Nanos::from_micros(97),
     receiver_end: Nanos::from_micros(125 + 93),
