@@ -169,6 +169,11 @@ fn a_setting_that_cannot_matter_is_known() {
     check_idle("cfs@6.5+ATTACH_AGE_LOAD=off", &["ATTACH_AGE_LOAD"]);
     check_idle("cfs+wakeup_bias_prev_threshold=1", &["wakeup_bias_prev_threshold"]);
     check_idle("wakeup_bias_prev+wakeup_bias_prev_threshold=1", &[]);
+    check_idle("cfs+tg_per_node", &["tg_per_node"]);
+    check_idle("cfs+tg_node=runqueue+group=container", &["tg_node"]);
+    check_idle("cfs+tg_per_node+tg_ratelimit+tg_nomig+tg_node=runqueue+group=nested:2", &[]);
+    check_idle("cfs+fits_capacity=v1", &["fits_capacity"]);
+    check_idle("select_bias_prev+fits_capacity=v1", &[]);
     check_idle("fifo", &[]);
 }
 

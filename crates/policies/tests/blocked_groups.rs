@@ -1,0 +1,94 @@
+//! The queues of groups that a CPU ages: from their first entity until nothing is left of them.
+
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
+mod common;
+
+use simsched_core::TaskId;
+use simsched_policies::fair::features::Grouping;
+use simsched_policies::fair::{Balancer, Features, GroupId};
+use simsched_topology::CpuId;
+
+use common::driver::Driver;
+use common::machine;
+
+const MS: u64 = 1_000_000;
+const CPU: CpuId = CpuId(1);
+const UPPER: GroupId = GroupId(1);
+const LOWER: GroupId = GroupId(2);
+
+fn nested() -> Driver {
+    let grouping = Grouping::from_name("nested:2").unwrap();
+    let features = Features { grouping, ..Features::default() };
+    Driver::new(machine([1, 1, 4, 1], "", "nodes_per_socket = 1"), features, &[0])
+}
+
+fn age(driver: &mut Driver) {
+    let Driver { fair, kit, .. } = driver;
+    Balancer { fair, world: kit.world() }.update_blocked_averages(CPU);
+}
+
+fn listed(driver: &Driver) -> [bool; 2] {
+    [UPPER, LOWER].map(|group| driver.fair.group_cfs_rq(group, CPU).on_list)
+}
+
+/// A task runs for a while and sleeps: what is left of it decays at all levels, and then its queues
+/// are visited no more.
+#[test]
+fn queues_are_aged_until_nothing_is_left() {
+    let mut driver = nested();
+    // The upper queue has had an entity since the lower group was created.
+    assert_eq!(listed(&driver), [true, false]);
+    // An entity that joins without load counts as 1.
+    assert_eq!(driver.fair.group_cfs_rq(UPPER, CPU).avg.load_sum, 1024);
+    driver.spend(500 * MS);
+    driver.pass(MS, |_| {});
+    age(&mut driver);
+    assert_eq!(listed(&driver), [false, false]);
+    driver.start(TaskId(0), CPU);
+    assert_eq!(listed(&driver), [true, true]);
+    driver.pass(100 * MS, |_| {});
+    driver.sleep(CPU);
+    let load = |driver: &Driver, group| driver.fair.tg_load_avg(group);
+    let before = [UPPER, LOWER].map(|group| load(&driver, group));
+    assert!(before.iter().all(|&load| load > 900), "{before:?}");
+
+    driver.spend(32 * MS);
+    driver.pass(MS, |_| {});
+    age(&mut driver);
+    // Half of it after 32 periods, at both levels.
+    for (group, before) in [UPPER, LOWER].into_iter().zip(before) {
+        let after = load(&driver, group);
+        assert!((after - before / 2).abs() < before / 20, "{group:?}: {before} {after}");
+    }
+    assert_eq!(listed(&driver), [true, true]);
+    driver.spend(3_000 * MS);
+    driver.pass(MS, |_| {});
+    age(&mut driver);
+    assert_eq!(listed(&driver), [false, false]);
+    assert_eq!([UPPER, LOWER].map(|group| load(&driver, group)), [0, 0]);
+    let last = driver.fair.group_cfs_rq(LOWER, CPU).avg.last_update_time;
+    driver.pass(100 * MS, |_| {});
+    age(&mut driver);
+    assert_eq!(driver.fair.group_cfs_rq(LOWER, CPU).avg.last_update_time, last);
+}
+
+/// The upper queue stays as long as the lower one: it hears from it.
+#[test]
+fn a_queue_is_aged_as_long_as_one_below_it() {
+    let mut driver = nested();
+    driver.start(TaskId(0), CPU);
+    driver.pass(20 * MS, |_| {});
+    driver.sleep(CPU);
+    for _ in 0..4_000 {
+        driver.spend(MS);
+        driver.kit.set_clock(driver.kit.world().sched_clock());
+        age(&mut driver);
+        let [upper, lower] = listed(&driver);
+        assert!(upper || !lower);
+        if !upper {
+            return;
+        }
+    }
+    panic!("4 s are not enough");
+}
