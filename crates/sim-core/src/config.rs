@@ -17,8 +17,21 @@ pub struct Config {
     pub skew_tick: bool,
     /// Spread of each price around its value, in 1024ths; 51 is +-5 %.
     pub jitter_1024: u32,
+    /// Whether cache lines, caches, clocks and idle states take time.
+    pub hardware: HardwareModel,
     /// The rules of pipes and sockets.
     pub ipc: IpcVersion,
+}
+
+/// What of the hardware takes time, beside the instructions of the kernel's paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HardwareModel {
+    /// All that the machine's file says.
+    #[default]
+    Priced,
+    /// Nothing: lines, messages, refills and the exit from idle states take no time, and every CPU
+    /// runs at full speed.
+    Free,
 }
 
 impl Default for Config {
@@ -29,6 +42,7 @@ impl Default for Config {
             irq_accounting: true,
             skew_tick: false,
             jitter_1024: 51,
+            hardware: HardwareModel::Priced,
             ipc: IpcVersion::default(),
         }
     }
@@ -74,6 +88,12 @@ pub const SETTINGS: &[SettingInfo] = &[
         doc: "spread of each price around its value, in 1024ths (51: +-5 %)",
     },
     SettingInfo {
+        name: "hardware",
+        default: "priced",
+        range: "priced or free",
+        doc: "free: cache lines, refills, clocks and idle exits take no time, only instructions do",
+    },
+    SettingInfo {
         name: "spurious_writer_wakeups",
         default: "on",
         range: "on or off",
@@ -105,6 +125,13 @@ impl Config {
             "irq_accounting" => self.irq_accounting = switch(name, value)?,
             "skew_tick" => self.skew_tick = switch(name, value)?,
             "jitter_1024" => self.jitter_1024 = number(name, value, "0..=512", |v| v <= 512)?,
+            "hardware" => {
+                self.hardware = match value {
+                    "priced" => HardwareModel::Priced,
+                    "free" => HardwareModel::Free,
+                    _ => return Err(setting_error(name, value, "priced or free")),
+                };
+            }
             "spurious_writer_wakeups" => {
                 self.ipc = if switch(name, value)? { IpcVersion::V6_13 } else { IpcVersion::V6_14 };
             }

@@ -32,7 +32,7 @@ mod world;
 
 pub use agenda::{Agenda, Event};
 pub use balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
-pub use config::{Config, SETTINGS, SettingInfo};
+pub use config::{Config, HardwareModel, SETTINGS, SettingInfo};
 pub use error::{Blocked, SimError};
 pub use ids::{
     BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, SemId, SocketId, TaskId,

@@ -69,11 +69,21 @@ pub enum Cost {
     IdleExit,
     /// Nothing to do.
     Idle,
+    /// Waiting for the lock of a runqueue, and for its cache lines.
+    RqLock,
+    /// Waiting for the load of a task group, to weigh its entities (`update_cfs_group()`).
+    UpdateCfsGroup,
+    /// Waiting for the load of a task group, to change it (`update_load_avg()`).
+    UpdateLoadAvg,
+    /// Fetching what a task needs into cold caches.
+    Refill,
+    /// Moving the lines of pipes, sockets and messages between cores.
+    Message,
 }
 
 impl Cost {
     /// The names of the costs, by discriminant.
-    pub const NAMES: [&'static str; 10] = [
+    pub const NAMES: [&'static str; 15] = [
         "user",
         "syscall",
         "wakeup",
@@ -84,7 +94,16 @@ impl Cost {
         "balance",
         "idle_exit",
         "idle",
+        "rq_lock",
+        "update_cfs_group",
+        "update_load_avg",
+        "refill",
+        "message",
     ];
+
+    /// Costs that are stalls inside other work: what the CPU waits for is a cache line.
+    pub(crate) const STALLS: [Cost; 5] =
+        [Cost::RqLock, Cost::UpdateCfsGroup, Cost::UpdateLoadAvg, Cost::Refill, Cost::Message];
 }
 
 /// What can be watched; the names are those of the kernel's `sched:` events where it has one.

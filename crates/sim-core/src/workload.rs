@@ -237,6 +237,8 @@ pub struct Setup {
     pub futexes: u32,
     /// Sets of CPUs by [`MaskId`], of which the machine must have some.
     pub masks: Vec<CpuSet>,
+    /// Working sets by [`TaskId`], in bytes; tasks beyond the end of the list have none that matters.
+    pub footprints: Vec<u32>,
     /// Marks by [`MarkId`]: their names.
     pub marks: Vec<String>,
 }

@@ -148,6 +148,46 @@ costs! {
     balance_group,
     /// Load balance: each search for the busiest group of a domain, beside its CPUs and groups.
     balance_domain,
+    /// An atomic operation on a line that this core alone holds.
+    line_hit,
+    /// A load from a line of which this core holds a copy.
+    line_read_hit,
+    /// Reading a line that nobody has modified since others read it, in percent of a transfer.
+    line_read_shared_pct,
+    /// How often, in percent, a contended line goes to a waiter near its owner before its turn.
+    line_handoff_pct,
+    /// Requests for one line beyond which its home's queue overflows; 0 where none does.
+    line_queue,
+    /// How much slower all transfers of a socket are at twice that many requests, in percent.
+    line_queue_penalty_pct,
+    /// Moving a line to the other socket when its memory is there, in percent of moving one whose
+    /// memory is at the old owner.
+    line_home_reader_pct,
+    /// Lines of a runqueue that move with its lock when another core takes it.
+    rq_lines,
+    /// How long a runqueue is locked by who queues a task there or chooses the next one.
+    rq_lock_hold,
+    /// Looking at a CPU in a scan, in percent of the transfer of a line, beside the instructions.
+    scan_lines_pct,
+    /// Lines of a pipe or socket and of its lock that move to who uses it after another core.
+    pipe_state_lines,
+    /// Lines of a message that move from the core that wrote it to the one that reads it, beside
+    /// its bytes.
+    message_lines,
+    /// How many of these transfers go on at once, in percent of one.
+    message_overlap_pct,
+    /// Cache lines that a task touches whenever it runs, and leaves modified: stack, task struct.
+    private_lines,
+    /// How many transfers of modified lines go on at once between cores behind one LLC, in percent.
+    dirty_overlap_near_pct,
+    /// The same between LLCs and sockets.
+    dirty_overlap_far_pct,
+    /// Filling a line from the LLC, in picoseconds, independent accesses.
+    fill_llc_ps,
+    /// Filling a line from the memory of the own node, in picoseconds.
+    fill_dram_local_ps,
+    /// Filling a line from the memory of another socket, in picoseconds.
+    fill_dram_remote_ps,
     /// Cache-aware scheduling: one CPU of an occupancy scan.
     occupancy_scan_cpu,
     /// Cache-aware scheduling: accounting on the running CPU, each time.

@@ -314,6 +314,13 @@ impl Topology {
         self
     }
 
+    /// The same machine with other clocks, caches and threads. Prices and transfers stay.
+    #[must_use]
+    pub fn with_facts(mut self, facts: Facts) -> Self {
+        self.facts = facts;
+        self
+    }
+
     /// The same machine with other idle states, as when firmware or an operator turns some off.
     #[must_use]
     pub fn with_idle_states(mut self, idle_states: Vec<IdleState>) -> Self {

@@ -1,7 +1,81 @@
 //! The machine's door: what things cost here, and how long an idle CPU takes to react.
 
+mod decay;
 mod idle;
+mod lines;
+mod messages;
 mod prices;
+mod runqueues;
+mod speed;
+mod transfers;
+mod warmth;
 
 pub(crate) use idle::IdleGovernor;
 pub(crate) use prices::Prices;
+pub(crate) use speed::FULL;
+
+use simsched_topology::{CpuId, NodeId, PackageId, Topology};
+
+use crate::config::HardwareModel;
+use crate::time::{Nanos, SimTime};
+use crate::workload::Setup;
+use lines::SharedLines;
+use messages::Messages;
+use runqueues::RunqueueLocks;
+use speed::Speed;
+use transfers::Transfers;
+use warmth::Warmth;
+
+/// What of a machine is not instructions: lines that move, caches that fill, and clocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Hardware {
+    pub(crate) transfers: Transfers,
+    pub(crate) lines: SharedLines,
+    pub(crate) messages: Messages,
+    pub(crate) runqueues: RunqueueLocks,
+    pub(crate) warmth: Warmth,
+    pub(crate) speed: Speed,
+    /// Nothing of all that takes any time.
+    pub(crate) free: bool,
+}
+
+impl Hardware {
+    /// The hardware of `topology` for the objects of `setup`, and shared lines whose memory is in
+    /// these nodes.
+    pub(crate) fn new(
+        topology: &Topology,
+        setup: &Setup,
+        homes: &[NodeId],
+        model: HardwareModel,
+    ) -> Hardware {
+        let costs = topology.costs();
+        let home = |node: &NodeId| {
+            let first = topology.node_span(*node).first().unwrap_or(CpuId(0));
+            topology.package_of(first)
+        };
+        let homes: Vec<PackageId> = homes.iter().map(home).collect();
+        let objects = setup.pipes as usize + 2 * setup.sockets.len();
+        let none = std::iter::repeat(&0);
+        let footprints = setup.footprints.iter().chain(none).take(setup.tasks.len());
+        let transfers = Transfers::new(topology);
+        let mute = transfers.is_free() && costs.fill_llc_ps == 0 && costs.rq_lock_hold == 0;
+        let free = model == HardwareModel::Free || mute;
+        Hardware {
+            lines: SharedLines::new(topology, &homes),
+            messages: Messages::new(objects, costs),
+            runqueues: RunqueueLocks::new(topology.nr_cpus(), costs),
+            warmth: Warmth::new(topology, footprints.map(|bytes| u64::from(*bytes)), costs),
+            speed: if free { Speed::free(topology) } else { Speed::new(topology) },
+            transfers: if free { Transfers::free() } else { transfers },
+            free,
+        }
+    }
+
+    /// `ns` of transfers of `cpu` as they take while a queue overflows at its socket.
+    #[inline]
+    pub(crate) fn uncore(&self, topology: &Topology, cpu: CpuId, at: SimTime, ns: u32) -> Nanos {
+        let package = topology.package_of(cpu);
+        let factor = self.lines.factor(topology, cpu, package, at);
+        Nanos(u64::from(ns) * u64::from(factor) / 100)
+    }
+}

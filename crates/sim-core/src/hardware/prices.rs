@@ -3,6 +3,7 @@
 use rand::Rng;
 use simsched_topology::{Distance, IdleState, OsCosts, Topology};
 
+use super::transfers::Transfers;
 use crate::balance::Look;
 use crate::ids::ProcId;
 use crate::policy::{Far, Placement};
@@ -14,17 +15,32 @@ use crate::workload::Op;
 #[derive(Clone, Debug)]
 pub(crate) struct Prices {
     costs: OsCosts,
+    /// Looking at one CPU in a scan: behind the same LLC, in the socket, beyond.
+    scan: [u32; 3],
     idle_states: Vec<IdleState>,
     jitter_1024: u32,
 }
 
 impl Prices {
-    pub(crate) fn new(topology: &Topology, jitter_1024: u32) -> Prices {
+    pub(crate) fn new(topology: &Topology, jitter_1024: u32, transfers: &Transfers) -> Prices {
+        let costs = *topology.costs();
+        let line = |distance| transfers.at(distance) * costs.scan_lines_pct / 100;
         Prices {
-            costs: *topology.costs(),
+            scan: [
+                costs.scan_same_llc + line(Distance::SameLlc),
+                costs.scan_same_node + line(Distance::SameSocket),
+                costs.scan_cross_socket + line(Distance::CrossSocket),
+            ],
+            costs,
             idle_states: topology.idle_states().to_vec(),
             jitter_1024,
         }
+    }
+
+    /// The same where no idle state takes time to leave.
+    pub(crate) fn without_exits(mut self) -> Prices {
+        self.idle_states.iter_mut().for_each(|state| state.measured_exit_ns = 0);
+        self
     }
 
     /// The price list itself.
@@ -95,9 +111,8 @@ impl Prices {
     pub(crate) fn scan(&self, placement: &Placement) -> u32 {
         let Placement { scanned, far: Far { same_socket, cross_socket }, .. } = *placement;
         let near = scanned - same_socket - cross_socket;
-        u32::from(near) * self.costs.scan_same_llc
-            + u32::from(same_socket) * self.costs.scan_same_node
-            + u32::from(cross_socket) * self.costs.scan_cross_socket
+        let [llc, socket, cross] = self.scan;
+        u32::from(near) * llc + u32::from(same_socket) * socket + u32::from(cross_socket) * cross
     }
 
     /// Reading the statistics of the CPUs and summing up the groups that a balancer looks at.
@@ -204,7 +219,7 @@ mod tests {
     #[test]
     fn the_highest_price_has_jitter_too() {
         let topology = Topology::builtin("t8", None).unwrap();
-        let prices = Prices::new(&topology, 512);
+        let prices = Prices::new(&topology, 512, &Transfers::free());
         let mut dice = Seed(1).stream("jitter", 0);
         let paid: Vec<u64> = (0..100).map(|_| prices.jittered(&mut dice, u32::MAX).0).collect();
         assert!(paid.iter().all(|ns| (1 << 31..=3 << 31).contains(ns)));
@@ -214,7 +229,7 @@ mod tests {
     #[test]
     fn jitter_stays_within_its_spread_and_has_the_price_as_its_mean() {
         let topology = Topology::builtin("t8", None).unwrap();
-        let prices = Prices::new(&topology, 51);
+        let prices = Prices::new(&topology, 51, &Transfers::free());
         let mut dice = Seed(1).stream("jitter", 0);
         let paid: Vec<u64> = (0..10_000).map(|_| prices.jittered(&mut dice, 10_240).0).collect();
         assert!(paid.iter().all(|ns| (9_730..=10_750).contains(ns)));

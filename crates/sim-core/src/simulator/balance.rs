@@ -76,8 +76,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// `nohz_run_idle_balance()`, once each time that the idle task has come from `schedule()`.
     pub(super) fn idle_pass_begins(&mut self, cpu: CpuId) -> bool {
-        let row = self.cpu(cpu);
-        if !std::mem::take(&mut row.idle_begins) {
+        if !std::mem::take(&mut self.desk(cpu).idle_begins) {
             return false;
         }
         let begins = self.policy.nohz_run_idle_balance(&self.world, cpu);

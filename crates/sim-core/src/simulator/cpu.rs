@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use simsched_topology::{CpuId, Topology};
 
 use super::stopper::StopWork;
-use crate::hardware::IdleGovernor;
+use crate::hardware::{FULL, IdleGovernor};
 use crate::ids::TaskId;
 use crate::ipc::Wake;
 use crate::observer::Cost;
@@ -105,6 +105,10 @@ pub(super) struct Cpu {
     pub until: SimTime,
     /// Work done on the side that delays the next stage, in ns.
     pub debt: u32,
+    /// How fast it runs, in thousandths.
+    pub speed: u16,
+    /// Some of the time that is not charged yet are stalls.
+    pub stalled: bool,
     pub stage: Stage,
     /// What the stage's time is charged to.
     pub cost: Cost,
@@ -115,16 +119,11 @@ pub(super) struct Cpu {
     /// Its idle task watches the need-resched flag, from the choice of such a state until it goes to
     /// `schedule()`: no interrupt is needed.
     pub polling: bool,
-    pub tick_stopped: bool,
-    /// A tick has found the CPU idle since it last ran a task.
-    pub idle_ticked: bool,
     pub in_irq: bool,
     /// The pass of the load balancer that is under way.
     pub pass: Pass,
     /// The balance softirq is to run.
     pub softirq: bool,
-    /// The idle task has just come from `schedule()`.
-    pub idle_begins: bool,
 }
 
 const _: () = assert!(size_of::<Cpu>() == 128, "two cache lines");
@@ -156,6 +155,13 @@ pub(super) struct Desk {
     /// The CPU that it last gave to a task which had to leave its own (`distribute_cpu_mask_prev`).
     pub distributed: CpuId,
     pub governor: IdleGovernor,
+    pub tick_stopped: bool,
+    /// A tick has found the CPU idle since it last ran a task.
+    pub idle_ticked: bool,
+    /// The idle task has just come from `schedule()`.
+    pub idle_begins: bool,
+    /// Stalls that are not charged yet, by [`Cost::STALLS`], in ns.
+    pub stalls: [u64; Cost::STALLS.len()],
 }
 
 /// Which interrupts wait until a CPU is open to them.
@@ -226,17 +232,16 @@ impl Cpu {
             debt_end: SimTime::ZERO,
             until: SimTime::NEVER,
             debt: 0,
+            speed: FULL,
+            stalled: false,
             stage: Stage::Idle,
             cost: Cost::Idle,
             deferred: Deferred::default(),
             ipi_sent: false,
             polling,
-            tick_stopped: true,
-            idle_ticked: false,
             in_irq: false,
             pass: Pass::No,
             softirq: false,
-            idle_begins: false,
         }
     }
 
@@ -264,6 +269,10 @@ impl Desk {
             works: VecDeque::with_capacity(4),
             distributed: CpuId(0),
             governor: IdleGovernor::new(topology.idle_states()),
+            tick_stopped: true,
+            idle_ticked: false,
+            idle_begins: false,
+            stalls: [0; Cost::STALLS.len()],
         }
     }
 }

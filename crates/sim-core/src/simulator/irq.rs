@@ -4,6 +4,7 @@
 use simsched_topology::CpuId;
 
 use super::cpu::{Deferred, Irq, Pass, Progress, Stage};
+use super::hardware::at_full_speed;
 use super::state::{Simulator, Step};
 use crate::agenda::Event;
 use crate::ids::TaskId;
@@ -43,6 +44,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn tick_arrives(&mut self, cpu: CpuId) {
         let next = self.world.now() + self.world.tick();
         self.agenda.arm(Event::Tick(cpu), next);
+        if !self.hardware.speed.is_constant() {
+            self.change_speed(cpu);
+        }
         self.cpu(cpu).deferred.add(Deferred::TICK);
         self.interrupt(cpu);
     }
@@ -79,7 +83,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let now = self.world.now();
         let row = self.cpu(cpu);
         row.debt = u32::try_from(row.debt_end.since(now).0).expect("a debt is short");
-        row.until.since(row.debt_end.max(now))
+        at_full_speed(row.until.since(row.debt_end.max(now)), row.speed)
     }
 
     /// Starts the handler of the first interrupt that waits: the tick before messages of other
@@ -140,7 +144,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.resched_curr(cpu, cpu);
             }
         } else {
-            self.cpu(cpu).idle_ticked = true;
+            self.desk(cpu).idle_ticked = true;
         }
         let trigger = self.policy.trigger_load_balance(&self.world, cpu);
         if trigger.softirq {

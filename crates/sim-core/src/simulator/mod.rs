@@ -3,6 +3,7 @@
 mod affinity;
 mod balance;
 mod cpu;
+mod hardware;
 mod irq;
 mod ops;
 mod sem;
@@ -91,6 +92,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.tick_arrives(cpu);
             }
             Event::Timer(task) => self.timer_arrives(task),
+        }
+        if self.has_lines {
+            self.pay_touched();
         }
         if self.paranoid { self.check_policy() } else { Ok(()) }
     }

@@ -149,15 +149,21 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// What `op` costs on `cpu`, and to whom.
     fn price(&mut self, cpu: CpuId, task: TaskId, op: Op) -> (Cost, Nanos) {
+        let moved = self.socket_message(cpu, op);
         let list = self.prices.list();
         let syscall = list.syscall;
         let ns = match op {
-            Op::Run(ns) => return (Cost::User, ns),
+            Op::Run(ns) => {
+                self.computes(cpu, task, ns);
+                return (Cost::User, ns);
+            }
             Op::Write { pipe, bytes } | Op::Read { pipe, bytes } => {
                 return (Cost::Syscall, self.pipe_op(cpu, op, pipe, syscall, bytes));
             }
             Op::Send { bytes, .. } | Op::Recv { bytes, .. } => {
-                (syscall + list.socket_copy).saturating_add(self.prices.copy(bytes))
+                let copied = (syscall + list.socket_copy).saturating_add(self.prices.copy(bytes));
+                let copied = self.jittered(cpu, copied);
+                return (Cost::Syscall, copied + Nanos(u64::from(moved)));
             }
             Op::PollPipe(_) | Op::PollSocket(_) => syscall + list.recheck,
             Op::Lock(_) | Op::Unlock(_) | Op::Barrier(_) => list.lock,
@@ -174,11 +180,22 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         (Cost::Syscall, self.jittered(cpu, ns))
     }
 
+    /// What the lines of a socket take to come to `cpu`, whose task sends or receives.
+    fn socket_message(&mut self, cpu: CpuId, op: Op) -> u32 {
+        let pipes = self.pipes_free.len();
+        match op {
+            Op::Send { socket, .. } => self.message(cpu, pipes + socket.peer().idx(), None),
+            Op::Recv { socket, bytes } => self.message(cpu, pipes + socket.idx(), Some(bytes)),
+            _ => 0,
+        }
+    }
+
     /// Getting to a pipe takes `entry`; a pipe that is ready is copied to or from under its mutex,
     /// and who finds that taken spins, in order of arrival.
     #[inline]
     fn pipe_op(&mut self, cpu: CpuId, op: Op, pipe: PipeId, entry: u32, bytes: u32) -> Nanos {
         let copy = self.prices.list().pipe_copy.saturating_add(self.prices.copy(bytes));
+        let read = matches!(op, Op::Read { .. }).then_some(bytes);
         let row = &mut self.cpus[cpu.idx()];
         let (entry, copy) = self.prices.jittered_pair(&mut row.dice, entry, copy);
         row.run.look = self.ipc.finds_pipe_unready(op, row.run.retry);
@@ -186,6 +203,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return entry;
         }
         let start = self.world.now() + Nanos(u64::from(row.debt));
+        let moved = self.message(cpu, pipe.idx(), read);
+        let copy = copy + Nanos(u64::from(moved));
         let free = &mut self.pipes_free[pipe.idx()];
         let end = (start + entry).max(*free) + copy;
         *free = end;

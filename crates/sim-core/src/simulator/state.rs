@@ -7,9 +7,9 @@ use simsched_topology::{CpuId, CpuSet, Topology};
 use super::cpu::{Cpu, Desk, Stage, TaskRun};
 use crate::agenda::Agenda;
 use crate::balance::Moves;
-use crate::config::Config;
+use crate::config::{Config, HardwareModel};
 use crate::error::SimError;
-use crate::hardware::Prices;
+use crate::hardware::{FULL, Hardware, Prices};
 use crate::ids::TaskId;
 use crate::ipc::{Ipc, Wakes};
 use crate::observer::{Cost, Observer, Tracepoint};
@@ -30,6 +30,9 @@ pub struct Simulator<P, W, O> {
     pub(super) agenda: Agenda,
     pub(super) ipc: Ipc,
     pub(super) prices: Prices,
+    pub(super) hardware: Hardware,
+    /// The policy has lines that CPUs share.
+    pub(super) has_lines: bool,
     pub(super) config: Config,
     pub(super) cpus: Vec<Cpu>,
     pub(super) desks: Vec<Desk>,
@@ -95,6 +98,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         declare_masks(&mut world, &setup.masks)?;
         world.set_seed(config.seed);
         policy.attach(&world);
+        let homes = policy.lines();
+        let hardware = Hardware::new(&topology, &setup, &homes, config.hardware);
+        let prices = Prices::new(&topology, config.jitter_1024, &hardware.transfers);
         let nr_cpus = topology.nr_cpus();
         let deepest = Desk::new(&topology).governor;
         let polling = deepest.state(topology.idle_states()).polling;
@@ -102,7 +108,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let mut simulator = Simulator {
             agenda: Agenda::new(nr_cpus, setup.tasks.len()),
             ipc: Ipc::new(&setup, config.ipc),
-            prices: Prices::new(&topology, config.jitter_1024),
+            prices: if config.hardware == HardwareModel::Free {
+                prices.without_exits()
+            } else {
+                prices
+            },
+            has_lines: !homes.is_empty(),
+            hardware,
             cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, dice(cpu))).collect(),
             desks: topology.cpus().iter().map(|_| Desk::new(&topology)).collect(),
             tasks: vec![TaskRun::new(); setup.tasks.len()],
@@ -201,8 +213,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// each other are charged in one sum.
     #[inline]
     pub(super) fn begin(&mut self, cpu: CpuId, stage: Stage, cost: Cost, ns: Nanos) {
+        if self.has_lines {
+            self.pay_touched();
+        }
         let now = self.world.now();
         let row = &mut self.cpus[cpu.idx()];
+        // The way out of an idle state is no work of the core.
+        let steady = row.speed == FULL || stage == Stage::IdleExit;
+        let ns = if steady { ns } else { at_speed(ns, row.speed) };
         row.stage = stage;
         if row.cost != cost || row.debt != 0 || row.debt_end > row.charged {
             self.charge(cpu);
@@ -224,8 +242,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let row = &mut self.cpus[cpu.idx()];
         let since = std::mem::replace(&mut row.charged, now);
         let what = row.cost;
-        let side = row.debt_end.min(now).since(since);
-        let amount = now.since(since) - side;
+        let stalled = row.stalled;
+        let mut side = row.debt_end.min(now).since(since);
+        let mut amount = now.since(since) - side;
+        if stalled {
+            (side, amount) = self.charge_stalls(cpu, side, amount);
+        }
         if side.0 > 0 {
             self.emit(Tracepoint::Charge { cpu, what: Cost::Wakeup, amount: side });
         }
@@ -233,4 +255,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             self.emit(Tracepoint::Charge { cpu, what, amount });
         }
     }
+}
+
+/// How long what takes `ns` at full speed takes at `speed`.
+#[inline]
+pub(super) fn at_speed(ns: Nanos, speed: u16) -> Nanos {
+    Nanos(ns.0 * u64::from(FULL) / u64::from(speed.max(1)))
 }

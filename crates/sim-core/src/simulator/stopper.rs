@@ -56,6 +56,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             rq.curr = None;
             rq.stopping = true;
         });
+        if let Some(prev) = prev {
+            self.leaves_caches(cpu, prev);
+        }
         self.change_task(cpu, None);
         let preempted = runnable && prev.is_some();
         self.emit(Tracepoint::Switch { cpu, prev, next: None, preempted });

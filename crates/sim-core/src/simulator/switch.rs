@@ -27,6 +27,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `__schedule()`: the current task leaves if it sleeps, and the policy picks the next.
     pub(super) fn schedule(&mut self, cpu: CpuId) -> Step {
         self.world.update_rq_clock_unless_skipped(cpu);
+        let locked = self.lock_rq(cpu, cpu, 0);
+        self.stall(cpu, Cost::RqLock, locked);
         let prev = self.world.curr(cpu);
         let Some(task) = prev.filter(|&task| self.is_leaving(task)) else {
             return self.pick(cpu, prev, true);
@@ -109,7 +111,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     fn idle_begins(&mut self, cpu: CpuId) {
         self.policy.idle_entered(&self.world, cpu);
-        self.cpu(cpu).idle_begins = true;
+        self.desk(cpu).idle_begins = true;
     }
 
     fn is_leaving(&self, task: TaskId) -> bool {
@@ -155,6 +157,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             self.stopper_ends(cpu);
         }
         self.world.rq_update(cpu, |rq| rq.curr = next);
+        if let Some(prev) = prev {
+            self.leaves_caches(cpu, prev);
+        }
         self.change_task(cpu, next);
         if let Some(task) = next {
             self.world.task_mut(task).on_cpu = true;
@@ -188,6 +193,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             }
         }
         if let Some(task) = self.world.curr(cpu) {
+            self.refill(cpu, task);
             self.emit(Tracepoint::Running { cpu, task });
         } else if self.world.rq(cpu).stopping {
             self.begin_stopper(cpu);
@@ -250,8 +256,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         row.cost = Cost::Idle;
         row.until = SimTime::NEVER;
         self.counters.busy_cpus -= 1;
-        if (row.idle_ticked || long) && !row.tick_stopped {
-            row.tick_stopped = true;
+        self.busy_changes(cpu, false);
+        let desk = &mut self.desks[cpu.idx()];
+        if (desk.idle_ticked || long) && !desk.tick_stopped {
+            desk.tick_stopped = true;
             self.agenda.disarm(Event::Tick(cpu));
             self.policy.nohz_balance_enter_idle(&self.world, cpu);
         }
@@ -260,24 +268,27 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Something calls for an idle CPU: it comes out of its idle state first.
     pub(super) fn leave_idle(&mut self, cpu: CpuId) {
         self.counters.busy_cpus += 1;
+        self.busy_changes(cpu, true);
         self.world.set_idle_state(cpu, None);
         let states = self.prices.idle_states();
         let state = self.desks[cpu.idx()].governor.state(states);
-        let row = &self.cpus[cpu.idx()];
-        let restart = if row.tick_stopped { self.prices.list().tick_restart } else { 0 };
+        let restart = if self.desks[cpu.idx()].tick_stopped { self.prices.list().tick_restart } else { 0 };
         let exit = state.measured_exit_ns + restart;
+        if state.loses_l1_l2 && !self.hardware.free {
+            self.hardware.warmth.forgets(self.world.topology(), cpu);
+        }
         self.begin(cpu, Stage::IdleExit, Cost::IdleExit, Nanos(u64::from(exit)));
     }
 
     /// `tick_nohz_idle_exit()`: the tick of a CPU that leaves its idle loop runs again, from its next
     /// boundary on.
     fn restart_tick(&mut self, cpu: CpuId) {
-        let row = &mut self.cpus[cpu.idx()];
-        row.idle_ticked = false;
-        if !row.tick_stopped {
+        let desk = &mut self.desks[cpu.idx()];
+        desk.idle_ticked = false;
+        if !desk.tick_stopped {
             return;
         }
-        row.tick_stopped = false;
+        desk.tick_stopped = false;
         let next = self.next_tick(cpu);
         self.agenda.arm(Event::Tick(cpu), next);
     }

@@ -167,10 +167,21 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     fn begin_placement(&mut self, cpu: CpuId, queueing: u32, waking: Waking) {
         let list = self.prices.list();
         let affine = if waking.placement.affine { list.wake_affine } else { 0 };
-        let scan = self.prices.scan(&waking.placement);
-        let ns = self.jittered(cpu, list.wakeup + affine + scan + queueing);
+        let first = list.wakeup + affine + self.prices.scan(&waking.placement);
+        let locked = self.lock_of(cpu, &waking, first);
+        self.stall(cpu, Cost::RqLock, locked);
+        let ns = self.jittered(cpu, first + queueing);
         self.desk(cpu).waking = Some(waking);
         self.begin(cpu, Stage::Wake, Cost::Wakeup, ns);
+    }
+
+    /// What the runqueue's lock takes to come; a hand-off needs none.
+    fn lock_of(&mut self, waker: CpuId, waking: &Waking, later: u32) -> Nanos {
+        let target = waking.placement.cpu;
+        if !waking.fork && self.ttwu_queue_cond(waker, target, waking.task, false) {
+            return Nanos::ZERO;
+        }
+        self.lock_rq(waker, target, later)
     }
 
     /// The second instant of a wakeup: the wakee is queued.

@@ -37,6 +37,7 @@ pub(crate) fn setup() -> Setup {
         futexes: 1,
         marks: Vec::new(),
         masks: Vec::new(),
+        footprints: Vec::new(),
     }
 }
 

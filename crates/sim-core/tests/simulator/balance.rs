@@ -9,7 +9,7 @@ use simsched_core::{
 };
 use simsched_topology::{CpuId, OsCosts, Topology};
 
-use super::rig::{Log, WAIT, WAKE, objects, simulate, simulate_on, topology};
+use super::rig::{Log, WAIT, WAKE, objects, simulate, simulate_on, steady, topology};
 
 const MS: u64 = 1_000_000;
 
@@ -257,7 +257,7 @@ fn an_idle_cpu_balances_at_its_last_tick() {
 #[test]
 fn a_kick_and_a_wakeup_of_one_idle_cpu_both_take_effect() {
     for machine in ["t16", "spr"] {
-        let machine = Arc::new(Topology::builtin(machine, None).unwrap());
+        let machine = steady(machine);
         let price = 50 * u64::from(machine.costs().balance_cpu_same_llc);
         let mut script = Script::new(objects());
         let sleeper = script.task(CpuId(2), &[WAIT]);

@@ -7,7 +7,7 @@ use simsched_core::{
     Config, Cost, FutexId, Observer, Op, PipeId, Setup, SimError, SimTime, Simulator, Status,
     Tracepoint, World,
 };
-use simsched_topology::Topology;
+use simsched_topology::{Facts, Frequency, Smt, Topology};
 
 /// Every tracepoint with its time.
 #[derive(Default)]
@@ -44,6 +44,17 @@ impl Log {
 /// t16: LLCs are CPUs 0-3, 4-7, 8-11, 12-15.
 pub(super) fn topology() -> Arc<Topology> {
     Arc::new(Topology::builtin("t16", None).unwrap())
+}
+
+/// A built-in machine whose cores have one speed, so that times are sums of prices.
+pub(super) fn steady(name: &str) -> Arc<Topology> {
+    let machine = Topology::builtin(name, None).unwrap();
+    let facts = Facts {
+        frequency_ghz: Frequency::default(),
+        smt: Smt::default(),
+        ..machine.facts().clone()
+    };
+    Arc::new(machine.with_facts(facts))
 }
 
 pub(super) fn config() -> Config {

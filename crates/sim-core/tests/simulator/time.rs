@@ -9,7 +9,7 @@ use simsched_core::{
 };
 use simsched_topology::{CpuId, Topology};
 
-use super::rig::{Log, READ, WAIT, WAKE, WRITE, config, objects, simulate, simulate_on, topology};
+use super::rig::{Log, READ, WAIT, WAKE, WRITE, config, objects, simulate, simulate_on, steady, topology};
 
 /// Spec 09, invariant 3: an idle machine does nothing. One task sleeps for five seconds: that is
 /// 1,250 ticks of each CPU if they ran.
@@ -88,7 +88,7 @@ fn a_copy_is_paid_when_data_moves() {
 /// A sleep lasts its time and the slack; then the CPU leaves its idle state and handles the timer.
 #[test]
 fn a_sleeper_is_woken_after_its_time_the_slack_and_the_handler() {
-    let spr = Arc::new(Topology::builtin("spr", None).unwrap());
+    let spr = steady("spr");
     let costs = *spr.costs();
     let exit = spr.idle_states().last().unwrap().measured_exit_ns;
     let mut script = Script::new(objects());

@@ -8,7 +8,7 @@ use simsched_core::{
 };
 use simsched_topology::{CpuId, OsCosts, Topology};
 
-use super::rig::{READ, WAIT, WAKE, WRITE, objects, simulate, simulate_on, topology};
+use super::rig::{READ, WAIT, WAKE, WRITE, objects, simulate, simulate_on, steady, topology};
 
 /// Spec 09, invariant 7: the waker's next action is later by exactly the listed items. The wakee's
 /// CPU is idle and shares the LLC: bookkeeping, hand-off and one interrupt (its idle state is deep).
@@ -43,7 +43,7 @@ fn two_wakeups_handed_to_one_deep_sleeper_send_one_interrupt() {
     script.task(CpuId(0), &[Op::Run(Nanos(3_000_000_000)), WAKE]);
     // Genoa: CPU 8 belongs to another LLC than CPU 0, and its deep state takes longer to leave than
     // the second wakeup to come.
-    let genoa = Arc::new(Topology::builtin("genoa", None).unwrap());
+    let genoa = steady("genoa");
     let ipi = u64::from(genoa.costs().ipi_handler);
     let (status, sim) = simulate_on(genoa, script, RoundRobin::default());
     assert_eq!(status, Ok(Status::Finished));
@@ -178,7 +178,7 @@ fn the_next_wakeup_of_a_list_begins_when_the_last_is_paid() {
 /// while it is on its way out of its idle state.
 #[test]
 fn a_cpu_that_leaves_a_polling_state_gets_no_interrupt() {
-    let spr = Arc::new(Topology::builtin("spr", None).unwrap());
+    let spr = steady("spr");
     assert!(spr.idle_states().iter().all(|state| state.polling));
     let mut script = Script::new(objects());
     script.task(CpuId(2), &[WAIT]);
@@ -193,7 +193,7 @@ fn a_cpu_that_leaves_a_polling_state_gets_no_interrupt() {
 /// out of the idle state, the scheduler, the switch.
 #[test]
 fn a_wakeup_of_a_polling_cpu_takes_the_sum_of_its_items() {
-    let spr = Arc::new(Topology::builtin("spr", None).unwrap());
+    let spr = steady("spr");
     let costs = *spr.costs();
     let exit = spr.idle_states().last().unwrap().measured_exit_ns;
     let mut script = Script::new(objects());

@@ -1,0 +1,128 @@
+//! `Speed`: how fast a CPU runs now, by what its siblings do and how many cores of its socket are busy.
+
+use simsched_topology::{CpuId, Topology};
+
+/// Full speed, that of a core alone with all cores of its socket busy.
+pub(crate) const FULL: u16 = 1000;
+
+/// The speed of each CPU, in thousandths of [`FULL`].
+///
+/// ```text
+/// speed = clock(busy cores of the socket) / clock(all cores busy) * share(busy threads of the core)
+/// ```
+///
+/// The clock falls on a line from that of one or two busy cores to that of all. Source: section 2 of
+/// the cost model; prices are those of a machine at work.
+#[derive(Clone, Debug)]
+pub(crate) struct Speed {
+    busy: Vec<bool>,
+    /// By package: cores with a busy thread.
+    busy_cores: Vec<u32>,
+    /// By number of busy threads of a core.
+    shares: Vec<u16>,
+    /// By number of busy cores of a package; empty if clocks are not known.
+    clocks: Vec<u16>,
+    /// Nothing here depends on anything.
+    constant: bool,
+}
+
+impl Speed {
+    pub(crate) fn new(topology: &Topology) -> Speed {
+        let threads = topology.cpus().iter().map(|cpu| topology.smt_mask(cpu).len()).max();
+        let threads = threads.unwrap_or(1);
+        let share = |busy| u16::try_from(topology.facts().smt.rate_milli(busy)).unwrap_or(FULL);
+        let shares: Vec<u16> = (0..=threads).map(share).collect();
+        let clocks = clocks(topology);
+        Speed {
+            busy: vec![false; topology.nr_cpus()],
+            busy_cores: vec![0; topology.nr_packages()],
+            constant: clocks.is_empty() && shares.iter().all(|share| *share == FULL),
+            shares,
+            clocks,
+        }
+    }
+
+    /// Full speed whatever happens.
+    pub(crate) fn free(topology: &Topology) -> Speed {
+        let shares = vec![FULL; topology.nr_cpus() + 1];
+        Speed { shares, clocks: Vec::new(), constant: true, ..Speed::new(topology) }
+    }
+
+    /// Whether every CPU always runs at full speed.
+    #[inline]
+    pub(crate) fn is_constant(&self) -> bool {
+        self.constant
+    }
+
+    /// `cpu` gets busy or idle.
+    pub(crate) fn set_busy(&mut self, topology: &Topology, cpu: CpuId, busy: bool) {
+        if self.busy[cpu.idx()] == busy {
+            return;
+        }
+        self.busy[cpu.idx()] = busy;
+        if self.busy_threads(topology, cpu) == usize::from(busy) {
+            let cores = &mut self.busy_cores[topology.package_of(cpu).idx()];
+            *cores = if busy { *cores + 1 } else { *cores - 1 };
+        }
+    }
+
+    /// The speed of `cpu` now.
+    pub(crate) fn of(&self, topology: &Topology, cpu: CpuId) -> u16 {
+        let share = self.shares[self.busy_threads(topology, cpu)];
+        let cores = self.busy_cores[topology.package_of(cpu).idx()] as usize;
+        match self.clocks.get(cores).or(self.clocks.last()) {
+            Some(clock) => {
+                let speed = u32::from(share) * u32::from(*clock) / u32::from(FULL);
+                u16::try_from(speed).unwrap_or(FULL).max(1)
+            }
+            None => share.max(1),
+        }
+    }
+
+    fn busy_threads(&self, topology: &Topology, cpu: CpuId) -> usize {
+        topology.smt_mask(cpu).iter().filter(|sibling| self.busy[sibling.idx()]).count()
+    }
+}
+
+/// The clock by number of busy cores, against that with all cores busy.
+fn clocks(topology: &Topology) -> Vec<u16> {
+    let facts = &topology.facts().frequency_ghz;
+    let (Some(most), Some(least)) = (&facts.max_1core, &facts.allcore) else { return Vec::new() };
+    let cores = topology.nr_cores() / topology.nr_packages();
+    let clock = |busy: usize| {
+        let (most, least) = (most.milli, least.milli.max(1));
+        let beyond = busy.saturating_sub(2) as u64;
+        let range = cores.saturating_sub(2).max(1) as u64;
+        let lost = most.saturating_sub(least) * beyond.min(range) / range;
+        u16::try_from((most - lost) * u64::from(FULL) / least).unwrap_or(FULL)
+    };
+    (0..=cores).map(clock).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_sibling_takes_its_share_and_a_busy_socket_its_clock() {
+        let topology = Topology::builtin("genoa", None).unwrap();
+        let mut speed = Speed::new(&topology);
+        speed.set_busy(&topology, CpuId(0), true);
+        assert_eq!(speed.of(&topology, CpuId(0)), 1156); // 3.7 / 3.2
+        for cpu in topology.cpus().iter().take(96) {
+            speed.set_busy(&topology, cpu, true);
+        }
+        assert_eq!(speed.of(&topology, CpuId(0)), 1000);
+        speed.set_busy(&topology, CpuId(192), true);
+        assert_eq!(speed.of(&topology, CpuId(0)), 600);
+        speed.set_busy(&topology, CpuId(192), false);
+        (1..96).for_each(|cpu| speed.set_busy(&topology, CpuId(cpu), false));
+        assert_eq!(speed.of(&topology, CpuId(0)), 1156); // 3.7 / 3.2
+    }
+
+    #[test]
+    fn the_virtual_machines_of_the_lab_have_one_speed() {
+        let topology = Topology::builtin("t16", None).unwrap();
+        assert!(Speed::new(&topology).is_constant());
+    }
+}

@@ -1,0 +1,193 @@
+//! What the hardware adds to what the kernel does: stalls for cache lines, and the speed of a CPU.
+
+use simsched_topology::CpuId;
+
+use super::cpu::Stage;
+use super::state::{Simulator, at_speed};
+use crate::hardware::FULL;
+use crate::ids::TaskId;
+use crate::observer::{Cost, Observer, Tracepoint};
+use crate::policy::Policy;
+use crate::time::{Nanos, SimTime};
+use crate::touched::Function;
+use crate::workload::{Op, Workload};
+
+impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+    /// `cpu` stalls for `ns` before it goes on with anything else.
+    pub(super) fn stall(&mut self, cpu: CpuId, what: Cost, ns: Nanos) {
+        if ns == Nanos::ZERO {
+            return;
+        }
+        self.note_stall(cpu, what, ns);
+        let debt = &mut self.cpus[cpu.idx()].debt;
+        *debt = debt.saturating_add(u32::try_from(ns.0).unwrap_or(u32::MAX));
+    }
+
+    /// `ns` of what `cpu` does next is a stall.
+    #[inline]
+    pub(super) fn note_stall(&mut self, cpu: CpuId, what: Cost, ns: Nanos) {
+        let row = Cost::STALLS.iter().position(|stall| *stall == what);
+        self.cpus[cpu.idx()].stalled = true;
+        self.desks[cpu.idx()].stalls[row.expect("a stall")] += ns.0;
+    }
+
+    /// Charges the stalls of a CPU out of the time that it has spent on the side and in its stage;
+    /// what is left of both.
+    #[cold]
+    pub(super) fn charge_stalls(
+        &mut self,
+        cpu: CpuId,
+        mut side: Nanos,
+        mut stage: Nanos,
+    ) -> (Nanos, Nanos) {
+        let mut left = false;
+        for (row, what) in Cost::STALLS.into_iter().enumerate() {
+            let owed = &mut self.desks[cpu.idx()].stalls[row];
+            let amount = Nanos((*owed).min((side + stage).0));
+            *owed -= amount.0;
+            left |= *owed > 0;
+            let from_side = amount.0.min(side.0);
+            side = Nanos(side.0 - from_side);
+            stage = Nanos(stage.0 - (amount.0 - from_side));
+            if amount.0 > 0 {
+                self.emit(Tracepoint::Charge { cpu, what, amount });
+            }
+        }
+        self.cpus[cpu.idx()].stalled = left;
+        (side, stage)
+    }
+
+    /// Who has called the policy waits for the shared lines that the policy touched.
+    pub(super) fn pay_touched(&mut self) {
+        let Some(touched) = self.policy.touched() else { return };
+        if touched.as_slice().is_empty() {
+            return;
+        }
+        let cpu = self.world.this_cpu();
+        let start = self.world.now() + Nanos(u64::from(self.cpus[cpu.idx()].debt));
+        let mut stalls = [Nanos::ZERO; Function::NAMES.len()];
+        let mut at = start;
+        if !self.hardware.free {
+            let topology = self.world.topology();
+            let (lines, transfers) = (&mut self.hardware.lines, &self.hardware.transfers);
+            for touch in touched.as_slice() {
+                let ns = lines.touch(topology, transfers, touch.line.idx(), cpu, touch.access, at);
+                stalls[touch.what as usize] += ns;
+                at += ns;
+            }
+        }
+        touched.clear();
+        self.stall(cpu, Cost::UpdateCfsGroup, stalls[Function::UpdateCfsGroup as usize]);
+        self.stall(cpu, Cost::UpdateLoadAvg, stalls[Function::UpdateLoadAvg as usize]);
+    }
+
+    /// `taker` takes the lock of the runqueue of `cpu`, `later` ns from now: what it waits for the
+    /// lock and its lines.
+    pub(super) fn lock_rq(&mut self, taker: CpuId, cpu: CpuId, later: u32) -> Nanos {
+        if self.hardware.free {
+            return Nanos::ZERO;
+        }
+        let topology = self.world.topology();
+        let now = self.world.now() + Nanos(u64::from(self.cpus[taker.idx()].debt + later));
+        let hardware = &mut self.hardware;
+        let ns = hardware.runqueues.transfer(topology, &hardware.transfers, taker, cpu);
+        let transfer = hardware.uncore(topology, taker, now, ns);
+        hardware.runqueues.lock(cpu, now, transfer) + transfer
+    }
+
+    /// What moving the lines of a pipe or socket to `cpu` takes; `object` is that of the receiver.
+    #[inline]
+    pub(super) fn message(&mut self, cpu: CpuId, object: usize, read: Option<u32>) -> u32 {
+        if self.hardware.free {
+            return 0;
+        }
+        let topology = self.world.topology();
+        let hardware = &mut self.hardware;
+        let ns = hardware.messages.used(topology, &hardware.transfers, object, cpu, read);
+        let ns = hardware.uncore(topology, cpu, self.world.now(), ns);
+        if ns.0 > 0 {
+            self.note_stall(cpu, Cost::Message, ns);
+        }
+        u32::try_from(ns.0).unwrap_or(u32::MAX)
+    }
+
+    /// `task` executes its first instruction on `cpu`: what it needs comes into the caches.
+    #[inline]
+    pub(super) fn refill(&mut self, cpu: CpuId, task: TaskId) {
+        if self.hardware.free {
+            return;
+        }
+        let topology = self.world.topology();
+        let hardware = &mut self.hardware;
+        let ns = hardware.warmth.arrives(topology, &hardware.transfers, task, cpu);
+        let ns = u32::try_from(ns.0).unwrap_or(u32::MAX);
+        let ns = hardware.uncore(topology, cpu, self.world.now(), ns);
+        self.stall(cpu, Cost::Refill, ns);
+    }
+
+    /// `task` leaves `cpu`.
+    #[inline]
+    pub(super) fn leaves_caches(&mut self, cpu: CpuId, task: TaskId) {
+        if !self.hardware.free {
+            self.hardware.warmth.leaves(self.world.topology(), task, cpu);
+        }
+    }
+
+    /// `task` is about to compute for `length`: what it misses of its working set.
+    #[inline]
+    pub(super) fn computes(&mut self, cpu: CpuId, task: TaskId, length: Nanos) {
+        if self.hardware.free || !self.hardware.warmth.has_footprint(task) {
+            return;
+        }
+        let topology = self.world.topology();
+        let ns = self.hardware.warmth.computes(topology, task, cpu, length);
+        self.stall(cpu, Cost::Refill, ns);
+    }
+
+    /// `cpu` comes out of its idle state, or enters one: its core and its clock are shared.
+    pub(super) fn busy_changes(&mut self, cpu: CpuId, busy: bool) {
+        if self.hardware.speed.is_constant() {
+            return;
+        }
+        self.hardware.speed.set_busy(self.world.topology(), cpu, busy);
+        let siblings = *self.world.topology().smt_mask(cpu);
+        for sibling in siblings.iter() {
+            self.change_speed(sibling);
+        }
+    }
+
+    /// The speed of `cpu` may be another than when its stage began: what is left of it takes longer
+    /// or shorter. What it does on the side keeps its length.
+    pub(super) fn change_speed(&mut self, cpu: CpuId) {
+        let speed = self.hardware.speed.of(self.world.topology(), cpu);
+        let now = self.world.now();
+        let row = &mut self.cpus[cpu.idx()];
+        let before = std::mem::replace(&mut row.speed, speed);
+        if before == speed || matches!(row.stage, Stage::Idle | Stage::IdleExit | Stage::Spin) {
+            return;
+        }
+        let begins = row.debt_end.max(now);
+        let left = at_full_speed(row.until.since(begins), before);
+        row.until = begins + at_speed(left, speed);
+        let until = row.until;
+        self.agenda.arm_stage(cpu, until);
+        if let Op::Write { pipe, .. } | Op::Read { pipe, .. } = self.cpus[cpu.idx()].run.op
+            && self.cpus[cpu.idx()].stage == Stage::Op
+            && !self.cpus[cpu.idx()].run.look
+        {
+            self.holds_longer(pipe, until);
+        }
+    }
+
+    /// The mutex of `pipe` is held until then at least.
+    fn holds_longer(&mut self, pipe: crate::ids::PipeId, until: SimTime) {
+        let free = &mut self.pipes_free[pipe.idx()];
+        *free = (*free).max(until);
+    }
+}
+
+/// How long what takes `ns` at `speed` takes at full speed.
+#[inline]
+pub(super) fn at_full_speed(ns: Nanos, speed: u16) -> Nanos {
+    if speed == FULL { ns } else { Nanos(ns.0 * u64::from(speed) / u64::from(FULL)) }
+}
