@@ -245,6 +245,18 @@ impl Cpu {
         }
     }
 
+    /// Whether what it does has a length that its speed does not change: the way out of an idle state
+    /// is no work of the core, nor is waiting for another one; and what a pipe's mutex is held for is
+    /// fixed when it is taken.
+    #[inline]
+    pub(super) fn is_steady(&self) -> bool {
+        match self.stage {
+            Stage::Idle | Stage::IdleExit | Stage::Spin => true,
+            Stage::Op => matches!(self.run.op, Op::Write { .. } | Op::Read { .. }),
+            _ => false,
+        }
+    }
+
     /// Whether the current task, which could go on, has to give way: at the border of user space, or
     /// inside it. Kernel code is left at its end only (`PREEMPT_VOLUNTARY`).
     #[inline]

@@ -2,15 +2,14 @@
 
 use simsched_topology::CpuId;
 
-use super::cpu::Stage;
 use super::state::{Simulator, at_speed};
 use crate::hardware::FULL;
 use crate::ids::TaskId;
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::Policy;
-use crate::time::{Nanos, SimTime};
+use crate::time::Nanos;
 use crate::touched::Function;
-use crate::workload::{Op, Workload};
+use crate::workload::Workload;
 
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `cpu` stalls for `ns` before it goes on with anything else.
@@ -163,7 +162,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let now = self.world.now();
         let row = &mut self.cpus[cpu.idx()];
         let before = std::mem::replace(&mut row.speed, speed);
-        if before == speed || matches!(row.stage, Stage::Idle | Stage::IdleExit | Stage::Spin) {
+        if before == speed || row.is_steady() {
             return;
         }
         let begins = row.debt_end.max(now);
@@ -171,18 +170,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         row.until = begins + at_speed(left, speed);
         let until = row.until;
         self.agenda.arm_stage(cpu, until);
-        if let Op::Write { pipe, .. } | Op::Read { pipe, .. } = self.cpus[cpu.idx()].run.op
-            && self.cpus[cpu.idx()].stage == Stage::Op
-            && !self.cpus[cpu.idx()].run.look
-        {
-            self.holds_longer(pipe, until);
-        }
-    }
-
-    /// The mutex of `pipe` is held until then at least.
-    fn holds_longer(&mut self, pipe: crate::ids::PipeId, until: SimTime) {
-        let free = &mut self.pipes_free[pipe.idx()];
-        *free = (*free).max(until);
     }
 }
 

@@ -83,7 +83,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let now = self.world.now();
         let row = self.cpu(cpu);
         row.debt = u32::try_from(row.debt_end.since(now).0).expect("a debt is short");
-        at_full_speed(row.until.since(row.debt_end.max(now)), row.speed)
+        let left = row.until.since(row.debt_end.max(now));
+        if row.is_steady() { left } else { at_full_speed(left, row.speed) }
     }
 
     /// Starts the handler of the first interrupt that waits: the tick before messages of other

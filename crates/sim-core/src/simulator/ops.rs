@@ -3,7 +3,7 @@
 use simsched_topology::CpuId;
 
 use super::cpu::{Progress, Stage, TaskRun};
-use super::state::{Simulator, Step};
+use super::state::{Simulator, Step, at_speed};
 use crate::agenda::Event;
 use crate::error::SimError;
 use crate::ids::{PipeId, TaskId};
@@ -198,6 +198,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let read = matches!(op, Op::Read { .. }).then_some(bytes);
         let row = &mut self.cpus[cpu.idx()];
         let (entry, copy) = self.prices.jittered_pair(&mut row.dice, entry, copy);
+        let (entry, copy) = (at_speed(entry, row.speed), at_speed(copy, row.speed));
         row.run.look = self.ipc.finds_pipe_unready(op, row.run.retry);
         if row.run.look {
             return entry;

@@ -218,10 +218,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         let now = self.world.now();
         let row = &mut self.cpus[cpu.idx()];
-        // The way out of an idle state is no work of the core.
-        let steady = row.speed == FULL || stage == Stage::IdleExit;
-        let ns = if steady { ns } else { at_speed(ns, row.speed) };
         row.stage = stage;
+        let ns = if row.speed == FULL || row.is_steady() { ns } else { at_speed(ns, row.speed) };
         if row.cost != cost || row.debt != 0 || row.debt_end > row.charged {
             self.charge(cpu);
             let row = &mut self.cpus[cpu.idx()];
@@ -260,5 +258,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 /// How long what takes `ns` at full speed takes at `speed`.
 #[inline]
 pub(super) fn at_speed(ns: Nanos, speed: u16) -> Nanos {
-    Nanos(ns.0 * u64::from(FULL) / u64::from(speed.max(1)))
+    if speed == FULL {
+        return ns;
+    }
+    Nanos((ns.0 * u64::from(FULL)).div_ceil(u64::from(speed.max(1))))
 }
