@@ -116,10 +116,11 @@ impl SharedLines {
                 Access::Write => {}
             }
         }
-        if quiet && access == Access::Read && line.copies.len() > 1 {
+        if access == Access::Read && line.copies.len() > 1 {
+            // Who comes before the readers has to be done; readers do not wait for each other.
             line.copies.insert(cpu);
             let far = transfers.ns(topology, line.owner, cpu, line.home);
-            return percent(far, rules.read_shared_pct);
+            return line.free.since(at) + percent(far, rules.read_shared_pct);
         }
         let service = line.service(topology, transfers, rules, cpu, access, quiet);
         let service = Nanos(service * u64::from(factor) / 100);

@@ -8,7 +8,7 @@ use crate::ids::TaskId;
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::Policy;
 use crate::time::Nanos;
-use crate::touched::Function;
+use crate::touched::{Access, Function};
 use crate::workload::Workload;
 
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
@@ -65,14 +65,22 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let cpu = self.world.this_cpu();
         let start = self.world.now() + Nanos(u64::from(self.cpus[cpu.idx()].debt));
         let mut stalls = [Nanos::ZERO; Function::NAMES.len()];
-        let mut at = start;
+        let (mut at, mut last) = (start, None);
         if !self.hardware.free {
             let topology = self.world.topology();
             let (lines, transfers) = (&mut self.hardware.lines, &self.hardware.transfers);
+            let mut done = start;
             for touch in touched.as_slice() {
+                // The loads of one sum do not depend on each other: they are under way together.
+                let together = touch.access == Access::Read && last < Some(touch.line);
+                if !(together && last.is_some()) {
+                    at = done;
+                }
+                last = (touch.access == Access::Read).then_some(touch.line);
                 let ns = lines.touch(topology, transfers, touch.line.idx(), cpu, touch.access, at);
-                stalls[touch.what as usize] += ns;
-                at += ns;
+                let end = (at + ns).max(done);
+                stalls[touch.what as usize] += end.since(done);
+                done = end;
             }
         }
         touched.clear();
