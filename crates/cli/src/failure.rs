@@ -23,6 +23,8 @@ pub(crate) enum Failure {
     Simulation(String),
     /// What was judged has not reached its bar; what was printed says so.
     Below,
+    /// Ctrl-C, before there was anything to tell.
+    Interrupted,
     /// Bad input that has been explained at length already.
     Told,
     /// Whoever read our output has gone: there is nobody to tell.
@@ -36,13 +38,17 @@ impl Failure {
             Failure::Input(_) | Failure::File(_) | Failure::Told => 2,
             Failure::Simulation(_) => 3,
             Failure::Below => 1,
+            Failure::Interrupted => INTERRUPTED,
             Failure::NobodyReads => 0,
         }
     }
 
     /// Whether there is something to say, and somebody to say it to.
     pub(crate) fn is_to_be_told(&self) -> bool {
-        !matches!(self, Failure::Below | Failure::Told | Failure::NobodyReads)
+        !matches!(
+            self,
+            Failure::Below | Failure::Interrupted | Failure::Told | Failure::NobodyReads
+        )
     }
 
     /// Any error of the input, in its own words.
@@ -83,7 +89,7 @@ impl fmt::Display for Failure {
             Failure::Input(text) | Failure::File(text) | Failure::Simulation(text) => {
                 f.write_str(&text.lines().map(str::trim).collect::<Vec<_>>().join(" "))
             }
-            Failure::Below | Failure::Told | Failure::NobodyReads => Ok(()),
+            Failure::Below | Failure::Interrupted | Failure::Told | Failure::NobodyReads => Ok(()),
         }
     }
 }

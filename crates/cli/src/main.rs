@@ -1,21 +1,29 @@
 //! `simsched`: parse, dispatch, say errors, choose the exit code.
 
 mod args;
+mod compare;
+mod cut;
 mod domains;
 mod failure;
 mod interrupt;
 mod lab;
 mod list;
+mod meter;
+mod number;
 mod output;
+mod paired;
 mod progress;
 mod report;
 mod run;
 mod scenario;
+mod sensitivity;
 mod settings;
+mod sides;
 mod student;
 mod summary;
 mod sweep;
 mod topo;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -35,6 +43,8 @@ fn main() -> ExitCode {
 fn dispatch(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Run(args) => sweep::run(args),
+        Command::Compare(args) => compare::compare(args),
+        Command::Validate(args) => validate::validate(args),
         Command::Topo(args) => topo::topo(&args.command),
         Command::Policies(args) => list::policies(args),
         Command::Lab(args) => lab::lab(args),

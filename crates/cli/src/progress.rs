@@ -47,6 +47,11 @@ impl Progress {
         self.draw(&format!("{done} of {all} runs done"));
     }
 
+    /// `done` of `all` physical parameters have been tried.
+    pub(crate) fn parameters(&mut self, done: usize, all: usize) {
+        self.draw(&format!("{done} of {all} physical parameters tried"));
+    }
+
     /// Takes the line away, for what comes to stand there.
     pub(crate) fn clear(&mut self) {
         if self.drawn > 0 {

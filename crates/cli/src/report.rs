@@ -8,6 +8,10 @@ use simsched_core::observe::{Histogram, Stats};
 use simsched_core::{Cause, Cost, Nanos, Reason};
 use simsched_topology::Distance;
 
+use crate::cut::Cut;
+use crate::meter::{Totals, WorkUnit};
+use crate::run::Told;
+
 /// The version of the JSON that [`Report`] becomes. It rises whenever a key goes away or changes
 /// its meaning; new keys do not raise it. `docs/json.md` describes it.
 pub(crate) const SCHEMA: u32 = 1;
@@ -50,6 +54,8 @@ pub(crate) enum End {
     Duration,
     /// Ctrl-C.
     Interrupted,
+    /// What `--span` asks for was measured.
+    Span,
 }
 
 /// What happened in one run.
@@ -61,11 +67,16 @@ pub(crate) struct Report {
     /// Whether the workload was stopped before its end.
     pub(crate) partial: bool,
     pub(crate) end: End,
+    /// What was cut off, and how steady the rest was; absent of a run that is measured as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cut: Option<CutReport>,
     pub(crate) simulated_ns: u64,
     pub(crate) events: u64,
     /// What the program reports as its time; absent as long as it has reported none.
     pub(crate) elapsed_ns: Option<u64>,
     pub(crate) context_switches: u64,
+    /// Those away from a task, which is what `perf stat` counts.
+    pub(crate) task_switches: u64,
     pub(crate) preemptions: u64,
     pub(crate) forks: u64,
     pub(crate) exits: u64,
@@ -80,8 +91,28 @@ pub(crate) struct Report {
     pub(crate) cpu_time_ns: CpuTime,
     pub(crate) idle_while_waiting_ns: u64,
     pub(crate) costs: Counts,
+    /// The same by NUMA node.
+    pub(crate) costs_by_node: Vec<Counts>,
     pub(crate) workload: Map<String, Value>,
     pub(crate) policy_metrics: Counts,
+}
+
+/// The part of a long run that was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct CutReport {
+    pub(crate) span_ns: u64,
+    /// What ran before and does not count.
+    pub(crate) warmup_ns: u64,
+    /// Whether the rate of work had become steady by then.
+    pub(crate) stationary: bool,
+    /// What was done in the span, in messages or operations.
+    pub(crate) work: u64,
+    pub(crate) work_unit: &'static str,
+    /// What the whole program does; null if it does not say.
+    pub(crate) work_total: Option<u64>,
+    pub(crate) batches: usize,
+    /// Half the 95 % interval of the rate of work by batch means, in percent of the rate.
+    pub(crate) work_rate_ci95_pct: Option<f64>,
 }
 
 /// Counts by name, in the order in which they are listed.
@@ -194,6 +225,29 @@ pub(crate) fn named<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> Counts 
 /// Nanoseconds by [`Cost`].
 pub(crate) fn costs(stats: &Stats) -> Counts {
     named(Cost::NAMES.into_iter().zip(stats.total_cpu_time()))
+}
+
+/// The same by node.
+pub(crate) fn costs_by_node(totals: &Totals) -> Vec<Counts> {
+    totals.by_node.iter().map(|costs| named(Cost::NAMES.into_iter().zip(*costs))).collect()
+}
+
+impl CutReport {
+    /// The report of a cut of a program that has `told` this.
+    pub(crate) fn of(cut: &Cut, told: &Told) -> CutReport {
+        let total = told.total_work();
+        let unit = WorkUnit::of(total);
+        CutReport {
+            span_ns: cut.span.get(),
+            warmup_ns: cut.warmup.get(),
+            stationary: cut.stationary,
+            work: cut.totals.work(unit),
+            work_unit: unit.name(),
+            work_total: total,
+            batches: cut.batches.len(),
+            work_rate_ci95_pct: cut.batch_ci95_pct(|batch| batch.rate(unit)),
+        }
+    }
 }
 
 /// The counts of all reasons that the policy gives, and of the core's own.

@@ -3,22 +3,20 @@
 use std::sync::Arc;
 
 use simsched_core::observe::{Digest, Invariants, Stats};
-use simsched_core::{
-    Config, Nanos, Observer, Policy, Seed, SimTime, Simulator, Status, Workload, World,
-};
+use simsched_core::{Config, Nanos, Policy, Seed, SimTime, Simulator, Workload};
 use simsched_topology::Topology;
 
+use crate::cut::{Cut, Cutter, Window};
 use crate::domains::DomainTable;
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::meter::{Meter, Metered, Totals};
 use crate::progress::Progress;
-use crate::report::{self, CpuTime, End, Migrations, Percentiles, Report, ScenarioReport, Wakeups};
+use crate::report::{
+    self, CpuTime, CutReport, End, Migrations, Percentiles, Report, ScenarioReport, Wakeups,
+};
 
 /// Who watches every run; the rules are checked on request.
-type Watch = (Stats, (Digest, Option<Invariants>));
-
-/// Events between two looks at the clock and at Ctrl-C: some 10 ms.
-const PORTION: u64 = 100_000;
+pub(crate) type Watch = (Stats, (Window, (Digest, Option<Invariants>)));
 
 /// A run before it starts.
 pub(crate) struct Plan<P, W> {
@@ -27,6 +25,8 @@ pub(crate) struct Plan<P, W> {
     pub(crate) workload: W,
     pub(crate) config: Config,
     pub(crate) duration: Option<Nanos>,
+    /// How much of a run that has become stationary is measured; none is the whole run.
+    pub(crate) span: Option<Nanos>,
     pub(crate) paranoid: bool,
 }
 
@@ -34,10 +34,16 @@ pub(crate) struct Plan<P, W> {
 pub(crate) struct Measured<P> {
     pub(crate) end: End,
     pub(crate) events: u64,
-    pub(crate) now: SimTime,
-    pub(crate) nr_cpus: usize,
+    /// How long what is measured has lasted.
+    pub(crate) span: Nanos,
+    pub(crate) topology: Arc<Topology>,
     pub(crate) policy: P,
+    /// Of what is measured.
     pub(crate) stats: Stats,
+    pub(crate) idle_while_waiting: Nanos,
+    pub(crate) totals: Totals,
+    /// What was cut off, if the run was not measured as a whole.
+    pub(crate) cut: Option<Cut>,
     pub(crate) digest: Digest,
 }
 
@@ -52,6 +58,13 @@ pub(crate) struct Told {
     pub(crate) numbers: report::Counts,
 }
 
+impl Told {
+    /// How many messages the whole program sends, if it sends a number of them and says so.
+    pub(crate) fn total_work(&self) -> Option<u64> {
+        self.numbers.get("messages")?.as_u64().filter(|messages| *messages > 0)
+    }
+}
+
 impl<P: Policy, W: Workload> Plan<P, W> {
     /// Runs to the end, to the limit of time, or until the user asks to stop.
     ///
@@ -60,52 +73,54 @@ impl<P: Policy, W: Workload> Plan<P, W> {
     pub(crate) fn measure(self, progress: Option<&mut Progress>) -> Result<Measured<P>, Failure> {
         let setup = self.workload.setup();
         let (nr_cpus, nr_tasks) = (self.topology.nr_cpus(), setup.tasks.len());
-        let stats = Stats::new(&self.topology, nr_tasks, setup.marks.len());
+        let new_stats = || Stats::new(&self.topology, nr_tasks, setup.marks.len());
         let rules = self.paranoid.then(|| Invariants::new(nr_cpus, nr_tasks));
-        let watch = (stats, (Digest::default(), rules));
-        let mut run =
-            Simulator::new(self.topology, self.policy, self.workload, watch, self.config)?;
+        let watch = (new_stats(), (Window::default(), (Digest::default(), rules)));
+        let meter = Meter::default();
+        let workload = Metered::new(self.workload, &meter);
+        let topology = Arc::clone(&self.topology);
+        let mut run = Simulator::new(topology, self.policy, workload, watch, self.config)?;
         if self.paranoid {
             run.set_paranoid();
         }
         let horizon = self.duration.map_or(SimTime::NEVER, |limit| SimTime::ZERO + limit);
-        let end = drive(&mut run, horizon, progress)?;
-        let events = run.events();
-        let (world, policy, _, watch) = run.into_parts();
-        let (stats, digest) = judged(&world, watch)?;
-        Ok(Measured { end, events, now: world.now(), nr_cpus, policy, stats, digest })
-    }
-}
-
-fn drive<P: Policy, W: Workload, O: Observer>(
-    run: &mut Simulator<P, W, O>,
-    horizon: SimTime,
-    mut progress: Option<&mut Progress>,
-) -> Result<End, Failure> {
-    loop {
-        if interrupt::is_asked() {
-            // What happens at this very instant still happens; then all time is charged.
-            run.run_until(run.world().now())?;
-            return Ok(End::Interrupted);
+        let mut cutter =
+            Cutter { run: &mut run, meter: &meter, topology: &self.topology, progress };
+        let (end, cut) = match self.span {
+            None => (cutter.until(horizon)?, None),
+            Some(span) => cutter.cut(span, horizon, new_stats)?,
+        };
+        let whole = Totals::of(&run, &meter, &self.topology);
+        let (events, wasted) = (run.events(), run.observer().0.idle_while_waiting());
+        let (world, policy, _, (stats, (window, (digest, rules)))) = run.into_parts();
+        if let Some(mut rules) = rules {
+            rules.finish(&world).map_err(|broken| Failure::Simulation(broken.to_string()))?;
         }
-        match run.run_events(horizon, PORTION)? {
-            Status::Finished => return Ok(End::Finished),
-            Status::Horizon => return Ok(End::Duration),
-            Status::Paused => {}
-        }
-        if let Some(progress) = progress.as_deref_mut() {
-            progress.at(run.world().now(), run.events());
-        }
+        let topology = self.topology;
+        let measured = Measured {
+            end,
+            events,
+            span: Nanos(world.now().get()),
+            topology,
+            policy,
+            stats,
+            idle_while_waiting: wasted,
+            totals: whole,
+            cut: None,
+            digest,
+        };
+        Ok(match (cut, window.stats) {
+            (Some(cut), Some(stats)) => Measured {
+                span: cut.span,
+                stats,
+                idle_while_waiting: Nanos(wasted.get() - cut.wasted_before.get()),
+                totals: cut.totals.clone(),
+                cut: Some(cut),
+                ..measured
+            },
+            _ => measured,
+        })
     }
-}
-
-/// The numbers, if no rule was broken.
-fn judged(world: &World, watch: Watch) -> Result<(Stats, Digest), Failure> {
-    let (stats, (digest, rules)) = watch;
-    if let Some(mut rules) = rules {
-        rules.finish(world).map_err(|broken| Failure::Simulation(broken.to_string()))?;
-    }
-    Ok((stats, digest))
 }
 
 /// The configuration of one of several runs.
@@ -121,17 +136,19 @@ impl<P: Policy> Measured<P> {
         self.policy.metrics(&mut |name, value| {
             policy_metrics.insert(name.to_owned(), value.into());
         });
-        let domains = DomainTable::of(&self.policy, self.nr_cpus);
+        let domains = DomainTable::of(&self.policy, self.topology.nr_cpus());
         Report {
             schema: report::SCHEMA,
             scenario,
             digest: self.digest.to_string(),
             partial: self.end != End::Finished,
             end: self.end,
-            simulated_ns: self.now.get(),
+            cut: self.cut.as_ref().map(|cut| CutReport::of(cut, &told)),
+            simulated_ns: self.span.get(),
             events: self.events,
             elapsed_ns: report::nanos(told.elapsed),
             context_switches: stats.context_switches(),
+            task_switches: self.totals.task_switches,
             preemptions: stats.preemptions(),
             forks: stats.forks(),
             exits: stats.exits(),
@@ -143,8 +160,9 @@ impl<P: Policy> Measured<P> {
             wakeup_latency_ns: Percentiles::of(stats.wakeup_latency()),
             runqueue_wait_ns: Percentiles::of(stats.runqueue_wait()),
             cpu_time_ns: CpuTime::of(stats),
-            idle_while_waiting_ns: stats.idle_while_waiting().get(),
+            idle_while_waiting_ns: self.idle_while_waiting.get(),
             costs: report::costs(stats),
+            costs_by_node: report::costs_by_node(&self.totals),
             workload: told.numbers,
             policy_metrics,
         }
@@ -168,6 +186,7 @@ mod tests {
             workload: script,
             config: Config::default(),
             duration: Some(Nanos::from_millis(20)),
+            span: None,
             paranoid: true,
         }
     }
@@ -203,7 +222,7 @@ mod tests {
     #[test]
     fn a_run_is_partial_when_its_time_is_over() {
         let long = plan(&[Op::Run(Nanos::from_millis(50))]).measure(None).unwrap();
-        assert_eq!((long.end, long.now), (End::Duration, SimTime(20_000_000)));
+        assert_eq!((long.end, long.span), (End::Duration, Nanos(20_000_000)));
         let report = long.report(scenario(), Told::default());
         assert!(report.partial);
         assert_eq!((report.elapsed_ns, report.exits), (None, 0));

@@ -11,7 +11,9 @@ use simsched_workloads::WorkloadError;
 use simsched_workloads::catalog::{self as workloads, Benchmark, MarkTimes};
 
 use crate::args::RunArgs;
+use crate::cut::Cut;
 use crate::failure::Failure;
+use crate::meter::Totals;
 use crate::progress::Progress;
 use crate::report::{self, End, Report, ScenarioReport};
 use crate::run::{self, Plan, Told};
@@ -31,7 +33,20 @@ pub(crate) struct Scenario {
     /// The workload's command line as given.
     workload: Vec<String>,
     duration: Option<Nanos>,
+    /// How much of a run is measured; none is the whole run.
+    span: Option<Nanos>,
     paranoid: bool,
+}
+
+/// One side of a comparison.
+pub(crate) struct Side<'a> {
+    pub(crate) topology: &'a Arc<Topology>,
+    pub(crate) topology_file: &'a str,
+    pub(crate) policy: &'a str,
+    pub(crate) settings: &'a [(String, String)],
+    pub(crate) workload: &'a [String],
+    pub(crate) span: Option<Nanos>,
+    pub(crate) duration: Option<Nanos>,
 }
 
 /// A run that is over, and what it says of itself.
@@ -39,6 +54,10 @@ pub(crate) struct Outcome {
     pub(crate) report: Report,
     /// The output of the program that was run.
     pub(crate) text: String,
+    /// What was done in the part that was measured,
+    pub(crate) totals: Totals,
+    /// and what part that is, if it is not all.
+    pub(crate) cut: Option<Cut>,
 }
 
 impl Scenario {
@@ -56,10 +75,31 @@ impl Scenario {
             given: args.settings.iter().cloned().collect(),
             workload: args.workload.clone(),
             duration: args.duration,
+            span: None,
             paranoid: args.paranoid,
         };
         // Whatever is wrong is said now, and not by one of many threads.
         scenario.benchmark(args.seed)?;
+        Ok(scenario)
+    }
+
+    /// The scenario of one side of a comparison.
+    ///
+    /// # Errors
+    /// As [`Scenario::new`].
+    pub(crate) fn of_side(side: &Side<'_>, seed: u64) -> Result<Scenario, Failure> {
+        let scenario = Scenario {
+            topology: Arc::clone(side.topology),
+            topology_file: side.topology_file.to_owned(),
+            policy: side.policy.to_owned(),
+            settings: Settings::sort(side.policy, side.settings)?,
+            given: side.settings.iter().cloned().collect(),
+            workload: side.workload.to_vec(),
+            duration: side.duration,
+            span: side.span,
+            paranoid: false,
+        };
+        scenario.benchmark(seed)?;
         Ok(scenario)
     }
 
@@ -100,12 +140,14 @@ impl Scenario {
             workload: benchmark.workload_on(&self.topology),
             config: run::seeded(self.settings.config, seed),
             duration: self.duration,
+            span: self.span,
             paranoid: self.paranoid,
         };
         let measured = plan.measure(progress)?;
         let told = tell(benchmark.as_ref(), &measured.stats, measured.end);
         let text = told.text.clone();
-        Ok(Outcome { report: measured.report(self.named(seed)?, told), text })
+        let report = measured.report(self.named(seed)?, told);
+        Ok(Outcome { report, text, totals: measured.totals, cut: measured.cut })
     }
 
     /// What the report of a run with this seed says of the scenario.
@@ -126,6 +168,13 @@ impl Scenario {
             settings: self.given.clone(),
             duration_ns: report::nanos(self.duration),
         })
+    }
+}
+
+impl Outcome {
+    /// Whether the run was not stopped by Ctrl-C.
+    pub(crate) fn counts(&self) -> bool {
+        self.report.end != End::Interrupted
     }
 }
 

@@ -62,6 +62,12 @@ fn within(t: f64, df: usize) -> f64 {
     if odd == 1 { std::f64::consts::FRAC_2_PI * (theta + sin * sum) } else { sin * sum }
 }
 
+/// How probable it is that a t variable with `df` degrees of freedom (at least 1) lies outside
+/// `-t..t`.
+pub(crate) fn two_sided_p(t: f64, df: usize) -> f64 {
+    (1.0 - within(t, df)).max(0.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 
 fn one(args: &RunArgs, scenario: &Scenario, place: Place) -> Result<(), Failure> {
     let mut progress = Progress::start(args.quiet);
-    let Outcome { report, text } = scenario.measure(args.seed, Some(&mut progress))?;
+    let Outcome { report, text, .. } = scenario.measure(args.seed, Some(&mut progress))?;
     progress.clear();
     place.tell(&output::json(&report), || {
         format!("{text}\n{}", output::text::run(&report, scenario.topology()))

@@ -56,6 +56,7 @@ fn stopped(page: &mut Page, end: End) {
     match end {
         End::Finished => {}
         End::Duration => page.line("stopped", "by --duration: these numbers are partial"),
+        End::Span => page.line("measured", "a part of the run"),
         End::Interrupted => page.line("stopped", "by Ctrl-C: these numbers are partial"),
     }
 }

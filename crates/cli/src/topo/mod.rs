@@ -41,6 +41,16 @@ pub(crate) fn load(text: &str) -> Result<(Topology, Option<&str>), Failure> {
     }
 }
 
+/// The text of the machine that `text` names, and its name in messages.
+pub(crate) fn text(text: &str) -> Result<(String, String), Failure> {
+    let (name, _) = if Path::new(text).is_file() { (text, None) } else { split_mode(text) };
+    if let Some(source) = source(name)? {
+        return Ok((source, name.to_owned()));
+    }
+    builtin(name, None)?;
+    Ok((builtin_text(name).expect("a built-in machine has a text").to_owned(), name.to_owned()))
+}
+
 /// A machine that is built in; a name that looks like a file's is not found as a file either.
 fn builtin(name: &str, mode: Option<&str>) -> Result<Topology, Failure> {
     Topology::builtin(name, mode).map_err(|error| match error {

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod common;
+mod compare;
 mod determinism;
 #[cfg(target_os = "linux")]
 mod interrupt;
@@ -12,3 +13,4 @@ mod lab;
 mod numa_imbalance;
 mod readme;
 mod text;
+mod validate;

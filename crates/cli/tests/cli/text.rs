@@ -11,6 +11,7 @@ fn every_help_text_has_an_example_that_runs() {
     let helps = [
         "--help",
         "run --help",
+        "compare --help",
         "topo --help",
         "topo list --help",
         "topo show --help",

@@ -1,0 +1,145 @@
+//! `simsched compare`: the same workload and the same seeds under several policies.
+
+mod json;
+mod metrics;
+mod text;
+mod why;
+
+use std::sync::{Arc, Mutex};
+
+use crate::args::CompareArgs;
+use crate::failure::Failure;
+use crate::output::{self, Place};
+use crate::progress::Progress;
+use crate::scenario::{self, Outcome, Scenario, Side};
+use crate::sensitivity::{self, Sweep};
+use crate::{interrupt, list, sides, topo};
+
+pub(crate) use metrics::Row;
+pub(crate) use why::Difference;
+
+/// What a comparison has come to.
+pub(crate) struct Comparison<'a> {
+    pub(crate) args: &'a CompareArgs,
+    /// By policy, then by seed; the same seeds everywhere.
+    pub(crate) runs: Vec<Vec<Outcome>>,
+    pub(crate) rows: Vec<Row>,
+    /// For each policy but the first: in what it differs inside, by subject, largest first.
+    pub(crate) why: Vec<Vec<Difference>>,
+    pub(crate) sweep: Option<Sweep<Flip>>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// A metric whose change is of another class with another price.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Flip {
+    pub(crate) metric: &'static str,
+    pub(crate) policy: String,
+    pub(crate) from: &'static str,
+    pub(crate) to: &'static str,
+}
+
+/// Does what `simsched compare` is asked for.
+pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
+    if let Some(program) = scenario::asks_for_help(&args.workload) {
+        return list::workloads(Some(program));
+    }
+    check(args)?;
+    let (topology, file) = topo::load(&args.topo)?;
+    let (topology, file) = (Arc::new(topology), file.unwrap_or("built-in"));
+    let policies: Vec<&str> = args.policies.iter().map(String::as_str).collect();
+    let (settings, notes) = sides::share(&policies, &args.settings)?;
+    let on = |topology: &Arc<_>, seed| -> Result<Vec<Scenario>, Failure> {
+        let side = |(policy, settings): (&&str, &sides::Given)| {
+            let side = Side {
+                topology,
+                topology_file: file,
+                policy,
+                settings,
+                workload: &args.workload,
+                span: args.span,
+                duration: args.duration,
+            };
+            Scenario::of_side(&side, seed)
+        };
+        policies.iter().zip(&settings).map(side).collect()
+    };
+    let scenarios = on(&topology, args.seed)?;
+    for note in &notes {
+        output::say(&format!("note: {note}: it goes without"));
+    }
+    interrupt::listen();
+    let place = Place::of(args.json.as_deref())?;
+    let progress = Mutex::new(Progress::start(args.quiet));
+    let runs = of_all(&scenarios, args.seed, args.seeds, &progress)?;
+    let rows = metrics::rows(&runs);
+    let why = runs.iter().skip(1).map(|other| why::differences(&runs[0], other)).collect();
+    let mut comparison = Comparison { args, runs, rows, why, sweep: None, notes };
+    if args.sweep_hw && !interrupt::is_asked() {
+        let again = |topology: &Arc<_>, seeds| {
+            of_all(&on(topology, args.seed)?, args.seed, seeds, &progress)
+        };
+        comparison.sweep = Some(sweep(&comparison, &again, &progress)?);
+    }
+    progress.into_inner().expect("nobody panics while telling").clear();
+    place.tell(&output::json(&json::of(&comparison)), || text::of(&comparison, &topology))
+}
+
+fn check(args: &CompareArgs) -> Result<(), Failure> {
+    if let [only] = args.policies.as_slice() {
+        let text = format!("--policy: found only {only}, expected at least two policies");
+        return Err(Failure::Input(text));
+    }
+    last_seed(args.seed, args.seeds)
+}
+
+/// The seeds are there.
+pub(crate) fn last_seed(seed: u64, seeds: u64) -> Result<(), Failure> {
+    if seed.checked_add(seeds - 1).is_none() {
+        let most = u64::MAX - (seeds - 1);
+        let text = format!("--seed: found {seed}, expected 0..={most} for {seeds} seeds");
+        return Err(Failure::Input(text));
+    }
+    Ok(())
+}
+
+/// The runs of all sides; of seeds that Ctrl-C has stopped on one side there is none on any.
+fn of_all(
+    scenarios: &[Scenario],
+    seed: u64,
+    seeds: u64,
+    progress: &Mutex<Progress>,
+) -> Result<Vec<Vec<Outcome>>, Failure> {
+    let scenarios: Vec<&Scenario> = scenarios.iter().collect();
+    let runs = sides::measure_all(&scenarios, (seed, seeds), progress);
+    let runs = runs.into_iter().map(|side| side.into_iter().collect::<Result<Vec<_>, _>>());
+    sides::paired(runs.collect::<Result<Vec<_>, _>>()?)
+}
+
+/// Which physical parameters change the class of a metric.
+fn sweep(
+    comparison: &Comparison<'_>,
+    again: &sensitivity::Again<'_>,
+    progress: &Mutex<Progress>,
+) -> Result<Sweep<Flip>, Failure> {
+    let judge = |runs: &[Vec<Outcome>]| {
+        let rows = metrics::rows(runs);
+        let flips = |row: &Row| {
+            let base = comparison.rows.iter().find(|base| base.name == row.name)?;
+            let pairs = base.others().zip(row.others()).enumerate();
+            let changed = pairs.filter(|(_, (from, to))| from != to);
+            let flip = |(idx, (from, to)): (usize, (&'static str, &'static str))| Flip {
+                metric: row.name,
+                policy: comparison.args.policies[idx + 1].clone(),
+                from,
+                to,
+            };
+            Some(changed.map(flip).collect::<Vec<_>>())
+        };
+        rows.iter().filter_map(flips).flatten().collect()
+    };
+    let digests: Vec<String> =
+        comparison.runs.iter().map(|side| side[0].report.digest.clone()).collect();
+    let base = (digests.as_slice(), comparison.args.seeds);
+    sensitivity::sweep(&comparison.args.topo, base, again, &judge, progress)
+}

@@ -1,0 +1,179 @@
+//! A comparison as text: a table as mmtests prints them, then what differs inside.
+
+use std::fmt::Write;
+
+use simsched_topology::Topology;
+
+use super::metrics::Cell;
+use super::{Comparison, Difference, Row};
+use crate::output::units::{self, decimal, span_of};
+use crate::sensitivity;
+
+/// Lines of each subject, and below how many points the rest is left out.
+const LINES: usize = 4;
+
+/// The comparison of runs on `topology`.
+pub(crate) fn of(comparison: &Comparison<'_>, topology: &Topology) -> String {
+    let mut text = head(comparison, topology);
+    table(&mut text, comparison);
+    for (policy, why) in comparison.args.policies.iter().skip(1).zip(&comparison.why) {
+        differences(&mut text, &comparison.args.policies[0], policy, why);
+    }
+    if let Some(sweep) = &comparison.sweep {
+        let said = |flip: &super::Flip| {
+            format!("{} of {} {}, and not {}", flip.metric, flip.policy, flip.to, flip.from)
+        };
+        text += &sensitivity::text(sweep, said);
+    }
+    text
+}
+
+fn head(comparison: &Comparison<'_>, topology: &Topology) -> String {
+    let Comparison { args, runs, .. } = comparison;
+    let mut text = String::new();
+    let mut line = |label: &str, value: &str| {
+        let _ = writeln!(text, "{label:<12}{value}");
+    };
+    let name = format!("{}@{}", topology.name(), topology.mode());
+    line("machine", &format!("{name}: {}", units::machine(topology)));
+    let first = runs.first().and_then(|side| side.first());
+    if let Some(first) = first {
+        line("workload", &first.report.scenario.workload);
+    }
+    let last = args.seed.saturating_add(args.seeds - 1);
+    line("seeds", &format!("{} to {last}, the same for all policies", args.seed));
+    for (key, value) in &args.settings {
+        line("set", &format!("{key}={value}"));
+    }
+    for note in &comparison.notes {
+        line("note", note);
+    }
+    let done = runs.first().map_or(0, Vec::len) as u64;
+    if done < args.seeds {
+        line("stopped", &format!("by Ctrl-C: {done} of {} seeds done on all sides", args.seeds));
+    }
+    let stopped = runs.iter().flatten().filter(|run| run.report.partial && run.cut.is_none());
+    let stopped = stopped.count();
+    if stopped > 0 {
+        line("stopped", &format!("by --duration: {stopped} runs, their numbers are partial"));
+    }
+    for (policy, side) in args.policies.iter().zip(runs) {
+        if let Some(told) = cuts(side) {
+            line("measured", &format!("{policy}: {told}"));
+        }
+    }
+    text
+}
+
+/// What was measured of runs that were cut, in a line for all of them or for those that differ.
+fn cuts(side: &[crate::scenario::Outcome]) -> Option<String> {
+    let cuts: Vec<_> = side.iter().filter_map(|run| run.report.cut.as_ref()).collect();
+    let first = cuts.first()?;
+    let unsteady = cuts.iter().filter(|cut| !cut.stationary).count();
+    let warmup = cuts.iter().map(|cut| cut.warmup_ns).max().unwrap_or(0);
+    let ci95 = cuts.iter().filter_map(|cut| cut.work_rate_ci95_pct).fold(0.0, f64::max);
+    let mut told = format!(
+        "{} of each run after at most {}, rate of {} +-{ci95:.1} % (95 %, {} batches)",
+        units::span(first.span_ns),
+        units::span(warmup),
+        first.work_unit,
+        first.batches
+    );
+    if unsteady > 0 {
+        let _ = write!(told, "; {unsteady} of {} runs were not stationary", cuts.len());
+    }
+    if cuts.len() < side.len() {
+        let whole = side.len() - cuts.len();
+        let _ = write!(told, "; {whole} runs ended before and are measured whole");
+    }
+    Some(told)
+}
+
+fn table(text: &mut String, comparison: &Comparison<'_>) {
+    let policies = &comparison.args.policies;
+    let width = policies.iter().map(String::len).max().unwrap_or(0).max(30) + 2;
+    let _ = write!(text, "\n{:<40}{:<8}", "", "");
+    for policy in policies {
+        let _ = write!(text, "{policy:>width$}");
+    }
+    text.push('\n');
+    for row in &comparison.rows {
+        lines(text, row, width);
+    }
+    text.push_str(
+        "\nIn parentheses: the gain on the first policy in percent, less being a loss, of a count \
+         the change; *: 95 % sure\n",
+    );
+}
+
+/// Mean with gain, the interval of the gain, and the deviation in percent.
+fn lines(text: &mut String, row: &Row, width: usize) {
+    // A span says its own unit.
+    let unit =
+        if ["", "s"].contains(&row.unit) { String::new() } else { format!(" ({})", row.unit) };
+    let name = format!("{}{unit}", row.name);
+    let mut line = |label: &str, name: &str, cell: &dyn Fn(&Cell) -> String| {
+        let _ = write!(text, "{name:<40}{label:<8}");
+        for each in &row.cells {
+            let _ = write!(text, "{:>width$}", cell(each));
+        }
+        text.push('\n');
+    };
+    line("Amean", &name, &|cell| {
+        let gain = cell.paired.map_or(Some(0.0), |paired| row.gain(&paired));
+        let gain = gain.map_or_else(|| "      -".to_owned(), |gain| format!("{gain:7.2}"));
+        let is_sure = cell.paired.is_some_and(|paired| paired.significant);
+        let (left, right) = if is_sure { ('*', '*') } else { ('(', ')') };
+        let mean = match row.unit {
+            "s" => span_of(cell.spread.mean * 1e9),
+            _ => decimal(cell.spread.mean),
+        };
+        format!("{mean} {left}{gain} %{right}")
+    });
+    if row.cells.iter().any(|cell| cell.spread.std.is_some()) {
+        line("+-95 %", "", &|cell| {
+            let ci95 = cell.paired.and_then(|paired| paired.ci95_pct);
+            ci95.map_or_else(String::new, |ci95| format!("({ci95:7.2} %)"))
+        });
+        line("CoeffVar", "", &|cell| {
+            let percent = cell.spread.std.filter(|_| cell.spread.mean != 0.0);
+            let percent = percent.map(|std| 100.0 * std / cell.spread.mean);
+            percent.map_or_else(|| "-".to_owned(), |percent| format!("{percent:.2} %  "))
+        });
+    }
+    if row.cells.iter().any(|cell| cell.batch_ci95_pct.is_some()) {
+        line("batches", "", &|cell| {
+            let told = |ci95: f64| format!("+-{ci95:.2} %  ");
+            cell.batch_ci95_pct.map_or_else(|| "-".to_owned(), told)
+        });
+    }
+}
+
+fn differences(text: &mut String, base: &str, policy: &str, why: &[Difference]) {
+    let _ = writeln!(text, "\nWhy: {policy} against {base}");
+    if why.is_empty() {
+        let _ = writeln!(text, "  nothing inside differs by more than half a percent");
+    }
+    let mut subject = "";
+    let mut shown = 0;
+    for difference in why {
+        if difference.subject != subject {
+            subject = difference.subject;
+            shown = 0;
+            let of = if subject == "waits" { "each in % of itself" } else { "in % of all" };
+            let _ = writeln!(text, "  {subject} ({of})");
+        }
+        shown += 1;
+        if shown > LINES {
+            continue;
+        }
+        let number = |number| match difference.unit {
+            "ns" => span_of(number),
+            _ => decimal(number),
+        };
+        let (base, other) = (number(difference.base), number(difference.other));
+        let name = &difference.name;
+        let _ =
+            writeln!(text, "    {name:<34}{base:>14} ->{other:>14} {:>+9.1} %", difference.points);
+    }
+}

@@ -1,0 +1,157 @@
+//! `Meter` and `Totals`: how much work a program has done, and what it took.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use simsched_core::{Cost, Op, Outcome, Policy, Setup, SimTime, Simulator, TaskId, Workload};
+use simsched_topology::{CpuId, Topology};
+
+use crate::run::Watch;
+
+/// Counts what the tasks of a workload have asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Meter {
+    /// Messages that were begun to be sent.
+    sent: Rc<Cell<u64>>,
+    /// All operations.
+    ops: Rc<Cell<u64>>,
+}
+
+/// A workload with a meter.
+pub(crate) struct Metered<W> {
+    workload: W,
+    meter: Meter,
+}
+
+impl<W> Metered<W> {
+    pub(crate) fn new(workload: W, meter: &Meter) -> Metered<W> {
+        Metered { workload, meter: meter.clone() }
+    }
+}
+
+impl<W: Workload> Workload for Metered<W> {
+    fn setup(&self) -> Setup {
+        self.workload.setup()
+    }
+
+    fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
+        let op = self.workload.next_op(task, now, last);
+        let Meter { sent, ops } = &self.meter;
+        ops.set(ops.get() + 1);
+        if matches!(op, Op::Write { .. } | Op::Send { .. }) {
+            sent.set(sent.get() + 1);
+        }
+        op
+    }
+}
+
+/// In what the work of a program is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorkUnit {
+    /// Messages, where the program says how many it sends.
+    Messages,
+    /// Operations of its tasks.
+    Operations,
+}
+
+impl WorkUnit {
+    /// The unit for a program that sends `total` messages.
+    pub(crate) fn of(total: Option<u64>) -> WorkUnit {
+        if total.is_some() { WorkUnit::Messages } else { WorkUnit::Operations }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            WorkUnit::Messages => "messages",
+            WorkUnit::Operations => "operations",
+        }
+    }
+}
+
+/// CPU time by what it was spent on, in ns.
+pub(crate) type Costs = [u64; Cost::NAMES.len()];
+
+/// What a run has done up to some time, or between two.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) span_ns: u64,
+    sent: u64,
+    ops: u64,
+    pub(crate) task_switches: u64,
+    pub(crate) migrations: u64,
+    pub(crate) by_node: Vec<Costs>,
+}
+
+impl Totals {
+    /// All that `run` has done so far.
+    pub(crate) fn of<P: Policy, W: Workload>(
+        run: &Simulator<P, W, Watch>,
+        meter: &Meter,
+        topology: &Topology,
+    ) -> Totals {
+        let (stats, (window, _)) = run.observer();
+        let mut by_node = vec![[0; Cost::NAMES.len()]; topology.nr_nodes()];
+        for cpu in (0..topology.nr_cpus()).map(CpuId::new) {
+            let node = &mut by_node[topology.node_of(cpu).idx()];
+            node.iter_mut().zip(stats.cpu_time(cpu)).for_each(|(sum, spent)| *sum += spent);
+        }
+        Totals {
+            span_ns: run.world().now().get(),
+            sent: meter.sent.get(),
+            ops: meter.ops.get(),
+            task_switches: window.task_switches,
+            migrations: stats.migrations(),
+            by_node,
+        }
+    }
+
+    /// What was done since `earlier`.
+    pub(crate) fn since(&self, earlier: &Totals) -> Totals {
+        let minus = |(now, then): (&Costs, &Costs)| {
+            let mut spent = *now;
+            spent.iter_mut().zip(then).for_each(|(now, then)| *now -= then);
+            spent
+        };
+        Totals {
+            span_ns: self.span_ns - earlier.span_ns,
+            sent: self.sent - earlier.sent,
+            ops: self.ops - earlier.ops,
+            task_switches: self.task_switches - earlier.task_switches,
+            migrations: self.migrations - earlier.migrations,
+            by_node: self.by_node.iter().zip(&earlier.by_node).map(minus).collect(),
+        }
+    }
+
+    /// The work that was done.
+    pub(crate) fn work(&self, unit: WorkUnit) -> u64 {
+        match unit {
+            WorkUnit::Messages => self.sent,
+            WorkUnit::Operations => self.ops,
+        }
+    }
+
+    /// The same per second; none of no time.
+    #[expect(clippy::cast_precision_loss, reason = "below 2^52 in any run that ends")]
+    pub(crate) fn rate(&self, unit: WorkUnit) -> Option<f64> {
+        (self.span_ns > 0).then(|| self.work(unit) as f64 * 1e9 / self.span_ns as f64)
+    }
+
+    /// CPU time of this node, or of all, by what it was spent on.
+    pub(crate) fn costs(&self, node: Option<usize>) -> Option<Costs> {
+        if let Some(node) = node {
+            return self.by_node.get(node).copied();
+        }
+        let mut sum = [0; Cost::NAMES.len()];
+        for node in &self.by_node {
+            sum.iter_mut().zip(node).for_each(|(sum, spent)| *sum += spent);
+        }
+        Some(sum)
+    }
+
+    /// CPU time that was not idle: what tasks, interrupts and the scheduler took.
+    pub(crate) fn busy_ns(&self, node: Option<usize>) -> Option<u64> {
+        let costs = self.costs(node)?;
+        let idle = costs[Cost::Idle as usize] + costs[Cost::IdleExit as usize];
+        Some(costs.iter().sum::<u64>() - idle)
+    }
+}

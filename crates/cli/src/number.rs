@@ -1,0 +1,177 @@
+//! `Number`: the value of a metric in one run, as a claim or a comparison asks for it.
+//!
+//! Of a run that was cut, a program that sends a fixed number of messages gets its time and its
+//! counts extrapolated by the part of them that was sent in the measured span. A program without
+//! such a number runs for a fixed time, so its counts are those of the span.
+
+use simsched_claims::{Family, Metric};
+use simsched_core::Cost;
+
+use crate::meter::{Totals, WorkUnit};
+use crate::report::Percentiles;
+use crate::scenario::Outcome;
+
+/// The value of a metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Number {
+    pub(crate) value: f64,
+    /// Half its 95 % interval by batch means, in percent of it: of a run that was cut, where the
+    /// metric has a value in every batch.
+    pub(crate) batch_ci95_pct: Option<f64>,
+}
+
+/// What the core waits for: data of a cold cache, messages of other cores, and the lines of
+/// `tg->load_avg` and of runqueue locks.
+const STALLS: [&str; 5] = ["refill", "message", "update_cfs_group", "update_load_avg", "rq_lock"];
+
+impl Number {
+    /// The value of `metric` in a run.
+    ///
+    /// # Errors
+    /// Why the run has none: `metric not available: ...`.
+    pub(crate) fn of(metric: &Metric, outcome: &Outcome) -> Result<Number, String> {
+        let found = match metric.family {
+            Family::Time => time(outcome),
+            Family::Throughput => throughput(outcome),
+            Family::Bandwidth | Family::Rps | Family::RequestLatency => told(metric, outcome),
+            Family::WakeupLatency => told(metric, outcome).or_else(|_| wakeup(metric, outcome)),
+            Family::ContextSwitches => count(outcome, |totals| totals.task_switches),
+            Family::Migrations => count(outcome, |totals| totals.migrations),
+            Family::ContextSwitchesPerCpuSecond => {
+                each(outcome, |totals| per_cpu_second(totals, totals.task_switches))
+            }
+            Family::MigrationsPerCpuSecond => {
+                each(outcome, |totals| per_cpu_second(totals, totals.migrations))
+            }
+            Family::BusyCpus => each(outcome, busy_cpus),
+            Family::Share => share(metric, outcome),
+            Family::Stalled => stalled(outcome),
+            Family::ImbNumaNr | Family::Setting => Err("it is computed without a run".to_owned()),
+        };
+        found.map_err(|why| format!("metric not available: {metric}: {why}"))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "below 2^52 in any run that ends")]
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+fn per_cpu_second(totals: &Totals, count: u64) -> Option<f64> {
+    Some(1e9 * ratio(count, totals.busy_ns(None)?)?)
+}
+
+fn busy_cpus(totals: &Totals) -> Option<f64> {
+    ratio(totals.busy_ns(None)?, totals.span_ns)
+}
+
+/// A number that the whole and each batch has.
+fn each(outcome: &Outcome, number: impl Fn(&Totals) -> Option<f64>) -> Result<Number, String> {
+    let value = number(&outcome.totals).ok_or("nothing ran in that time")?;
+    let batches = outcome.cut.as_ref().and_then(|cut| cut.batch_ci95_pct(number));
+    Ok(Number { value, batch_ci95_pct: batches })
+}
+
+/// The messages that the whole program sends; the parts of a whole run are not asked for them.
+fn total_work(outcome: &Outcome) -> Option<u64> {
+    outcome.report.workload.get("messages")?.as_u64().filter(|messages| *messages > 0)
+}
+
+/// A count of the whole program.
+fn count(outcome: &Outcome, count: impl Fn(&Totals) -> u64) -> Result<Number, String> {
+    let total = total_work(outcome).filter(|_| outcome.cut.is_some());
+    each(outcome, |totals| match total {
+        Some(total) => {
+            Some(ratio(count(totals), totals.work(WorkUnit::Messages))? * ratio(total, 1)?)
+        }
+        None => ratio(count(totals), 1),
+    })
+}
+
+/// In seconds.
+fn time(outcome: &Outcome) -> Result<Number, String> {
+    match (&outcome.cut, outcome.report.elapsed_ns) {
+        (None, Some(elapsed)) => {
+            Ok(Number { value: ratio(elapsed, 1_000_000_000).unwrap_or(0.0), batch_ci95_pct: None })
+        }
+        (None, None) => Err("the program did not come to its end".to_owned()),
+        (Some(_), _) => {
+            let total =
+                total_work(outcome).ok_or("the program does not do a fixed amount of work")?;
+            each(outcome, |totals| Some(ratio(total, 1)? / totals.rate(WorkUnit::Messages)?))
+        }
+    }
+}
+
+/// What the program itself says; of a program that was cut, its messages per second.
+fn throughput(outcome: &Outcome) -> Result<Number, String> {
+    let numbers = &outcome.report.workload;
+    let of = |key: &str| numbers.get(key)?.as_f64();
+    let rate = numbers.keys().find(|key| key.ends_with("_per_second")).and_then(|key| of(key));
+    if let Some(value) = of("throughput").or(rate) {
+        let unit = WorkUnit::of(total_work(outcome));
+        let batches = outcome.cut.as_ref().and_then(|cut| cut.batch_ci95_pct(|t| t.rate(unit)));
+        return Ok(Number { value, batch_ci95_pct: batches });
+    }
+    if outcome.cut.is_some() && total_work(outcome).is_some() {
+        return each(outcome, |totals| totals.rate(WorkUnit::Messages));
+    }
+    Err(nothing_told(outcome, "throughput, or another that ends in _per_second"))
+}
+
+fn nothing_told(outcome: &Outcome, wanted: &str) -> String {
+    let known: Vec<&str> = outcome.report.workload.keys().map(String::as_str).collect();
+    let part = if outcome.cut.is_some() { " in a span of its run" } else { "" };
+    format!("the program has no number {wanted}{part} (it has: {})", known.join(", "))
+}
+
+/// A number of the program: `rps:p50` is its `rps_p50`, a latency may end in `_ns` or `_us`.
+fn told(metric: &Metric, outcome: &Outcome) -> Result<Number, String> {
+    let key = format!("{}_{}", metric.family.name(), metric.part.replace('.', "_"));
+    let of = |suffix: &str, scale: f64| {
+        let number = outcome.report.workload.get(&format!("{key}{suffix}"))?.as_f64()?;
+        Some(Number { value: number * scale, batch_ci95_pct: None })
+    };
+    let found = of("", 1.0).or_else(|| of("_us", 1.0)).or_else(|| of("_ns", 1e-3));
+    found.ok_or_else(|| nothing_told(outcome, &key))
+}
+
+/// That of all wakeups, in us.
+fn wakeup(metric: &Metric, outcome: &Outcome) -> Result<Number, String> {
+    let Percentiles { p50, p90, p99, p99_9, .. } = outcome.report.wakeup_latency_ns;
+    let nanos = match metric.part.as_str() {
+        "p50" => p50,
+        "p90" => p90,
+        "p99" => p99,
+        _ => p99_9,
+    };
+    let value = nanos.and_then(|nanos| ratio(nanos, 1_000)).ok_or("no task was woken up")?;
+    Ok(Number { value, batch_ci95_pct: None })
+}
+
+/// The place of a cost by its name; whether the machine prices it depends on the simulator.
+fn cost(name: &str) -> Option<usize> {
+    Cost::NAMES.iter().position(|known| *known == name)
+}
+
+fn share(metric: &Metric, outcome: &Outcome) -> Result<Number, String> {
+    let name = metric.part.as_str();
+    let idx = cost(name).ok_or_else(|| format!("the report has no cost `{name}`"))?;
+    let nodes = outcome.totals.by_node.len();
+    if let Some(node) = metric.node.filter(|node| *node >= nodes) {
+        return Err(format!("found node {node}, expected 0..={}", nodes - 1));
+    }
+    each(outcome, |totals| {
+        Some(100.0 * ratio(totals.costs(metric.node)?[idx], totals.busy_ns(metric.node)?)?)
+    })
+}
+
+fn stalled(outcome: &Outcome) -> Result<Number, String> {
+    cost("refill").ok_or("the report has no cost `refill`")?;
+    let parts: Vec<usize> = STALLS.iter().filter_map(|name| cost(name)).collect();
+    each(outcome, |totals| {
+        let costs = totals.costs(None)?;
+        let stalls = parts.iter().map(|idx| costs[*idx]).sum();
+        Some(100.0 * ratio(stalls, totals.busy_ns(None)?)?)
+    })
+}

@@ -1,0 +1,103 @@
+//! `simsched validate`: published results against simulations of both sides.
+
+mod files;
+mod json;
+mod judge;
+mod page;
+mod parameter;
+mod plan;
+mod text;
+
+use std::sync::Mutex;
+
+use simsched_claims::{Answer, Claim, Kind, Score};
+
+use crate::args::ValidateArgs;
+use crate::compare::last_seed;
+use crate::failure::Failure;
+use crate::output::{self, Place, Whole};
+use crate::progress::Progress;
+use crate::{interrupt, sides};
+
+use judge::{Judged, State};
+use plan::Plan;
+
+/// What a validation has come to.
+pub(crate) struct Validation<'a> {
+    args: &'a ValidateArgs,
+    /// The claims that could be read, in the order of the files.
+    judged: Vec<Judged>,
+    /// What was wrong with the others, and with those that have no verdict.
+    errors: Vec<String>,
+    sweeps: Vec<judge::Swept>,
+    stopped: bool,
+}
+
+/// Does what `simsched validate` is asked for.
+pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
+    last_seed(args.seed, args.seeds)?;
+    let (claims, errors) = files::read(&args.paths, &args.only)?;
+    interrupt::listen();
+    let place = Place::of(args.json.as_deref())?;
+    let page = args.page.as_deref().map(Whole::begin).transpose()?;
+    let validation = run(args, claims, errors);
+    for error in &validation.errors {
+        output::say(error);
+    }
+    let paged = page.map_or(Ok(()), |file| file.write(&page::of(&validation)));
+    place.tell(&output::json(&json::of(&validation)), || text::of(&validation))?;
+    paged?;
+    if validation.errors.is_empty() { Ok(()) } else { Err(Failure::Below) }
+}
+
+fn run(args: &ValidateArgs, claims: Vec<Claim>, mut errors: Vec<String>) -> Validation<'_> {
+    let plan = Plan::of(claims, args);
+    let progress = Mutex::new(Progress::start(args.quiet));
+    let scenarios: Vec<_> = plan.jobs.iter().map(|job| &job.scenario).collect();
+    let runs = sides::measure_all(&scenarios, (args.seed, args.seeds), &progress);
+    let mut judged: Vec<Judged> =
+        plan.prepared.into_iter().map(|prepared| judge::judge(prepared, &runs)).collect();
+    let mut sweeps = Vec::new();
+    if args.sweep_hw {
+        sweeps = judge::sweep(&mut judged, &plan.jobs, &runs, args, &progress, &mut errors);
+    }
+    let failed = judged.iter().filter_map(|judged| match &judged.state {
+        State::Failed(why) => Some(format!("{}: {why}", place(&judged.claim))),
+        _ => None,
+    });
+    errors.extend(failed);
+    progress.into_inner().expect("nobody panics while telling").clear();
+    Validation { args, judged, errors, sweeps, stopped: interrupt::is_asked() }
+}
+
+/// `FILE: claim ID`.
+fn place(claim: &Claim) -> String {
+    format!("{}: claim {}", claim.file, claim.id)
+}
+
+impl Validation<'_> {
+    /// The score of the claims of this kind, or of all that were run.
+    fn score(&self, kind: Option<Kind>) -> Score {
+        let of_kind =
+            self.judged.iter().filter(|judged| kind.is_none_or(|k| judged.claim.kind == k));
+        let answer = |judged: &Judged| match &judged.state {
+            State::Run(run) => Some(Answer {
+                verdict: run.verdict,
+                better: judged.claim.better,
+                undecided: !run.undecided.is_empty(),
+            }),
+            _ => None,
+        };
+        Score::of(&of_kind.filter_map(answer).collect::<Vec<_>>())
+    }
+
+    /// How many parameters were computed, and how many are right.
+    fn parameters(&self) -> (usize, usize) {
+        let found = self.judged.iter().filter_map(|judged| match judged.state {
+            State::Computed { agrees, .. } => Some(agrees),
+            _ => None,
+        });
+        let found: Vec<bool> = found.collect();
+        (found.len(), found.iter().filter(|agrees| **agrees).count())
+    }
+}

@@ -1,0 +1,142 @@
+//! `Plan`: which runs the claims need; a side that several claims share is run once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use simsched_claims::{Claim, Kind};
+use simsched_topology::Topology;
+
+use crate::args::ValidateArgs;
+use crate::failure::Failure;
+use crate::scenario::{Scenario, Side};
+use crate::sides::{self, Given};
+use crate::topo;
+
+/// A side of some claims.
+pub(super) struct Job {
+    pub(super) scenario: Scenario,
+    pub(super) key: Key,
+}
+
+/// What tells the sides apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub(super) topology: String,
+    pub(super) policy: String,
+    pub(super) settings: Given,
+    pub(super) workload: Vec<String>,
+}
+
+/// A claim, ready to be judged.
+pub(super) struct Prepared {
+    pub(super) claim: Claim,
+    /// The jobs of both sides, or the machine and the settings of a parameter, or what is wrong.
+    pub(super) ready: Ready,
+    pub(super) notes: Vec<String>,
+}
+
+pub(super) enum Ready {
+    Runs { baseline: usize, patched: usize },
+    Parameter { topology: Arc<Topology>, settings: Given },
+    Failed(String),
+}
+
+/// All that is to be done.
+pub(super) struct Plan {
+    pub(super) jobs: Vec<Job>,
+    pub(super) prepared: Vec<Prepared>,
+}
+
+struct Planner<'a> {
+    args: &'a ValidateArgs,
+    jobs: Vec<Job>,
+    topologies: BTreeMap<String, (Arc<Topology>, String)>,
+}
+
+/// The key of a claim that is at fault, and why.
+type Fault = (&'static str, Failure);
+
+impl Plan {
+    pub(super) fn of(claims: Vec<Claim>, args: &ValidateArgs) -> Plan {
+        let mut planner = Planner { args, jobs: Vec::new(), topologies: BTreeMap::new() };
+        let mut prepare = |claim: Claim| match planner.ready(&claim) {
+            Ok((ready, notes)) => Prepared { claim, ready, notes },
+            Err((key, why)) => {
+                Prepared { claim, ready: Ready::Failed(format!("{key}: {why}")), notes: Vec::new() }
+            }
+        };
+        let prepared = claims.into_iter().map(&mut prepare).collect();
+        Plan { jobs: planner.jobs, prepared }
+    }
+}
+
+impl Planner<'_> {
+    fn ready(&mut self, claim: &Claim) -> Result<(Ready, Vec<String>), Fault> {
+        let topology = self.topology(&claim.topology).map_err(|why| ("topology", why))?.0;
+        let given: Given = claim.options.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+        let policies = [claim.baseline.as_str(), claim.patched.as_str()];
+        let is_parameter = claim.kind == Kind::Parameter;
+        for (key, policy) in ["baseline", "patched"].into_iter().zip(policies) {
+            if !(is_parameter && policy.is_empty()) {
+                sides::share(&[policy], &Given::new()).map_err(|why| (key, why))?;
+            }
+        }
+        let at_options = |why| ("options", why);
+        if is_parameter {
+            let (mut settings, notes) = sides::share(&policies[1..], &given).map_err(at_options)?;
+            let settings = settings.remove(0);
+            return Ok((Ready::Parameter { topology, settings }, notes));
+        }
+        let (mut settings, notes) = sides::share(&policies, &given).map_err(at_options)?;
+        let workload: Vec<String> = claim.workload.split_whitespace().map(str::to_owned).collect();
+        let (second, first) = (settings.pop().unwrap_or_default(), settings.remove(0));
+        let mut job = |policy: &str, settings| {
+            let (topology, workload) = (claim.topology.clone(), workload.clone());
+            self.job(Key { topology, policy: policy.to_owned(), settings, workload })
+                .map_err(|why| ("workload", why))
+        };
+        let (baseline, patched) = (job(policies[0], first)?, job(policies[1], second)?);
+        Ok((Ready::Runs { baseline, patched }, notes))
+    }
+
+    fn topology(&mut self, name: &str) -> Result<(Arc<Topology>, String), Failure> {
+        if let Some(known) = self.topologies.get(name) {
+            return Ok(known.clone());
+        }
+        let (topology, file) = topo::load(name)?;
+        let found = (Arc::new(topology), file.unwrap_or("built-in").to_owned());
+        self.topologies.insert(name.to_owned(), found.clone());
+        Ok(found)
+    }
+
+    fn job(&mut self, key: Key) -> Result<usize, Failure> {
+        if let Some(known) = self.jobs.iter().position(|job| job.key == key) {
+            return Ok(known);
+        }
+        let (topology, file) = self.topology(&key.topology)?;
+        let scenario = key.scenario(&topology, &file, self.args)?;
+        self.jobs.push(Job { scenario, key });
+        Ok(self.jobs.len() - 1)
+    }
+}
+
+impl Key {
+    /// The scenario of this side on a machine that may be another.
+    pub(super) fn scenario(
+        &self,
+        topology: &Arc<Topology>,
+        file: &str,
+        args: &ValidateArgs,
+    ) -> Result<Scenario, Failure> {
+        let side = Side {
+            topology,
+            topology_file: file,
+            policy: &self.policy,
+            settings: &self.settings,
+            workload: &self.workload,
+            span: args.span.0,
+            duration: None,
+        };
+        Scenario::of_side(&side, args.seed)
+    }
+}
