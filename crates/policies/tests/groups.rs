@@ -12,11 +12,11 @@ use std::sync::Arc;
 use simsched_core::observe::Digest;
 use simsched_core::testkit::Script;
 use simsched_core::{
-    Access, Config, Function, Nanos, Op, PipeId, Policy, Seed, Setup, SimTime, Simulator, Status,
-    TaskId, Touched,
+    Config, HardwareModel, Nanos, Op, PipeId, Policy, Seed, Setup, SimTime, Simulator, Status,
+    TaskId,
 };
 use simsched_policies::catalog;
-use simsched_topology::{CpuId, NodeId, Topology};
+use simsched_topology::{CpuId, Topology};
 
 use machine::Machine;
 
@@ -72,7 +72,8 @@ impl Ran {
 /// The program under this policy; the policy's invariants are asked after each event.
 fn run_paranoid(expr: &str, script: Script, paranoid: bool) -> Ran {
     let policy = catalog::build(expr, &[]).unwrap();
-    let config = Config { seed: Seed(1), ..Config::default() };
+    // What lines cost is not the subject, and would tell the policies apart.
+    let config = Config { seed: Seed(1), hardware: HardwareModel::Free, ..Config::default() };
     let digest = Digest::default();
     let mut run = Simulator::new(topology(), policy, script, digest, config).unwrap();
     if paranoid {
@@ -168,32 +169,4 @@ fn a_migration_that_writes_nothing_leaves_only_births_and_decay() {
     assert!(nomig.get("tg_calls_attach") <= born, "{:?}", nomig.metrics);
     assert_eq!(nomig.get("tg_calls_detach"), 0);
     assert!(nomig.sum("tg_writes") < plain.sum("tg_writes"), "{:?}", nomig.metrics);
-}
-
-/// One call, as a simulator would price it: what is listed is what is counted, on lines that exist.
-#[test]
-fn each_read_and_write_is_listed_by_line_and_function() {
-    for (patch, nodes) in [("", 1), ("+tg_per_node", 2)] {
-        let ran = run_paranoid(&format!("cfs+group=nested:2{patch}"), pairs(2, 20), false);
-        let mut policy = ran.policy;
-        let lines = policy.lines();
-        let homes = if nodes == 2 { [0, 1, 0, 1].to_vec() } else { vec![0, 0] };
-        assert_eq!(lines, homes.into_iter().map(NodeId).collect::<Vec<_>>());
-        let touched: &Touched = policy.touched().unwrap();
-        let all = touched.as_slice().len() as u64 + touched.lost();
-        let [reads, writes] = [ran.metrics["tg_reads"], sum_of(&ran.metrics)];
-        assert_eq!(all, nodes * reads + writes);
-        for touch in touched.as_slice() {
-            assert!(touch.line.idx() < lines.len());
-            let by = match touch.access {
-                Access::Read => Function::UpdateCfsGroup,
-                Access::Write => Function::UpdateLoadAvg,
-            };
-            assert_eq!(touch.what, by);
-        }
-    }
-}
-
-fn sum_of(metrics: &BTreeMap<&'static str, u64>) -> u64 {
-    metrics.iter().filter(|(name, _)| name.starts_with("tg_writes_level")).map(|(_, n)| n).sum()
 }

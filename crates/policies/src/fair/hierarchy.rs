@@ -245,12 +245,19 @@ impl Hierarchy {
         if let Some(source) = tell
             && cfs_rq.group != GroupId::ROOT
         {
-            let moved = self.tg.nomig && self.move_contrib(queue, se, source);
-            match moved {
-                true if decayed => self.update_tg_load_avg(queue, Source::Decay),
-                true => {}
-                false => self.update_tg_load_avg(queue, source),
-            }
+            self.tell_group(queue, se, source, decayed);
+        }
+    }
+
+    /// The end of an update for a queue that is not the root's. Not inlined: the root group is to
+    /// have nothing of it.
+    #[inline(never)]
+    fn tell_group(&mut self, queue: QueueId, se: EntityId, source: Source, decayed: bool) {
+        let moved = self.tg.nomig && self.move_contrib(queue, se, source);
+        match moved {
+            true if decayed => self.update_tg_load_avg(queue, Source::Decay),
+            true => {}
+            false => self.update_tg_load_avg(queue, source),
         }
     }
 
@@ -315,6 +322,7 @@ impl Hierarchy {
         }
     }
 
+    #[inline(never)]
     fn reweight_group(&mut self, se: EntityId, child: QueueId, now: u64) {
         let child = &self.queues[child.idx()];
         let load_avg = self.tg.read(&self.groups, child.group);

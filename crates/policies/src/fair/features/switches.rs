@@ -210,8 +210,8 @@ flags! {
         "a queue writes its group's load at most once per ms; matters only in task groups",
         "\"sched/fair: Ratelimit update to tg->load_avg\", 6.7";
     "tg_nomig" tg_nomig:
-        "a migration moves the task's part of its own group's load from queue to queue and writes nothing; \
-         matters only in task groups",
+        "a migration moves the task's part of its own group's load from queue to queue and writes \
+         nothing; matters only in task groups",
         "an idea of the discussion of \"sched/fair: Make tg->load_avg per node\", 2023: a migration does not \
          change the sum";
 }

@@ -20,9 +20,11 @@ impl Fair {
     /// nothing is estimated. Source: `task_util_est()` after `sync_entity_load_avg()`.
     #[inline]
     pub(super) fn room(&mut self, task: TaskId) -> Option<Room> {
-        let features = self.all.features;
-        let asks = features.util_fits_capacity || features.select_bias_prev;
-        (asks && features.util_est).then(|| self.room_for(task, features.util_fits_capacity))
+        let features = &self.all.features;
+        if !(features.util_fits_capacity || features.select_bias_prev) || !features.util_est {
+            return None;
+        }
+        Some(self.room_for(task, features.util_fits_capacity))
     }
 
     #[cold]

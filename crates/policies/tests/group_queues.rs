@@ -1,13 +1,13 @@
-//! The queues of groups that a CPU ages: from their first entity until nothing is left of them.
+//! The queues of groups on their CPUs: aged until nothing is left, and which shared lines they touch.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
 mod common;
 
-use simsched_core::TaskId;
-use simsched_policies::fair::features::Grouping;
+use simsched_core::{Access, Function, LineId, Policy, TaskId};
+use simsched_policies::fair::features::{Grouping, TgNode};
 use simsched_policies::fair::{Balancer, Features, GroupId};
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, NodeId};
 
 use common::driver::Driver;
 use common::machine;
@@ -91,4 +91,39 @@ fn a_queue_is_aged_as_long_as_one_below_it() {
         }
     }
     panic!("4 s are not enough");
+}
+
+/// A waker on node 0 puts a task on node 1: both levels are written where the rule says, and the share
+/// of both is read on all nodes.
+#[test]
+fn each_read_and_write_is_listed_by_line_and_function() {
+    let touches = |tg_per_node, tg_node| {
+        let grouping = Grouping::from_name("nested:2").unwrap();
+        let features = Features { grouping, tg_per_node, tg_node, ..Features::default() };
+        let topology = machine([2, 1, 2, 1], "", "nodes_per_socket = 1\ncross_socket = 21");
+        let mut driver = Driver::new(topology, features, &[0]);
+        driver.fair.touched().unwrap().clear();
+        driver.kit.set_this_cpu(CpuId(0));
+        driver.start(TaskId(0), CpuId(2));
+        let touched = driver.fair.touched().unwrap();
+        assert_eq!(touched.lost(), 0);
+        let of = |access, what| {
+            let all = touched.as_slice().iter().filter(|touch| touch.access == access);
+            let mut lines: Vec<LineId> = all.clone().map(|touch| touch.line).collect();
+            assert!(all.clone().all(|touch| touch.what == what));
+            lines.sort_unstable();
+            lines.dedup();
+            lines.iter().map(|line| line.0).collect::<Vec<_>>()
+        };
+        let reads = of(Access::Read, Function::UpdateCfsGroup);
+        let writes = of(Access::Write, Function::UpdateLoadAvg);
+        (driver.fair.lines(), reads, writes)
+    };
+    let nodes = |nodes: &[u16]| nodes.iter().copied().map(NodeId).collect::<Vec<_>>();
+    let single = touches(false, TgNode::Executing);
+    assert_eq!(single, (nodes(&[0, 0]), vec![0, 1], vec![0, 1]));
+    let executing = touches(true, TgNode::Executing);
+    assert_eq!(executing, (nodes(&[0, 1, 0, 1]), vec![0, 1, 2, 3], vec![0, 2]));
+    let runqueue = touches(true, TgNode::Runqueue);
+    assert_eq!(runqueue, (nodes(&[0, 1, 0, 1]), vec![0, 1, 2, 3], vec![1, 3]));
 }
