@@ -59,6 +59,8 @@ costs! {
     /// From the dequeue, or the entry of one who stays queued, to the switch: leaving the runqueue, and
     /// the choice of the next task.
     pick,
+    /// The dequeue of a task that sleeps or has ended, with its load.
+    dequeue,
     /// Each level of task groups above the root, per enqueue, dequeue or pick.
     group_level,
     /// The bookkeeping of one wakeup, paid by the waker.
@@ -99,8 +101,14 @@ costs! {
     poll_notice_cross,
     /// One tick at the root group.
     tick,
-    /// What leaving an idle state takes longer where the tick is stopped: jiffies, and its restart.
+    /// Setting the tick again where it was stopped, when the CPU leaves its idle loop.
     tick_restart,
+    /// The same on top where a whole tick and more has passed since the one that was to be next
+    /// (`hrtimer_forward()` divides).
+    tick_forward,
+    /// What an interrupt that finds the tick stopped takes longer where no CPU has had the last tick:
+    /// jiffies and the clock (`tick_do_update_jiffies64()`).
+    jiffies,
     /// Each level of task groups above the root, per tick.
     tick_group_level,
     /// The slack that a normal task's timers have.

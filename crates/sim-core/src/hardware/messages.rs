@@ -87,9 +87,7 @@ mod tests {
         let topology = Topology::builtin(machine, None).unwrap();
         let transfers = Transfers::new(&topology);
         let mut messages = Messages::new(1, topology.costs());
-        let mut used = |cpu, read| {
-            messages.used(&topology, &transfers, 0, CpuId(cpu), read)
-        };
+        let mut used = |cpu, read| messages.used(&topology, &transfers, 0, CpuId(cpu), read);
         used(writer, None);
         used(reader, Some(100));
         used(writer, None) + used(reader, Some(100))

@@ -44,13 +44,7 @@ impl Transfers {
     /// A modified line whose memory is in the package `home` goes from `from` to `to`; 0 on the same
     /// CPU.
     #[inline]
-    pub(crate) fn ns(
-        &self,
-        topology: &Topology,
-        from: CpuId,
-        to: CpuId,
-        home: PackageId,
-    ) -> u32 {
+    pub(crate) fn ns(&self, topology: &Topology, from: CpuId, to: CpuId, home: PackageId) -> u32 {
         let distance = topology.distance_class(from, to);
         match distance {
             Distance::SameNode | Distance::SameSocket if topology.package_of(to) != home => {

@@ -38,6 +38,11 @@ impl Futex {
         Verdict::Done(Outcome::Done)
     }
 
+    /// Whether anybody sleeps on it.
+    pub(super) fn has_sleepers(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     /// Wakes at most `count` sleepers.
     pub(super) fn wake(
         &mut self,

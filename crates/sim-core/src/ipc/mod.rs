@@ -22,7 +22,7 @@ use rwsem::RwSem;
 use socket::End;
 use waitq::{Sleepers, Sync, WaitFor};
 
-use crate::ids::{LockId, PipeId, SemId, SocketId, TaskId};
+use crate::ids::{FutexId, LockId, PipeId, SemId, SocketId, TaskId};
 use crate::workload::{Op, Outcome, Setup};
 
 /// Which kernel's rules apply, where they differ.
@@ -216,6 +216,12 @@ impl Ipc {
             Op::Read { pipe, .. } => self.pipes[pipe.idx()].is_empty(),
             _ => false,
         }
+    }
+
+    /// Whether somebody sleeps on the futex word: `futex_wake()` of one where nobody does is back
+    /// before it takes a lock (`hb_waiters_pending()`).
+    pub(crate) fn has_sleepers(&self, futex: FutexId) -> bool {
+        self.futexes[futex.idx()].has_sleepers()
     }
 
     /// Whether all objects that `op` names were declared.

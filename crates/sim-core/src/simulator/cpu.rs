@@ -144,6 +144,8 @@ pub(super) struct Desk {
     pub timers: VecDeque<TaskId>,
     /// The hand-off list (`rq->wake_list`), in order of arrival.
     pub inbox: VecDeque<HandOff>,
+    /// The tick that was to be next when the tick was stopped; 0 before the CPU has run anything.
+    pub next_tick: SimTime,
     /// In the same list of calls: it is to balance for all idle CPUs (`rq->nohz_csd`).
     pub nohz_csd: bool,
     /// The runqueue whose clock the balancer's step under way brings to the present.
@@ -275,6 +277,7 @@ impl Desk {
             prev: None,
             timers: VecDeque::with_capacity(4),
             inbox: VecDeque::with_capacity(32),
+            next_tick: SimTime::ZERO,
             nohz_csd: false,
             locking: None,
             remains: Nanos::ZERO,

@@ -44,6 +44,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn tick_arrives(&mut self, cpu: CpuId) {
         let next = self.world.now() + self.world.tick();
         self.agenda.arm(Event::Tick(cpu), next);
+        self.jiffies_due = next;
         if !self.hardware.speed.is_constant() {
             self.change_speed(cpu);
         }

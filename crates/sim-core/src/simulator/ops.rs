@@ -167,7 +167,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             }
             Op::PollPipe(_) | Op::PollSocket(_) => syscall + list.recheck,
             Op::Lock(_) | Op::Unlock(_) | Op::Barrier(_) => list.lock,
-            Op::FutexWait { .. } | Op::FutexWake { .. } | Op::Join(_) => syscall + list.futex,
+            Op::FutexWait { .. } => syscall,
+            Op::FutexWake { futex, .. } if !self.ipc.has_sleepers(futex) => syscall,
+            Op::FutexWake { .. } | Op::Join(_) => syscall + list.futex,
             Op::Spawn(child) if self.world.task(child).proc == self.world.task(task).proc => {
                 list.thread_create
             }
@@ -253,7 +255,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Op::DownWrite(sem) if self.spins_on(cpu, sem) => return Ok(()),
             _ => {
                 self.attempt(cpu, task, op);
-                self.price_of_waiting(cpu, op);
+                self.price_behind(cpu, op);
             }
         }
         if self.scratch.is_empty() {
@@ -296,12 +298,18 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// A lock or barrier for which somebody waits, or has to wait, makes a futex call.
-    fn price_of_waiting(&mut self, cpu: CpuId, op: Op) {
-        if op.is_lock() && (!self.scratch.is_empty() || self.is_blocked(cpu)) {
-            let list = self.prices.list();
-            self.cpus[cpu.idx()].debt += list.syscall + list.futex;
-        }
+    /// What is left of a call when it has had its effect. A lock or barrier for which somebody waits,
+    /// or has to wait, makes a futex call. Who waits for a futex looks at the word early
+    /// (`futex_wait_setup()`): the rest is the way to the sleep, or back.
+    fn price_behind(&mut self, cpu: CpuId, op: Op) {
+        let list = self.prices.list();
+        let calls = op.is_lock() && (!self.scratch.is_empty() || self.is_blocked(cpu));
+        let ns = match op {
+            _ if calls => list.syscall + list.futex,
+            Op::FutexWait { .. } if !self.cpus[cpu.idx()].run.retry => list.futex,
+            _ => return,
+        };
+        self.cpus[cpu.idx()].debt += ns;
     }
 
     fn is_blocked(&self, cpu: CpuId) -> bool {

@@ -41,6 +41,8 @@ pub struct Simulator<P, W, O> {
     /// Until when writers spin at the readers who hold a semaphore now; zero if none has begun.
     pub(super) sems_spin: Vec<SimTime>,
     pub(super) counters: Counters,
+    /// The first tick that is not in jiffies yet.
+    pub(super) jiffies_due: SimTime,
     /// A wake list between its filling and its execution; kept for its buffer.
     pub(super) scratch: Wakes,
     /// The tasks that a balancer moves; its buffer is lent to the policy.
@@ -121,6 +123,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             pipes_free: vec![SimTime::ZERO; setup.pipes as usize],
             sems_spin: vec![SimTime::ZERO; setup.sems as usize],
             counters: Counters::default(),
+            jiffies_due: SimTime(world.tick().0),
             scratch: Wakes::default(),
             moves: Moves::default(),
             paranoid: false,

@@ -34,7 +34,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return self.pick(cpu, prev, true);
         };
         self.deactivate(cpu, task);
-        match self.prices.list().pick {
+        match self.prices.list().dequeue + self.prices.list().pick {
             0 => self.pick(cpu, prev, false),
             ns => {
                 let ns = self.jittered(cpu, ns);
@@ -224,8 +224,11 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return self.balance(cpu);
         }
         let row = &self.cpus[cpu.idx()];
-        if row.need_resched {
+        if row.need_resched && self.desks[cpu.idx()].tick_stopped {
+            let ns = Nanos(u64::from(self.price_of_restart(cpu)));
             self.restart_tick(cpu);
+            self.begin(cpu, Stage::IdleExit, Cost::IdleExit, ns);
+        } else if row.need_resched {
             self.flush_call_queue(cpu);
             if self.cpus[cpu.idx()].softirq {
                 return self.do_softirq(cpu);
@@ -260,6 +263,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let desk = &mut self.desks[cpu.idx()];
         if (desk.idle_ticked || long) && !desk.tick_stopped {
             desk.tick_stopped = true;
+            self.desks[cpu.idx()].next_tick = self.next_tick(cpu);
             self.agenda.disarm(Event::Tick(cpu));
             self.policy.nohz_balance_enter_idle(&self.world, cpu);
         }
@@ -270,14 +274,31 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.counters.busy_cpus += 1;
         self.busy_changes(cpu, true);
         self.world.set_idle_state(cpu, None);
+        let jiffies = self.price_of_jiffies(cpu);
         let states = self.prices.idle_states();
         let state = self.desks[cpu.idx()].governor.state(states);
-        let restart = if self.desks[cpu.idx()].tick_stopped { self.prices.list().tick_restart } else { 0 };
-        let exit = state.measured_exit_ns + restart;
+        let exit = state.measured_exit_ns + jiffies;
         if state.loses_l1_l2 && !self.hardware.free {
             self.hardware.warmth.forgets(self.world.topology(), cpu);
         }
         self.begin(cpu, Stage::IdleExit, Cost::IdleExit, Nanos(u64::from(exit)));
+    }
+
+    /// `tick_nohz_irq_enter()`: a CPU whose tick is stopped counts the ticks that none has counted.
+    fn price_of_jiffies(&mut self, cpu: CpuId) -> u32 {
+        if !self.desks[cpu.idx()].tick_stopped || self.world.now() < self.jiffies_due {
+            return 0;
+        }
+        self.jiffies_due = self.next_tick(CpuId(0));
+        self.prices.list().jiffies
+    }
+
+    /// What it takes to set the tick again.
+    fn price_of_restart(&self, cpu: CpuId) -> u32 {
+        let list = self.prices.list();
+        let was_next = self.desks[cpu.idx()].next_tick;
+        let late = was_next == SimTime::ZERO || self.world.now() >= was_next + self.world.tick();
+        list.tick_restart + if late { list.tick_forward } else { 0 }
     }
 
     /// `tick_nohz_idle_exit()`: the tick of a CPU that leaves its idle loop runs again, from its next

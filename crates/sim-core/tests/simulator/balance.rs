@@ -121,12 +121,12 @@ fn a_task_that_arrives_during_the_pass_is_picked() {
     let handled = log.0.iter().find(ipi).unwrap().0;
     assert!(handled > left, "{handled} {left}");
     // Its wish to preempt is forgotten: the CPU goes through schedule() once for each of the switches
-    // to the sleeper, from it and back to it.
+    // to the sleeper, from it and back to it; the last two leave a task that sleeps or has ended.
     let costs = *topology().costs();
     let switches = costs.context_switch_idle + 2 * costs.context_switch_thread;
     assert_eq!(
         log.charged(1, Cost::ContextSwitch),
-        u64::from(3 * (costs.sleep_entry + costs.pick) + switches)
+        u64::from(3 * (costs.sleep_entry + costs.pick) + 2 * costs.dequeue + switches)
     );
 }
 

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use simsched_core::testkit::{RoundRobin, Script};
 use simsched_core::{
-    Config, Cost, LockId, Nanos, Observer, Op, PipeId, Setup, SimTime, Simulator, Status,
+    Config, Cost, FutexId, LockId, Nanos, Observer, Op, PipeId, Setup, SimTime, Simulator, Status,
     Tracepoint, World,
 };
 use simsched_topology::{CpuId, Topology};
 
-use super::rig::{Log, READ, WAIT, WAKE, WRITE, config, objects, simulate, simulate_on, steady, topology};
+use super::rig::{
+    Log, READ, WAIT, WAKE, WRITE, config, objects, simulate, simulate_on, steady, topology,
+};
 
 /// Spec 09, invariant 3: an idle machine does nothing. One task sleeps for five seconds: that is
 /// 1,250 ticks of each CPU if they ran.
@@ -133,7 +135,7 @@ fn a_system_call_is_not_left_in_its_middle() {
     let sleeper = script.task(CpuId(0), &[WAIT]);
     let write = Op::Write { pipe: PipeId(0), bytes };
     let writer = script.task(CpuId(0), &[Op::Run(Nanos(2_000_000)), write, READ]);
-    script.task(CpuId(1), &[Op::Run(Nanos(2_000_000)), WAKE]);
+    script.task(CpuId(1), &[Op::Run(Nanos(2_005_000)), WAKE]);
     let mut policy = RoundRobin::default();
     policy.preempts = true;
     let (status, sim) = simulate(script, policy);
@@ -167,6 +169,32 @@ fn who_waits_for_a_lock_pays_a_futex_call() {
     assert_eq!(status, Ok(Status::Finished));
     let costs = *topology().costs();
     assert_eq!(sim.observer().charged(4, Cost::Wakeup), u64::from(costs.syscall + costs.futex));
+}
+
+/// `futex_wake()` of a word on which nobody sleeps takes no lock: a bare system call.
+#[test]
+fn waking_nobody_on_a_futex_is_a_bare_system_call() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[WAKE]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let costs = *topology().costs();
+    let paid = sim.observer().charged(0, Cost::Syscall);
+    assert_eq!(paid, u64::from(costs.syscall + costs.thread_exit));
+}
+
+/// `futex_wait_setup()` looks at the word early: what comes behind is the way back, or to the sleep.
+#[test]
+fn who_finds_another_word_than_expected_pays_the_way_back_behind_it() {
+    let mut script = Script::new(objects());
+    let wait = Op::FutexWait { futex: FutexId(0), value: 1 };
+    script.task(CpuId(0), &[wait]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let costs = *topology().costs();
+    let log = sim.observer();
+    assert_eq!(log.charged(0, Cost::Syscall), u64::from(costs.syscall + costs.thread_exit));
+    assert_eq!(log.charged(0, Cost::Wakeup), u64::from(costs.futex));
 }
 
 /// Boot option `skew_tick`: CPU 8 of 16 ticks half of half a period after CPU 0.

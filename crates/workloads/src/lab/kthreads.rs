@@ -62,12 +62,12 @@ const LOOKS: [(u64, u32); 6] = [(3, 34), (4, 75), (5, 46), (6, 8), (7, 34), (8, 
 const GRACE: u64 = 350;
 
 /// What a turn takes, from the return to the thread to its next sleep: the times of the table without
-/// the system call and the switch that the machine adds.
-const TURN: Nanos = Nanos::from_micros(3);
+/// the system call, the dequeue and the switch that the machine adds.
+const TURN: Nanos = Nanos(2_200);
 /// The same for `kworker/0:1`.
-const TURN_CPU0: Nanos = Nanos::from_micros(8);
+const TURN_CPU0: Nanos = Nanos(7_200);
 /// The same for `kworker/uM:1`.
-const TURN_UNBOUND: Nanos = Nanos::from_micros(27);
+const TURN_UNBOUND: Nanos = Nanos(26_200);
 
 /// A program on a machine of the lab, whose kernel has threads of its own.
 #[derive(Clone, Debug)]

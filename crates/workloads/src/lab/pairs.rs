@@ -2,7 +2,9 @@
 
 use simsched_core::{MarkId, Nanos, PipeId, Seed};
 
-use super::costs::{PIPES, REPORT, before_fork, birth_ping, birth_pong, report_of, work};
+use super::costs::{
+    CLOCK, PIPES, REPORT, before_fork, before_pong, birth_ping, birth_pong, report_of, work,
+};
 use super::script::{FIRST, Script, wait_any};
 use crate::builder::{Body, ProgramId};
 use crate::error::WorkloadError;
@@ -35,7 +37,7 @@ impl Pairs {
                 p.run(PIPES);
                 p.run(before_fork());
                 p.spawn(Operand::from(FIRST).plus_each(nth, 2));
-                p.run(before_fork());
+                p.run(before_pong());
                 p.spawn(Operand::from(FIRST).offset(1).plus_each(nth, 2));
             });
             wait_any(p, 2 * pairs);
@@ -60,6 +62,7 @@ impl Pairs {
                 p.write(Operand::arg(0), 1);
                 p.read(Operand::arg(1), 1);
                 p.mark(PONG);
+                p.run(CLOCK);
             });
             p.run(report_of(self.rounds));
         })

@@ -5,7 +5,7 @@ use rand_distr::{Distribution, Uniform};
 use simsched_core::{MaskId, ProcId, Seed, TaskId};
 use simsched_topology::{CpuId, CpuSet};
 
-use super::costs::{LEAD, REAP, before_fork, before_fork_pinned};
+use super::costs::{REAP, before_fork, before_fork_pinned, lead};
 use super::{START, STOP};
 use crate::builder::{Body, Builder, ProgramId};
 use crate::error::WorkloadError;
@@ -28,6 +28,7 @@ pub(super) struct Script {
     pub(super) zero: ClockId,
     proc: ProcId,
     seed: Seed,
+    nr_cpus: usize,
     /// Where the parent is when it begins.
     cpu: CpuId,
     /// CPU 0, and all CPUs.
@@ -46,14 +47,14 @@ impl Script {
         let cpu = CpuId::new(cpus.sample(&mut seed.stream("lab", 0)));
         let masks = [CpuSet::single(CpuId(0)), CpuSet::first_n(nr_cpus.max(1))];
         let masks = masks.map(|mask| b.mask(mask));
-        Script { b, zero, proc, seed, cpu, masks }
+        Script { b, zero, proc, seed, nr_cpus, cpu, masks }
     }
 
     /// Writes the parent's program, from its first look at the clock to its last.
     pub(super) fn parent(&mut self, write: impl FnOnce(&mut Body<'_>)) {
-        let zero = self.zero;
+        let (zero, lead) = (self.zero, lead(self.nr_cpus));
         let program = self.b.program(PARENT, |p| {
-            p.run(LEAD);
+            p.run(lead);
             p.clock(zero);
             p.mark(START);
             write(p);
