@@ -1,9 +1,13 @@
 //! The command line, and nothing else.
 
+mod sides;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use simsched_core::Nanos;
+
+pub(crate) use self::sides::{CompareArgs, ValidateArgs};
 
 /// A wind tunnel for the Linux fair scheduler.
 ///
@@ -107,122 +111,6 @@ pub(crate) struct RunArgs {
     /// The workload's command line
     #[arg(last = true, value_name = "WORKLOAD", allow_hyphen_values = true)]
     pub(crate) workload: Vec<String>,
-}
-
-/// The arguments of `simsched compare`.
-#[derive(Args, Debug)]
-#[command(
-    after_help = "Example:\n  simsched compare --topo t8 --policy cfs --policy wakeup_bias_prev --seeds 3 -- hackbench -g 1 -f 4 -l 20"
-)]
-pub(crate) struct CompareArgs {
-    /// The machine: a TOML file or a built-in name (see `simsched topo list`), and its mode
-    #[arg(long, value_name = "MACHINE[@MODE]")]
-    pub(crate) topo: String,
-
-    /// A policy, at least two of them; the first is the base
-    #[arg(long = "policy", value_name = "BASE[@VERSION][+FEATURE|+KEY=VALUE]...", required = true)]
-    pub(crate) policies: Vec<String>,
-
-    /// A setting of the policies or of the kernel; may be given several times. A policy that does not
-    /// know it goes without it
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = setting)]
-    pub(crate) settings: Vec<(String, String)>,
-
-    /// The first seed
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = seed, allow_hyphen_values = true)]
-    pub(crate) seed: u64,
-
-    /// How many seeds each policy runs with (1 to 10000)
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    #[arg(value_parser = seeds, allow_hyphen_values = true)]
-    pub(crate) seeds: u64,
-
-    /// Measure so much simulated time of each run once it is stationary, in place of the whole run
-    #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
-    pub(crate) span: Option<Nanos>,
-
-    /// Stop each run after this much simulated time, such as 10s, 500ms or 250us
-    #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
-    pub(crate) duration: Option<Nanos>,
-
-    /// At each low and high end of the machine's physical parameters too, and list those that make
-    /// the change of a metric better, neutral or worse in place of what it is
-    #[arg(long)]
-    pub(crate) sweep_hw: bool,
-
-    /// Write the result as JSON to this file; `-` prints it in place of the text
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) json: Option<PathBuf>,
-
-    /// Print no progress
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-
-    /// The workload's command line
-    #[arg(last = true, value_name = "WORKLOAD", allow_hyphen_values = true)]
-    pub(crate) workload: Vec<String>,
-}
-
-/// The arguments of `simsched validate`.
-#[derive(Args, Debug)]
-#[command(after_help = "Example:\n  simsched validate claims/ --seeds 3\n\n\
-                        The exit code is 1 when a claim could not be judged, 2 when a file could \
-                        not be read.")]
-pub(crate) struct ValidateArgs {
-    /// Files of claims, or folders of them
-    #[arg(value_name = "PATH", required = true)]
-    pub(crate) paths: Vec<PathBuf>,
-
-    /// Only this claim, or all whose id begins so; may be given several times
-    #[arg(long, value_name = "ID")]
-    pub(crate) only: Vec<String>,
-
-    /// The first seed
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = seed, allow_hyphen_values = true)]
-    pub(crate) seed: u64,
-
-    /// How many seeds each side runs with (1 to 10000)
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    #[arg(value_parser = seeds, allow_hyphen_values = true)]
-    pub(crate) seeds: u64,
-
-    /// How much simulated time of a run is measured once it is stationary; `whole` runs are measured
-    /// from start to end
-    #[arg(long, value_name = "TIME|whole", default_value = "20ms", value_parser = Span::parse)]
-    #[arg(allow_hyphen_values = true)]
-    pub(crate) span: Span,
-
-    /// At each low and high end of the machines' physical parameters too; a claim whose class depends
-    /// on one is undecided
-    #[arg(long)]
-    pub(crate) sweep_hw: bool,
-
-    /// Write the result as JSON to this file; `-` prints it in place of the text
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) json: Option<PathBuf>,
-
-    /// Write the result as a page in Markdown to this file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) page: Option<PathBuf>,
-
-    /// Print no progress
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-}
-
-/// How much of a run is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span(pub(crate) Option<Nanos>);
-
-impl Span {
-    fn parse(text: &str) -> Result<Span, String> {
-        if text == "whole" {
-            return Ok(Span(None));
-        }
-        duration(text).map(|span| Span(Some(span))).map_err(|error| error + ", or whole")
-    }
 }
 
 /// The arguments of `simsched topo`.
