@@ -230,6 +230,12 @@ pub(crate) struct LabArgs {
     #[arg(value_parser = seed, allow_hyphen_values = true)]
     pub(crate) seed: u64,
 
+    /// How many runs of each scenario are judged together, with this seed and those after it: by their
+    /// mean where the kernel's own runs differ, else by their median
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub(crate) seeds: u64,
+
     /// How many percent of each class must be met
     #[arg(long, value_name = "CLASS=PERCENT,...", default_value = "exact=97,tight=88,loose=72")]
     #[arg(value_parser = Bars::parse)]

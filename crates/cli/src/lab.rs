@@ -15,6 +15,7 @@ use simsched_lab::outside::Outside;
 use simsched_lab::reference::Scenario;
 use simsched_lab::run::{Bed, config, policy_of};
 use simsched_lab::tracefs;
+use simsched_lab::value::Values;
 use simsched_lab::verdict::{Class, Verdict};
 
 use crate::args::{Bars, LabArgs};
@@ -141,7 +142,8 @@ struct Job<'a> {
 
 /// What became of a job.
 enum Outcome {
-    Done(Recorded),
+    /// By seed; a kernel has one.
+    Done(Vec<Recorded>),
     /// The label does not have this scenario.
     Absent,
     Failed(LabError),
@@ -150,18 +152,20 @@ enum Outcome {
 }
 
 impl Job<'_> {
-    fn run(&self, seed: u64) -> Outcome {
-        if interrupt::is_asked() {
-            return Outcome::Stopped;
-        }
+    fn run(&self, first: u64, seeds: u64) -> Outcome {
         match &self.bench.on {
-            On::Simulator(bed) => match bed.run(self.scenario, seed, &interrupt::is_asked) {
-                Ok(Some(done)) => Outcome::Done(done),
-                Ok(None) => Outcome::Stopped,
-                Err(error) => Outcome::Failed(error),
-            },
+            On::Simulator(bed) => {
+                let seeds = (0..seeds).map(|nth| first.wrapping_add(nth));
+                let one = |seed| bed.run(self.scenario, seed, &interrupt::is_asked);
+                let done: Result<Option<Vec<Recorded>>, LabError> = seeds.map(one).collect();
+                match done {
+                    Ok(Some(done)) => Outcome::Done(done),
+                    Ok(None) => Outcome::Stopped,
+                    Err(error) => Outcome::Failed(error),
+                }
+            }
             On::Recorded(label) => match self.bench.folder.recorded(label, self.scenario) {
-                Ok(Some(done)) => Outcome::Done(done),
+                Ok(Some(done)) => Outcome::Done(vec![done]),
                 Ok(None) => Outcome::Absent,
                 Err(error) => Outcome::Failed(error),
             },
@@ -174,7 +178,7 @@ impl Job<'_> {
 fn run(jobs: &[Job<'_>], args: &LabArgs) -> Vec<Outcome> {
     let progress = Mutex::new((0, Progress::start(args.quiet)));
     let one = |job: &Job<'_>| {
-        let outcome = job.run(args.seed);
+        let outcome = job.run(args.seed, args.seeds);
         let (done, progress) = &mut *progress.lock().expect("no run panics while it counts");
         *done += 1;
         progress.runs(*done, jobs.len() as u64);
@@ -203,10 +207,12 @@ impl Dump {
 
     fn write(self, outcomes: &[Outcome]) -> Result<(), Failure> {
         match outcomes {
-            [Outcome::Done(done)] if done.events.is_empty() => {
+            [Outcome::Done(done)] if done[0].events.is_empty() => {
                 Err(Failure::Input(format!("--dump: `{}` has no events", self.scenario)))
             }
-            [Outcome::Done(done)] => self.file.write(&tracefs::write(&done.events, self.nr_cpus)),
+            [Outcome::Done(done)] => {
+                self.file.write(&tracefs::write(&done[0].events, self.nr_cpus))
+            }
             _ => Ok(()),
         }
     }
@@ -215,6 +221,7 @@ impl Dump {
 /// All that is told.
 pub(super) struct Report<'a> {
     seed: u64,
+    seeds: u64,
     bars: Bars,
     folders: Vec<Judged<'a>>,
 }
@@ -255,7 +262,7 @@ impl<'a> Report<'a> {
             Ok(judged)
         };
         let folders = benches.iter().map(folder).collect::<Result<_, LabError>>()?;
-        Ok(Report { seed: args.seed, bars: args.bar, folders })
+        Ok(Report { seed: args.seed, seeds: args.seeds, bars: args.bar, folders })
     }
 
     /// All folders together.
@@ -275,8 +282,8 @@ impl<'a> Report<'a> {
 impl<'a> Judged<'a> {
     fn add(&mut self, scenario: &'a Scenario, outcome: &Outcome) {
         let rows = match outcome {
-            Outcome::Done(done) => judge(scenario, Some(done.values.as_ref())),
-            Outcome::Failed(_) => judge(scenario, None),
+            Outcome::Done(done) => judge(scenario, &values(done)),
+            Outcome::Failed(_) => judge(scenario, &[]),
             Outcome::Absent => return,
             Outcome::Stopped => {
                 self.stopped += 1;
@@ -296,6 +303,10 @@ impl<'a> Judged<'a> {
         }
         Ok(())
     }
+}
+
+fn values(runs: &[Recorded]) -> Vec<&dyn Values> {
+    runs.iter().map(|run| run.values.as_ref() as &dyn Values).collect()
 }
 
 /// The bar of a class, in percent.

@@ -1,6 +1,7 @@
 //! Holds the metrics of a run against a kernel's, and counts by class.
 
 use crate::reference::Scenario;
+use crate::together::together;
 use crate::value::{Value, Values};
 use crate::verdict::{Class, Verdict};
 
@@ -37,11 +38,12 @@ impl Row {
     }
 }
 
-/// Judges the metrics of a run of `scenario`; all are missed where there are no values.
+/// Judges the metrics of runs of `scenario` with different seeds, taken together; all are missed
+/// where there is no run.
 #[must_use]
-pub fn judge(scenario: &Scenario, values: Option<&dyn Values>) -> Vec<Row> {
+pub fn judge(scenario: &Scenario, runs: &[&dyn Values]) -> Vec<Row> {
     let row = |metric: &crate::reference::Metric| {
-        let ours = values.and_then(|values| values.value(&metric.name));
+        let ours = together(metric.class, runs.iter().map(|values| values.value(&metric.name)));
         let verdict = Verdict::of(metric.class, &metric.values, ours.as_ref());
         let (class, kernel) = (metric.class, metric.values.clone());
         Row { metric: metric.name.clone(), class, kernel, ours, verdict }
@@ -111,18 +113,18 @@ mod tests {
 
     #[test]
     fn a_tally_counts_by_class_what_was_met_of_what_was_judged() {
-        let rows = judge(&scenario(), Some(&One(7.0)));
+        let rows = judge(&scenario(), &[&One(7.0)]);
         let mut tally = Tally::default();
         tally.add(&rows);
         assert_eq!((tally.of(Class::Exact), tally.of(Class::Tight)), ((1, 2), (0, 0)));
         assert_eq!((tally.of(Class::Loose), tally.shown), ((0, 1), 1));
-        tally.add(&judge(&scenario(), None));
+        tally.add(&judge(&scenario(), &[]));
         assert_eq!(tally.of(Class::Exact), (1, 4));
     }
 
     #[test]
     fn the_spread_is_standard_deviation_over_mean() {
-        let rows = judge(&scenario(), None);
+        let rows = judge(&scenario(), &[]);
         assert_eq!(rows[0].spread(), Some(0.0));
         assert_eq!(rows[3].spread(), Some(0.5));
     }

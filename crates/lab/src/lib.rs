@@ -25,6 +25,7 @@ pub mod role;
 pub mod run;
 pub mod shape;
 pub mod summary;
+mod together;
 pub mod tracefs;
 pub mod value;
 pub mod verdict;

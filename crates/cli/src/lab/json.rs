@@ -18,6 +18,7 @@ const SCHEMA: u32 = 1;
 pub(super) struct Report {
     schema: u32,
     seed: u64,
+    seeds: u64,
     folders: Vec<Folder>,
     summary: Summary,
     passed: bool,
@@ -82,6 +83,7 @@ impl From<&super::Report<'_>> for Report {
         Report {
             schema: SCHEMA,
             seed: report.seed,
+            seeds: report.seeds,
             folders: report.folders.iter().map(|folder| Folder::of(folder, &report.bars)).collect(),
             summary: Summary::of(&report.total(), &report.bars),
             passed: !report.is_below(),

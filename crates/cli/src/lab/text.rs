@@ -31,10 +31,22 @@ fn name(folder: &Judged<'_>) -> String {
     format!("{}-{}", folder.bench.folder.kernel(), folder.bench.folder.topology())
 }
 
+/// With which seeds the simulator has run.
+fn seeds(report: &Report<'_>) -> String {
+    let Report { seed, seeds, .. } = report;
+    match seeds {
+        1 => format!("seed {seed}"),
+        _ => {
+            let last = seed.wrapping_add(seeds - 1);
+            format!("seeds {seed} to {last}: means, of exact metrics medians")
+        }
+    }
+}
+
 fn folder(folder: &Judged<'_>, report: &Report<'_>) -> String {
     let name = name(folder);
     let mut text = match &folder.bench.on {
-        On::Simulator(bed) => format!("{name}: {}, seed {}\n", bed.policy, report.seed),
+        On::Simulator(bed) => format!("{name}: {}, {}\n", bed.policy, seeds(report)),
         On::Recorded(label) => format!("{name}: as recorded under {label}\n"),
         On::Nothing => {
             let kernel = folder.bench.folder.kernel();
