@@ -231,7 +231,10 @@ fn workload(entry: &workloads::Entry) -> String {
     let mut text = format!("{}: {}\n\n", entry.name, entry.doc);
     for option in entry.options {
         let value = option.value.map_or_else(String::new, |value| format!(" {value}"));
-        let name = format!("-{}, --{}{value}", option.short, option.long);
+        let short = option.short.map(|short| format!("-{short}"));
+        let long = option.long.map(|long| format!("--{long}"));
+        let names: Vec<String> = short.into_iter().chain(long).collect();
+        let name = names.join(", ") + &value;
         let default = match option.default {
             "" => String::new(),
             default => format!(" (default {default})"),

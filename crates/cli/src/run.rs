@@ -73,7 +73,8 @@ impl<P: Policy, W: Workload> Plan<P, W> {
     pub(crate) fn measure(self, progress: Option<&mut Progress>) -> Result<Measured<P>, Failure> {
         let setup = self.workload.setup();
         let (nr_cpus, nr_tasks) = (self.topology.nr_cpus(), setup.tasks.len());
-        let new_stats = || Stats::new(&self.topology, nr_tasks, setup.marks.len());
+        let new_stats =
+            || Stats::new(&self.topology, nr_tasks, setup.marks.len()).with_spans(&setup.spans);
         let rules = self.paranoid.then(|| Invariants::new(nr_cpus, nr_tasks));
         let watch = (new_stats(), (Window::default(), (Digest::default(), rules)));
         let meter = Meter::default();

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use simsched_core::observe::Stats;
+use simsched_core::observe::{SpanStats, Stats};
 use simsched_core::{Nanos, Policy};
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
 use simsched_workloads::WorkloadError;
-use simsched_workloads::catalog::{self as workloads, Benchmark, MarkTimes};
+use simsched_workloads::catalog::{self as workloads, Benchmark, MarkTimes, SpanTimes};
 
 use crate::args::RunArgs;
 use crate::cut::Cut;
@@ -193,11 +193,37 @@ fn tell(benchmark: &dyn Benchmark, stats: &Stats, end: End) -> Told {
         first_ns: mark.first.get(),
         last_ns: mark.last.get(),
     });
-    let result = benchmark.result(&marks.collect::<Vec<_>>());
+    let spans: Vec<SpanTimes> = stats.spans().iter().map(span_times).collect();
+    let result = benchmark.result(&marks.collect::<Vec<_>>(), &spans);
     let mut text = benchmark.banner() + "\n";
     if end == End::Finished {
         text += &(result.text + "\n");
     }
     let elapsed = Some(Nanos(result.elapsed_ns)).filter(|elapsed| elapsed.get() > 0);
-    Told { text, elapsed, numbers: report::named(result.values.into_iter()) }
+    let mut numbers = report::named(result.values.into_iter());
+    if let Some(milli) = result.throughput_milli {
+        numbers.insert("throughput".to_owned(), thousandths(milli).into());
+    }
+    Told { text, elapsed, numbers }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "below 2^52 thousandths in any run that ends")]
+fn thousandths(milli: u64) -> f64 {
+    milli as f64 / 1000.0
+}
+
+fn span_times(span: &SpanStats) -> SpanTimes {
+    let lengths = span.lengths();
+    let point = |num| lengths.quantile(num, 1000).get();
+    SpanTimes {
+        count: lengths.count(),
+        sum_ns: u64::try_from(lengths.sum()).unwrap_or(u64::MAX),
+        min_ns: span.shortest().map_or(0, Nanos::get),
+        max_ns: lengths.max().get(),
+        p50_ns: point(500),
+        p90_ns: point(900),
+        p95_ns: point(950),
+        p99_ns: point(990),
+        p99_9_ns: point(999),
+    }
 }

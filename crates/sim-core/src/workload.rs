@@ -53,14 +53,15 @@ pub enum Op {
     },
     /// Wait until the pipe holds data (`poll` with `POLLIN`); takes none of it.
     PollPipe(PipeId),
-    /// Send one message of `bytes` from this end of a stream socket pair to the other.
+    /// Send one message of `bytes` from this end of a socket pair to the other.
     Send {
         /// The sending end.
         socket: SocketId,
         /// How many bytes.
         bytes: u32,
     },
-    /// Receive at most `bytes` that the other end has sent; ends with [`Outcome::Bytes`].
+    /// Receive at most `bytes` that the other end has sent, of datagrams one; ends with
+    /// [`Outcome::Bytes`], and none if the other end was shut down.
     Recv {
         /// The receiving end.
         socket: SocketId,
@@ -69,6 +70,8 @@ pub enum Op {
     },
     /// Wait until there is something to receive at this end; takes none of it.
     PollSocket(SocketId),
+    /// Send nothing more from this end of a TCP connection (`shutdown` with `SHUT_WR`).
+    Shutdown(SocketId),
     /// Take a mutex of user space.
     Lock(LockId),
     /// Release a mutex of user space.
@@ -206,13 +209,34 @@ pub struct TaskSpec {
     pub start: Start,
 }
 
-/// A socket pair before the run.
+/// A socket pair before the run: of which kind it is, and what its ends buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SocketSpec {
-    /// The send buffer of each end in bytes (`SO_SNDBUF`, default 212992).
-    pub sndbuf_bytes: u32,
-    /// What one small message is accounted at, on top of its data, in bytes.
-    pub overhead_bytes: u32,
+pub enum SocketSpec {
+    /// AF_UNIX stream sockets.
+    Unix {
+        /// The send buffer of each end in bytes (`SO_SNDBUF`, default 212992).
+        sndbuf_bytes: u32,
+        /// What one small message is accounted at, on top of its data, in bytes.
+        overhead_bytes: u32,
+    },
+    /// UDP over loopback: datagrams, which are lost where the receiver has no room.
+    Udp {
+        /// The receive buffer of each end in bytes (`SO_RCVBUF`, default 212992).
+        rcvbuf_bytes: u32,
+        /// What one small datagram is accounted at, on top of its data, in bytes.
+        overhead_bytes: u32,
+    },
+    /// TCP over loopback: a stream with a window.
+    Tcp {
+        /// The send buffer of each end in bytes.
+        sndbuf_bytes: u32,
+        /// The receive buffer of each end at first, in bytes.
+        rcvbuf_bytes: u32,
+        /// The most to which the receive buffer grows, in bytes.
+        max_rcvbuf_bytes: u32,
+        /// The largest segment, in bytes.
+        mss_bytes: u32,
+    },
 }
 
 /// All that a run consists of, declared before it starts: tables have their final size, ids are
@@ -241,6 +265,9 @@ pub struct Setup {
     pub footprints: Vec<u32>,
     /// Marks by [`MarkId`]: their names.
     pub marks: Vec<String>,
+    /// What is to be measured: for each task the time from passing the first mark of a pair to
+    /// passing the second.
+    pub spans: Vec<(MarkId, MarkId)>,
 }
 
 const _: () = assert!(size_of::<Op>() == 16, "an op is copied at every event");

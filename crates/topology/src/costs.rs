@@ -126,6 +126,15 @@ costs! {
     pipe_write_tail,
     /// Sending or receiving up to 100 bytes of a local socket, on top of the system call.
     socket_copy,
+    /// Sending a datagram of up to 100 bytes over loopback, on top of the system call: with what the
+    /// softirq does to receive it, which runs on the sender's CPU.
+    udp_send,
+    /// Receiving a datagram, on top of the system call.
+    udp_recv,
+    /// Sending up to 100 bytes on a TCP connection over loopback, as `udp_send`.
+    tcp_send,
+    /// Receiving from a TCP connection, on top of the system call.
+    tcp_recv,
     /// Copying each further KiB between user memory and the kernel.
     copy_per_kib,
     /// A woken sleeper looks at its condition again.

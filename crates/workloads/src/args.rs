@@ -7,10 +7,10 @@ use crate::error::WorkloadError;
 /// An option of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionInfo {
-    /// After one dash.
-    pub short: char,
-    /// After two dashes.
-    pub long: &'static str,
+    /// After one dash, if it has a short name.
+    pub short: Option<char>,
+    /// After two dashes, if it has a long name.
+    pub long: Option<&'static str>,
     /// The name of its value; `None` if it takes none.
     pub value: Option<&'static str>,
     /// The value when it is not given, or whether it is on; empty for what can be neither.
@@ -26,6 +26,13 @@ pub(crate) struct Given<'a> {
     pub(crate) value: &'a str,
 }
 
+impl OptionInfo {
+    /// Its long name, or an empty text.
+    fn long_name(&self) -> &'static str {
+        self.long.unwrap_or_default()
+    }
+}
+
 /// Reads `args` by the options of `program`: `-g 10`, `-g10`, `-Tp`, `--groups 10`, `--groups=10`,
 /// and any beginning of a long name that means one option only. Its complaints are worded as those
 /// of `getopt_long` in glibc.
@@ -37,7 +44,24 @@ pub(crate) fn parse<'a>(
     options: &'static [OptionInfo],
     args: &'a [String],
 ) -> Result<Vec<Given<'a>>, WorkloadError> {
+    let (given, words) = parse_with_words(program, options, args)?;
+    match words.first() {
+        None => Ok(given),
+        Some(word) => {
+            let what = format!("unexpected argument '{word}'");
+            Err(WorkloadError::Usage { program, what })
+        }
+    }
+}
+
+/// The same for a program that takes words beside its options; returns both, each in order.
+pub(crate) fn parse_with_words<'a>(
+    program: &'static str,
+    options: &'static [OptionInfo],
+    args: &'a [String],
+) -> Result<(Vec<Given<'a>>, Vec<&'a str>), WorkloadError> {
     let mut reader = Reader { program, options, rest: args.iter(), given: Vec::new() };
+    let mut words = Vec::new();
     while let Some(word) = reader.rest.next() {
         if let Some(long) = word.strip_prefix("--") {
             reader.long(long)?;
@@ -46,10 +70,10 @@ pub(crate) fn parse<'a>(
         {
             reader.shorts(shorts)?;
         } else {
-            return Err(reader.usage(format!("unexpected argument '{word}'")));
+            words.push(word.as_str());
         }
     }
-    Ok(reader.given)
+    Ok((reader.given, words))
 }
 
 struct Reader<'a> {
@@ -70,12 +94,13 @@ impl<'a> Reader<'a> {
             (None, None) => "",
             (Some(_), Some(value)) => value,
             (None, Some(_)) => {
-                return Err(
-                    self.usage(format!("option '--{}' doesn't allow an argument", option.long))
-                );
+                return Err(self.usage(format!(
+                    "option '--{}' doesn't allow an argument",
+                    option.long_name()
+                )));
             }
             (Some(_), None) => {
-                self.next_value(format!("option '--{}' requires an argument", option.long))?
+                self.next_value(format!("option '--{}' requires an argument", option.long_name()))?
             }
         };
         self.given.push(Given { option, value });
@@ -85,7 +110,7 @@ impl<'a> Reader<'a> {
     fn shorts(&mut self, mut shorts: &'a str) -> Result<(), WorkloadError> {
         while let Some(short) = shorts.chars().next() {
             shorts = &shorts[short.len_utf8()..];
-            let found = self.options.iter().find(|option| option.short == short);
+            let found = self.options.iter().find(|option| option.short == Some(short));
             let unknown = || self.unknown(format!("invalid option -- '{short}'"), &[]);
             let option = found.ok_or_else(unknown)?;
             let value = match option.value {
@@ -108,19 +133,21 @@ impl<'a> Reader<'a> {
 
     /// The option of this long name, or the only one that begins so.
     fn find_long(&self, name: &str) -> Result<&'static OptionInfo, WorkloadError> {
-        if let Some(exact) = self.options.iter().find(|option| option.long == name) {
+        if let Some(exact) = self.options.iter().find(|option| option.long == Some(name)) {
             return Ok(exact);
         }
-        let begins = |option: &&OptionInfo| !name.is_empty() && option.long.starts_with(name);
+        let begins =
+            |option: &&OptionInfo| !name.is_empty() && option.long_name().starts_with(name);
         let found: Vec<&'static OptionInfo> = self.options.iter().filter(begins).collect();
         match found[..] {
             [only] => Ok(only),
             [] => {
-                let close = nearest(name, self.options.iter().map(|option| option.long));
+                let close = nearest(name, self.options.iter().filter_map(|option| option.long));
                 Err(self.unknown(format!("unrecognized option '--{name}'"), &close))
             }
             _ => {
-                let names: Vec<String> = found.iter().map(|o| format!("'--{}'", o.long)).collect();
+                let names: Vec<String> =
+                    found.iter().map(|o| format!("'--{}'", o.long_name())).collect();
                 let names = names.join(" ");
                 Err(self.usage(format!("option '--{name}' is ambiguous; possibilities: {names}")))
             }

@@ -21,8 +21,8 @@ pub trait Benchmark: Send + Sync {
     }
 
     /// What the real program would report of a run in which the marks, by their ids, were passed
-    /// at these times.
-    fn result(&self, marks: &[MarkTimes]) -> BenchResult;
+    /// at these times, and the spans of its setup took these.
+    fn result(&self, marks: &[MarkTimes], spans: &[SpanTimes]) -> BenchResult;
 }
 
 /// When a mark was passed.
@@ -36,6 +36,29 @@ pub struct MarkTimes {
     pub last_ns: u64,
 }
 
+/// How long the spans between two marks were, in ns; all 0 while there was none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpanTimes {
+    /// How many there were.
+    pub count: u64,
+    /// All of them together.
+    pub sum_ns: u64,
+    /// The shortest.
+    pub min_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// The median,
+    pub p50_ns: u64,
+    /// and other quantiles.
+    pub p90_ns: u64,
+    /// 95 % are not longer.
+    pub p95_ns: u64,
+    /// 99 % are not longer.
+    pub p99_ns: u64,
+    /// 99.9 % are not longer.
+    pub p99_9_ns: u64,
+}
+
 /// What a program reports at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BenchResult {
@@ -43,6 +66,9 @@ pub struct BenchResult {
     pub text: String,
     /// The time that it measured, in ns; 0 if it did not come to its end.
     pub elapsed_ns: u64,
+    /// What it reports as its throughput, in thousandths of the unit in which it does; none if it
+    /// reports none, or did nothing. A run that was stopped has it too.
+    pub throughput_milli: Option<u64>,
     /// What can be counted or divided, by name.
     pub values: Vec<(&'static str, u64)>,
 }

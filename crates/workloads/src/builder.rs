@@ -61,6 +61,8 @@ pub struct Builder {
     setup: Setup,
     programs: Vec<Program>,
     uses: Vec<Use>,
+    /// Instructions that leave the endless loop that is being written.
+    exits: Vec<u32>,
     /// What is wrong and cannot be said before `build`.
     broken: Option<WorkloadError>,
 }
@@ -132,6 +134,11 @@ impl Builder {
         MarkId::new(self.setup.marks.len() - 1)
     }
 
+    /// Measures how long each task takes from passing `from` to passing `to`.
+    pub fn span(&mut self, from: MarkId, to: MarkId) {
+        self.setup.spans.push((from, to));
+    }
+
     /// Writes a program. It ends with an exit, if it does not say so itself.
     pub fn program(&mut self, name: &str, write: impl FnOnce(&mut Body<'_>)) -> ProgramId {
         let entry = self.here();
@@ -139,6 +146,7 @@ impl Builder {
         let mut body = Body::new(self);
         write(&mut body);
         body.exit();
+        self.check_exits();
         ProgramId(self.programs.len() - 1)
     }
 
@@ -267,6 +275,15 @@ impl Builder {
             }
         }
         first
+    }
+
+    /// Only endless loops are left, and there must be one.
+    fn check_exits(&mut self) {
+        if !std::mem::take(&mut self.exits).is_empty() {
+            let program = self.programs.last().map_or(String::new(), |p| p.name.clone());
+            let what = "a loop is left, and there is none".to_owned();
+            self.fail(WorkloadError::Program { program, what });
+        }
     }
 
     /// The next instruction's number.

@@ -3,7 +3,7 @@
 use simsched_topology::nearest;
 
 pub use crate::args::OptionInfo;
-pub use crate::benchmark::{BenchResult, Benchmark, MarkTimes};
+pub use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
 use crate::error::WorkloadError;
 use crate::{hackbench, lab};
 

@@ -41,6 +41,8 @@ pub enum Inst {
     RecvFull(Operand, u32),
     /// Wait until an end of a socket pair has data.
     PollSocket(Operand),
+    /// Send nothing more from an end of a TCP connection.
+    Shutdown(Operand),
     /// Take a mutex.
     Lock(Operand),
     /// Release a mutex.
@@ -103,6 +105,15 @@ pub enum Inst {
     },
     /// Go on at `to` unless a futex word has this value.
     Unless(u8, Operand, u32),
+    /// Go on at `to` if the last system call has received nothing: the stream has ended.
+    AtEnd(u32),
+    /// Go on at `to` if the instant of this row of the table of instants has come.
+    Past {
+        /// A row of the table of instants.
+        when: u32,
+        /// Where to go on.
+        to: u32,
+    },
     /// The end of a loop's body: count a turn, and go back to `to` unless all `times` are done.
     Repeat {
         /// The loop's counter.
@@ -249,6 +260,11 @@ impl Workload for Programs {
                     thread.pc += 1;
                     return Op::SleepUntil(thread.when(&self.parts, &self.memory, when));
                 }
+                Inst::AtEnd(to) if last == Outcome::Bytes(0) => thread.pc = to,
+                Inst::Past { when, to } if now >= thread.when(&self.parts, &self.memory, when) => {
+                    thread.pc = to;
+                }
+                Inst::AtEnd(_) | Inst::Past { .. } => thread.pc += 1,
                 Inst::Clock(..)
                 | Inst::Push(..)
                 | Inst::Take(..)
@@ -341,6 +357,8 @@ impl Thread {
         };
         let left = match (self.regs[LEFT], last) {
             (0, _) => all,
+            // The end of the stream.
+            (_, Outcome::Bytes(0)) => 0,
             (left, Outcome::Bytes(bytes)) => left.saturating_sub(bytes),
             (left, _) => left,
         };
@@ -366,6 +384,7 @@ impl Thread {
             Inst::Send(id, bytes) => Op::Send { socket: SocketId(self.value(id)), bytes },
             Inst::Recv(id, bytes) => Op::Recv { socket: SocketId(self.value(id)), bytes },
             Inst::PollSocket(id) => Op::PollSocket(SocketId(self.value(id))),
+            Inst::Shutdown(id) => Op::Shutdown(SocketId(self.value(id))),
             Inst::Lock(id) => Op::Lock(LockId(self.value(id))),
             Inst::Unlock(id) => Op::Unlock(LockId(self.value(id))),
             Inst::DownRead(id) => Op::DownRead(SemId(self.value(id))),
@@ -394,6 +413,8 @@ impl Thread {
             | Inst::Unless(..)
             | Inst::ReadFull(..)
             | Inst::RecvFull(..)
+            | Inst::AtEnd(_)
+            | Inst::Past { .. }
             | Inst::Repeat { .. }
             | Inst::Forever(_)
             | Inst::Exit => unreachable!("next_op does these itself"),

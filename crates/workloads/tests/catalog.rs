@@ -36,7 +36,7 @@ fn hackbench_prints_what_the_real_one_prints() {
         let seconds = u64::from(output[2].starts_with("Time: 1."));
         let stop_ns = 5_000 + (seconds * 1000 + ms) * 1_000_000 + 999_999;
         let mark = |ns| MarkTimes { count: 1, first_ns: ns, last_ns: ns };
-        assert_eq!(benchmark.result(&[mark(5_000), mark(stop_ns)]).text, output[2], "{args}");
+        assert_eq!(benchmark.result(&[mark(5_000), mark(stop_ns)], &[]).text, output[2], "{args}");
         checked += 1;
     }
     assert_eq!(checked, 16);
@@ -145,7 +145,7 @@ fn a_scenario_of_the_lab_is_a_command_too() {
     assert_eq!(error_of("lab:share-0-5 -v"), "lab:NAME: unexpected argument '-v'");
     let marks =
         [1_000_000, 1_001_313_000_999].map(|ns| MarkTimes { count: 1, first_ns: ns, last_ns: ns });
-    let result = parse("lab:hogs-free-4").unwrap().result(&marks);
+    let result = parse("lab:hogs-free-4").unwrap().result(&marks, &[]);
     assert_eq!(
         (result.text.as_str(), result.elapsed_ns),
         ("elapsed_ms: 1001312.000", 1_001_312_000_999)
@@ -161,13 +161,13 @@ fn a_result_has_its_numbers() {
         MarkTimes { count: 1, first_ns: 1_000_000, last_ns: 1_000_000 },
         MarkTimes { count: 1, first_ns: 2_001_999_999, last_ns: 2_001_999_999 },
     ];
-    let result = benchmark.result(&marks);
+    let result = benchmark.result(&marks, &[]);
     assert_eq!((result.text.as_str(), result.elapsed_ns), ("Time: 2.000", 2_000_999_999));
     let values = [("messages", 400_000), ("tasks", 400), ("messages_per_second", 199_900)];
     assert_eq!(result.values, values);
-    let cut = benchmark.result(&[marks[0], MarkTimes::default()]);
+    let cut = benchmark.result(&[marks[0], MarkTimes::default()], &[]);
     assert_eq!((cut.text.as_str(), cut.elapsed_ns), ("Time: not finished", 0));
-    assert_eq!(benchmark.result(&[]).values, values[..2]);
+    assert_eq!(benchmark.result(&[], &[]).values, values[..2]);
 }
 
 #[test]
@@ -178,9 +178,11 @@ fn every_entry_says_what_it_is() {
         let has_one_name = entry.names.is_empty();
         assert_eq!(parse(entry.name).is_ok(), has_one_name, "its own defaults are taken");
         for option in entry.options {
-            assert!(!option.doc.is_empty(), "{}", option.long);
-            assert_eq!(option.default.is_empty(), option.long == "help", "{}", option.long);
-            assert_eq!(option.value.is_some(), option.default.parse::<u32>().is_ok());
+            let names = (option.short, option.long);
+            assert!(!option.doc.is_empty() && names != (None, None), "{names:?}");
+            assert_eq!(option.default.is_empty(), option.doc.starts_with("print"), "{names:?}");
+            let is_switch = ["on", "off", ""].contains(&option.default);
+            assert_eq!(option.value.is_none(), is_switch, "{names:?}");
         }
     }
 }

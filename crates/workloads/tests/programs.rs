@@ -276,7 +276,7 @@ fn a_task_is_confined_to_what_was_declared() {
 fn every_object_serves_a_small_program() {
     let mut b = Builder::new();
     let proc = b.process("p");
-    let pair = b.sockets(1, SocketSpec { sndbuf_bytes: 212_992, overhead_bytes: 668 });
+    let pair = b.sockets(1, SocketSpec::Unix { sndbuf_bytes: 212_992, overhead_bytes: 668 });
     let (pipe, lock, meet, futex) = (b.pipes(1), b.locks(1), b.barrier(2), b.futexes(1));
     let child = TaskId(1);
     let parent = b.program("parent", |p| {

@@ -4,22 +4,26 @@
 //! to wake, in order. Nothing here knows time, CPUs or the simulator, and nothing is called back.
 
 mod barrier;
+mod ends;
 mod exit;
 mod futex;
 mod lock;
 mod pipe;
 mod rwsem;
 mod socket;
+mod tcp;
+mod udp;
 mod waitq;
 
 use barrier::Barrier;
+use ends::End;
+pub(crate) use ends::SocketKind;
 use exit::Lives;
 use futex::Futex;
 use lock::Lock;
 use pipe::Pipe;
 pub(crate) use rwsem::Holder;
 use rwsem::RwSem;
-use socket::End;
 use waitq::{Sleepers, Sync, WaitFor};
 
 use crate::ids::{FutexId, LockId, PipeId, SemId, SocketId, TaskId};
@@ -125,7 +129,7 @@ impl Ipc {
             version,
             sleepers: Sleepers::new(setup.tasks.len()),
             pipes: vec![Pipe::default(); setup.pipes as usize],
-            ends: setup.sockets.iter().flat_map(|s| [End::new(s), End::new(s)]).collect(),
+            ends: setup.sockets.iter().flat_map(|spec| [End::new(spec), End::new(spec)]).collect(),
             locks: vec![Lock::default(); setup.locks as usize],
             sems: vec![RwSem::default(); setup.sems as usize],
             barriers: setup.barriers.iter().copied().map(Barrier::new).collect(),
@@ -159,7 +163,7 @@ impl Ipc {
                 let call = pipe::Call { id, task, retry, sleepers, wakes };
                 self.pipes[id.idx()].poll(call)
             }
-            Op::Send { .. } | Op::Recv { .. } | Op::PollSocket(_) => {
+            Op::Send { .. } | Op::Recv { .. } | Op::PollSocket(_) | Op::Shutdown(_) => {
                 self.attempt_socket(task, op, retry, wakes)
             }
             Op::DownRead(_) | Op::UpRead { .. } | Op::DownWrite(_) | Op::UpWrite { .. } => {
@@ -234,6 +238,7 @@ impl Ipc {
             Op::Send { socket, .. } | Op::Recv { socket, .. } | Op::PollSocket(socket) => {
                 socket.idx() < self.ends.len()
             }
+            Op::Shutdown(socket) => self.ends.get(socket.idx()).is_some_and(End::is_tcp),
             Op::Lock(lock) | Op::Unlock(lock) => lock.idx() < self.locks.len(),
             Op::DownRead(sem)
             | Op::UpRead { sem, .. }
@@ -259,6 +264,18 @@ impl Ipc {
         self.pipes[pipe.idx()].bytes()
     }
 
+    /// Of which kind a socket is.
+    #[inline]
+    pub(crate) fn socket_kind(&self, socket: SocketId) -> SocketKind {
+        self.ends[socket.idx()].kind()
+    }
+
+    /// How many bytes one receive at this end would take now; of datagrams, those of the first.
+    #[inline]
+    pub(crate) fn receivable(&self, socket: SocketId) -> u32 {
+        self.ends[socket.idx()].receivable()
+    }
+
     /// How many bytes wait at this end of a socket pair to be received.
     ///
     /// # Panics
@@ -269,17 +286,15 @@ impl Ipc {
     }
 
     fn attempt_socket(&mut self, task: TaskId, op: Op, retry: bool, wakes: &mut Wakes) -> Verdict {
-        let (Op::Send { socket: id, .. } | Op::Recv { socket: id, .. } | Op::PollSocket(id)) = op
+        let (Op::Send { socket: id, .. }
+        | Op::Recv { socket: id, .. }
+        | Op::PollSocket(id)
+        | Op::Shutdown(id)) = op
         else {
             unreachable!("only ops on sockets come here")
         };
         let call = socket::Call { id, task, retry, sleepers: &mut self.sleepers, wakes };
-        let (end, peer) = ends(&mut self.ends, id);
-        match op {
-            Op::Send { bytes, .. } => end.send(peer, bytes, call),
-            Op::Recv { bytes, .. } => end.recv(peer, bytes, call),
-            _ => end.poll(call),
-        }
+        ends::attempt(&mut self.ends, op, call)
     }
 
     fn attempt_sem(&mut self, task: TaskId, op: Op, retry: bool, wakes: &mut Wakes) -> Verdict {
@@ -318,11 +333,4 @@ impl Ipc {
             _ => Verdict::Done(Outcome::Done),
         }
     }
-}
-
-/// This end of a socket pair and the other.
-fn ends(ends: &mut [End], id: SocketId) -> (&mut End, &mut End) {
-    let pair = id.idx() & !1;
-    let [first, second] = &mut ends[pair..pair + 2] else { unreachable!("a pair is two ends") };
-    if id.idx() == pair { (first, second) } else { (second, first) }
 }

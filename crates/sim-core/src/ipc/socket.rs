@@ -6,10 +6,10 @@
 
 use std::collections::VecDeque;
 
-use super::waitq::{Poller, Queue, Sleepers, WaitFor};
+use super::waitq::{Poller, Queue, Sleepers, Sync, WaitFor};
 use super::{Verdict, Wakes};
 use crate::ids::{SocketId, TaskId};
-use crate::workload::{Outcome, SocketSpec};
+use crate::workload::Outcome;
 
 /// The largest buffer that one send makes, in bytes: a page less the shared info of a buffer (320
 /// bytes), and 32 KiB of pages (`SKB_MAX_HEAD(0) + UNIX_SKB_FRAGS_SZ`, x86-64, 6.1).
@@ -51,15 +51,15 @@ pub(super) struct Call<'a> {
 }
 
 impl End {
-    /// An end of the pair that `spec` declares.
-    pub(super) fn new(spec: &SocketSpec) -> End {
+    /// An end with this send buffer, whose buffers are accounted at so much more than their data.
+    pub(super) fn new(sndbuf: u32, overhead: u32) -> End {
         End {
             queue: Queue::default(),
             inbox: VecDeque::with_capacity(1),
             offset: 0,
             outstanding: 0,
-            sndbuf: spec.sndbuf_bytes,
-            overhead: spec.overhead_bytes,
+            sndbuf,
+            overhead,
         }
     }
 
@@ -80,7 +80,7 @@ impl End {
             left -= buffer;
             self.outstanding += u64::from(buffer) + u64::from(self.overhead);
             peer.push(buffer);
-            sleepers.wake_for_data(&mut peer.queue, wakes);
+            sleepers.wake_for_data(&mut peer.queue, Sync::Yes, wakes);
         }
         Verdict::Done(Outcome::Done)
     }
@@ -111,7 +111,7 @@ impl End {
                 self.pop();
                 peer.outstanding -= u64::from(buffer) + u64::from(peer.overhead);
                 if peer.outstanding * 4 <= u64::from(peer.sndbuf) {
-                    sleepers.wake_for_room(&mut peer.queue, wakes);
+                    sleepers.wake_for_room(&mut peer.queue, Sync::Yes, wakes);
                 }
             }
         }

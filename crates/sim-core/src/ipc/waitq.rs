@@ -235,21 +235,21 @@ impl Sleepers {
                 wakes.push(TaskId(task), Sync::Yes);
                 return;
             }
-            self.wake_poller(task, wakes);
+            self.wake_poller(task, Sync::Yes, wakes);
             task = next;
         }
     }
 
-    /// Wakes all who sleep on an end of a socket, since there is data.
-    pub(super) fn wake_for_data(&mut self, queue: &mut Queue, wakes: &mut Wakes) {
+    /// Wakes all who sleep on an end of a socket, since there is data or its end.
+    pub(super) fn wake_for_data(&mut self, queue: &mut Queue, sync: Sync, wakes: &mut Wakes) {
         let mut task = queue.head;
         while task != NIL {
             let Row { next, wait_for, .. } = self.rows[task as usize];
             if wait_for.is_poll() {
-                self.wake_poller(task, wakes);
+                self.wake_poller(task, sync, wakes);
             } else {
                 self.unlink(queue, task);
-                wakes.push(TaskId(task), Sync::Yes);
+                wakes.push(TaskId(task), sync);
             }
             task = next;
         }
@@ -257,13 +257,13 @@ impl Sleepers {
 
     /// Wakes all who sleep on an end of a socket, since there is room; but not the pollers, who
     /// wait for data and look at the event (`pollwake`).
-    pub(super) fn wake_for_room(&mut self, queue: &mut Queue, wakes: &mut Wakes) {
+    pub(super) fn wake_for_room(&mut self, queue: &mut Queue, sync: Sync, wakes: &mut Wakes) {
         let mut task = queue.head;
         while task != NIL {
             let Row { next, wait_for, .. } = self.rows[task as usize];
             if !wait_for.is_poll() {
                 self.unlink(queue, task);
-                wakes.push(TaskId(task), Sync::Yes);
+                wakes.push(TaskId(task), sync);
             }
             task = next;
         }
@@ -294,11 +294,11 @@ impl Sleepers {
         *row = Row { prev, next, object, left: row.left, wait_for, woken: false };
     }
 
-    fn wake_poller(&mut self, task: u32, wakes: &mut Wakes) {
+    fn wake_poller(&mut self, task: u32, sync: Sync, wakes: &mut Wakes) {
         let row = &mut self.rows[task as usize];
         if !row.woken {
             row.woken = true;
-            wakes.push(TaskId(task), Sync::Yes);
+            wakes.push(TaskId(task), sync);
         }
     }
 

@@ -5,6 +5,7 @@ mod histogram;
 mod invariants;
 mod life;
 mod lockstep;
+mod spans;
 mod stats;
 mod wasted;
 
@@ -12,6 +13,7 @@ pub use digest::Digest;
 pub use histogram::Histogram;
 pub use invariants::{Invariants, Violation};
 pub use lockstep::{Divergence, Recorder, Step, lockstep};
+pub use spans::SpanStats;
 pub use stats::{MarkStats, Stats};
 
 #[cfg(test)]

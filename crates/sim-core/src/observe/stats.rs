@@ -3,6 +3,7 @@
 use simsched_topology::{CpuId, Distance, Topology};
 
 use super::histogram::Histogram;
+use super::spans::SpanStats;
 use super::wasted::Wasted;
 use crate::ids::{MarkId, TaskId};
 use crate::observer::{Cause, Cost, Observer, Tracepoint};
@@ -42,6 +43,7 @@ pub struct Stats {
     wakeup_latency: Histogram,
     runqueue_wait: Histogram,
     marks: Vec<MarkStats>,
+    spans: Vec<SpanStats>,
     wasted: Wasted,
 }
 
@@ -94,8 +96,17 @@ impl Stats {
             wakeup_latency: Histogram::new(),
             runqueue_wait: Histogram::new(),
             marks: vec![unmarked; nr_marks],
+            spans: Vec::new(),
             wasted: Wasted::new(topology.nr_cpus()),
         }
+    }
+
+    /// The same, and how long each task takes from the first mark of each pair to the second.
+    #[must_use]
+    pub fn with_spans(mut self, spans: &[(MarkId, MarkId)]) -> Stats {
+        let nr_tasks = self.stamps.len();
+        self.spans = spans.iter().map(|span| SpanStats::new(*span, nr_tasks)).collect();
+        self
     }
 
     /// Changes of the current task of a CPU.
@@ -233,6 +244,12 @@ impl Stats {
         &self.marks
     }
 
+    /// The spans of the workload, in the order of `Setup::spans`.
+    #[must_use]
+    pub fn spans(&self) -> &[SpanStats] {
+        &self.spans
+    }
+
     /// A call is told even if it finds the task awake, and so is the start of a new task.
     #[inline]
     fn waking(&mut self, world: &World, wakee: TaskId) {
@@ -284,11 +301,12 @@ impl Stats {
     }
 
     #[inline]
-    fn mark(&mut self, now: SimTime, mark: MarkId) {
+    fn mark(&mut self, now: SimTime, task: TaskId, mark: MarkId) {
         let stats = &mut self.marks[mark.idx()];
         stats.count += 1;
         stats.first = stats.first.min(now);
         stats.last = now;
+        self.spans.iter_mut().for_each(|span| span.passed(now, task, mark));
     }
 }
 
@@ -317,7 +335,7 @@ impl Observer for Stats {
             Tracepoint::Charge { cpu, what, amount } => {
                 self.cpu_time[cpu.idx()][what as usize] += amount.get();
             }
-            Tracepoint::Mark { mark, .. } => self.mark(world.now(), mark),
+            Tracepoint::Mark { task, mark } => self.mark(world.now(), task, mark),
             Tracepoint::Stopper { begins, .. } => self.wasted.stopper(world.now(), begins),
         }
     }

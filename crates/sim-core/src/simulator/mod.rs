@@ -7,6 +7,7 @@ mod hardware;
 mod irq;
 mod ops;
 mod sem;
+mod socket;
 mod state;
 mod stopper;
 mod switch;

@@ -142,6 +142,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             op @ (Op::Write { pipe, bytes } | Op::Read { pipe, bytes }) => {
                 self.pipe_op(cpu, op, pipe, recheck, bytes)
             }
+            op @ Op::Recv { .. } => self.retry_socket(cpu, op),
             _ => self.jittered(cpu, recheck),
         };
         self.begin(cpu, Stage::Op, Cost::Syscall, ns);
@@ -149,7 +150,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// What `op` costs on `cpu`, and to whom.
     fn price(&mut self, cpu: CpuId, task: TaskId, op: Op) -> (Cost, Nanos) {
-        let moved = self.socket_message(cpu, op);
         let list = self.prices.list();
         let syscall = list.syscall;
         let ns = match op {
@@ -160,11 +160,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Op::Write { pipe, bytes } | Op::Read { pipe, bytes } => {
                 return (Cost::Syscall, self.pipe_op(cpu, op, pipe, syscall, bytes));
             }
-            Op::Send { bytes, .. } | Op::Recv { bytes, .. } => {
-                let copied = (syscall + list.socket_copy).saturating_add(self.prices.copy(bytes));
-                let copied = self.jittered(cpu, copied);
-                return (Cost::Syscall, copied + Nanos(u64::from(moved)));
+            Op::Send { .. } | Op::Recv { .. } => {
+                return (Cost::Syscall, self.socket_op(cpu, op, syscall));
             }
+            Op::Shutdown(_) => syscall + list.tcp_send,
             Op::PollPipe(_) | Op::PollSocket(_) => syscall + list.recheck,
             Op::Lock(_) | Op::Unlock(_) | Op::Barrier(_) => list.lock,
             Op::FutexWait { .. } => syscall,
@@ -180,16 +179,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             _ => syscall,
         };
         (Cost::Syscall, self.jittered(cpu, ns))
-    }
-
-    /// What the lines of a socket take to come to `cpu`, whose task sends or receives.
-    fn socket_message(&mut self, cpu: CpuId, op: Op) -> u32 {
-        let pipes = self.pipes_free.len();
-        match op {
-            Op::Send { socket, .. } => self.message(cpu, pipes + socket.peer().idx(), None),
-            Op::Recv { socket, bytes } => self.message(cpu, pipes + socket.idx(), Some(bytes)),
-            _ => 0,
-        }
     }
 
     /// Getting to a pipe takes `entry`; a pipe that is ready is copied to or from under its mutex,
@@ -214,10 +203,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         end.since(start)
     }
 
-    /// The look at a pipe is over: if it has become ready since, the copy follows.
+    /// The look at a pipe or socket is over: if it has become ready since, the copy follows.
     fn looked(&mut self, cpu: CpuId, op: Op) -> bool {
         let run = &self.cpus[cpu.idx()].run;
-        let (Op::Write { pipe, bytes } | Op::Read { pipe, bytes }) = op else { return true };
+        let (Op::Write { pipe, bytes } | Op::Read { pipe, bytes }) = op else {
+            return self.looked_at_socket(cpu, op);
+        };
         if !run.look || self.ipc.finds_pipe_unready(op, run.retry) {
             return true;
         }

@@ -28,8 +28,21 @@ pub(crate) fn setup() -> Setup {
         tasks: (0..16).map(task).collect(),
         pipes: 2,
         sockets: vec![
-            SocketSpec { sndbuf_bytes: 212_992, overhead_bytes: 668 },
-            SocketSpec { sndbuf_bytes: 4000, overhead_bytes: 900 },
+            SocketSpec::Unix { sndbuf_bytes: 212_992, overhead_bytes: 668 },
+            SocketSpec::Unix { sndbuf_bytes: 4000, overhead_bytes: 900 },
+            SocketSpec::Udp { rcvbuf_bytes: 2000, overhead_bytes: 900 },
+            SocketSpec::Tcp {
+                sndbuf_bytes: 3000,
+                rcvbuf_bytes: 2000,
+                max_rcvbuf_bytes: 2000,
+                mss_bytes: 400,
+            },
+            SocketSpec::Tcp {
+                sndbuf_bytes: 3000,
+                rcvbuf_bytes: 2000,
+                max_rcvbuf_bytes: 10_000,
+                mss_bytes: 100,
+            },
         ],
         locks: 1,
         sems: 1,
@@ -37,6 +50,7 @@ pub(crate) fn setup() -> Setup {
         futexes: 1,
         marks: Vec::new(),
         masks: Vec::new(),
+        spans: Vec::new(),
         footprints: Vec::new(),
     }
 }

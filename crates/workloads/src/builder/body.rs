@@ -64,6 +64,8 @@ impl<'a> Body<'a> {
         recv_full(RecvFull, Socket, bytes);
         /// Waits until an end of a socket pair has data.
         poll_socket(PollSocket, Socket);
+        /// Sends nothing more from an end of a TCP connection.
+        shutdown(Shutdown, Socket);
         /// Takes a mutex.
         lock(Lock, Lock);
         /// Releases a mutex.
@@ -215,17 +217,55 @@ impl<'a> Body<'a> {
         let counter = Reg::counter(self.depth);
         let mut inner = Body { builder: self.builder, turns: self.turns, depth: self.depth + 1 };
         inner.turns[self.depth] = times;
+        let exits = inner.builder.exits.len();
         body(&mut inner, counter);
+        if self.builder.exits.len() > exits {
+            self.fail("a loop is left that counts its turns");
+        }
         self.check_loop(to);
         self.push(Inst::Repeat { counter, to, times });
     }
 
-    /// Does `body` until the run is over.
+    /// Does `body` until it leaves the loop, or until the run is over.
     pub fn forever(&mut self, body: impl FnOnce(&mut Body<'_>)) {
+        let outer = std::mem::take(&mut self.builder.exits);
         let to = self.builder.here();
         body(self);
         self.check_loop(to);
         self.push(Inst::Forever(to));
+        let end = self.builder.here();
+        for at in std::mem::replace(&mut self.builder.exits, outer) {
+            match &mut self.builder.code[at as usize] {
+                Inst::AtEnd(to) | Inst::Past { to, .. } | Inst::Unless(_, _, to) => *to = end,
+                inst => unreachable!("{inst} leaves no loop"),
+            }
+        }
+    }
+
+    /// Leaves the innermost endless loop if the last receive has found the end of the stream.
+    pub fn leave_at_end(&mut self) {
+        self.leave(Inst::AtEnd(0));
+    }
+
+    /// Leaves the innermost endless loop if an instant has come.
+    pub fn leave_when(&mut self, when: When) {
+        let when = self.when(when);
+        self.leave(Inst::Past { when, to: 0 });
+    }
+
+    /// Leaves the innermost endless loop unless a futex word has this value; looking at it is no
+    /// system call.
+    pub fn leave_unless(&mut self, futex: impl Into<Operand>, value: u8) {
+        let futex = futex.into();
+        self.declare(Kind::Futex, futex);
+        self.leave(Inst::Unless(value, futex, 0));
+    }
+
+    /// An instruction that goes to the end of the loop around.
+    fn leave(&mut self, inst: Inst) {
+        let here = self.builder.here();
+        self.builder.exits.push(here);
+        self.push(inst);
     }
 
     fn push(&mut self, inst: Inst) {
@@ -268,6 +308,8 @@ impl<'a> Body<'a> {
                     | Inst::Take(_)
                     | Inst::Next { .. }
                     | Inst::Unless(..)
+                    | Inst::AtEnd(_)
+                    | Inst::Past { .. }
             )
         };
         if body.iter().all(is_free) {

@@ -4,7 +4,7 @@ use simsched_core::{Seed, Workload};
 
 use super::{Channel, Hackbench, Mode, START, STOP};
 use crate::args::{self, Given, OptionInfo};
-use crate::benchmark::{BenchResult, Benchmark, MarkTimes};
+use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
 use crate::error::WorkloadError;
 
 /// The name of the program, and of its tasks.
@@ -31,11 +31,11 @@ const fn number(
     default: &'static str,
     doc: &'static str,
 ) -> OptionInfo {
-    OptionInfo { short, long, value: Some(value), default, doc }
+    OptionInfo { short: Some(short), long: Some(long), value: Some(value), default, doc }
 }
 
 const fn switch(short: char, long: &'static str, doc: &'static str) -> OptionInfo {
-    OptionInfo { short, long, value: None, default: "off", doc }
+    OptionInfo { short: Some(short), long: Some(long), value: None, default: "off", doc }
 }
 
 /// The hackbench that these options mean.
@@ -45,7 +45,7 @@ const fn switch(short: char, long: &'static str, doc: &'static str) -> OptionInf
 pub fn parse(args: &[String]) -> Result<Hackbench, WorkloadError> {
     let mut hackbench = Hackbench::default();
     for given in args::parse(NAME, OPTIONS, args)? {
-        match given.option.short {
+        match given.option.short.unwrap_or_default() {
             'f' => hackbench.fds = positive(given)?,
             'g' => hackbench.groups = positive(given)?,
             'l' => hackbench.loops = positive(given)?,
@@ -67,7 +67,7 @@ fn positive(given: Given<'_>) -> Result<u32, WorkloadError> {
     let Given { option, value } = given;
     let number = value.parse().ok().filter(|number| (1..=i32::MAX as u32).contains(number));
     number.ok_or_else(|| {
-        let (long, short) = (option.long, option.short);
+        let (long, short) = (option.long.unwrap_or_default(), option.short.unwrap_or_default());
         let (most, found) = (i32::MAX, format!("found '{value}'"));
         usage(&format!("--{long}|-{short} requires an integer > 0, {found}, expected 1..={most}"))
     })
@@ -117,17 +117,27 @@ impl Benchmark for Run {
         Box::new(programs.expect("the options were checked when they were read"))
     }
 
-    fn result(&self, marks: &[MarkTimes]) -> BenchResult {
+    fn result(&self, marks: &[MarkTimes], _: &[SpanTimes]) -> BenchResult {
         let mark = |id: simsched_core::MarkId| marks.get(id.idx()).filter(|mark| mark.count > 0);
         let values =
             vec![("messages", self.hackbench.messages()), ("tasks", self.hackbench.workers())];
         let (Some(start), Some(stop)) = (mark(START), mark(STOP)) else {
-            return BenchResult { text: "Time: not finished".to_owned(), elapsed_ns: 0, values };
+            return BenchResult {
+                text: "Time: not finished".to_owned(),
+                elapsed_ns: 0,
+                throughput_milli: None,
+                values,
+            };
         };
         let elapsed_ns = stop.last_ns.saturating_sub(start.first_ns);
         let ms = elapsed_ns / 1_000_000;
         let text = format!("Time: {}.{:03}", ms / 1000, ms % 1000);
-        BenchResult { text, elapsed_ns, values: with_rate(values, elapsed_ns) }
+        BenchResult {
+            text,
+            elapsed_ns,
+            throughput_milli: None,
+            values: with_rate(values, elapsed_ns),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ const MAX_PAGES: u32 = 32_768;
 /// A socket pair over which go messages of this many bytes.
 pub(super) fn socket(bytes: u32) -> SocketSpec {
     let buffer = bytes.min(MAX_HEAD + MAX_PAGES);
-    SocketSpec { sndbuf_bytes: SNDBUF, overhead_bytes: truesize(buffer) - buffer }
+    SocketSpec::Unix { sndbuf_bytes: SNDBUF, overhead_bytes: truesize(buffer) - buffer }
 }
 
 /// What a buffer with so many bytes of data is accounted at (`skb->truesize`): the buffer itself,
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn a_message_of_100_bytes_is_accounted_at_768() {
         assert_eq!(truesize(100), 768);
-        assert_eq!(socket(100), SocketSpec { sndbuf_bytes: 212_992, overhead_bytes: 668 });
+        assert_eq!(socket(100), SocketSpec::Unix { sndbuf_bytes: 212_992, overhead_bytes: 668 });
     }
 
     /// Whole: a head of 3776 + 320 = 4096 and eight pages. Beyond, each buffer costs the same.

@@ -4,7 +4,7 @@ use simsched_core::{Seed, Workload};
 use simsched_topology::Topology;
 
 use super::{Lab, START, STOP, WithKthreads};
-use crate::benchmark::{BenchResult, Benchmark, MarkTimes};
+use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
 use crate::error::WorkloadError;
 use crate::hackbench;
 use crate::program::Programs;
@@ -80,15 +80,20 @@ impl Benchmark for Run {
         Box::new(WithKthreads::new(self.programs(), topology, Seed(self.seed)))
     }
 
-    fn result(&self, marks: &[MarkTimes]) -> BenchResult {
+    fn result(&self, marks: &[MarkTimes], _: &[SpanTimes]) -> BenchResult {
         let mark = |id: simsched_core::MarkId| marks.get(id.idx()).filter(|mark| mark.count > 0);
         let values = vec![("tasks", u64::from(self.lab.nr_tasks()))];
         let (Some(start), Some(stop)) = (mark(START), mark(STOP)) else {
-            return BenchResult { text: "elapsed: not finished".to_owned(), elapsed_ns: 0, values };
+            return BenchResult {
+                text: "elapsed: not finished".to_owned(),
+                elapsed_ns: 0,
+                throughput_milli: None,
+                values,
+            };
         };
         let elapsed_ns = stop.last_ns.saturating_sub(start.first_ns);
         let us = elapsed_ns / 1_000;
         let text = format!("elapsed_ms: {}.{:03}", us / 1_000, us % 1_000);
-        BenchResult { text, elapsed_ns, values }
+        BenchResult { text, elapsed_ns, throughput_milli: None, values }
     }
 }

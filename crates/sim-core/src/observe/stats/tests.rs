@@ -160,3 +160,21 @@ fn a_call_that_finds_the_task_awake_does_not_count() {
     tell(&mut kit, &mut stats, 200, running(0, A));
     assert_eq!((stats.wakeups(), stats.wakeup_latency().max()), (1, Nanos(100)));
 }
+
+#[test]
+fn a_span_is_measured_for_each_task_apart() {
+    let topology = Topology::builtin("t16", None).unwrap();
+    let (from, to) = (MarkId(0), MarkId(1));
+    let mut stats = Stats::new(&topology, 2, 2).with_spans(&[(from, to), (to, to)]);
+    let mut pass = |at, task, mark| stats.mark(SimTime(at), TaskId(task), mark);
+    pass(5, 0, to);
+    pass(10, 0, from);
+    pass(20, 1, from);
+    pass(100, 1, to);
+    pass(110, 0, to);
+    pass(120, 0, to);
+    let [span, gap] = stats.spans() else { panic!("two spans") };
+    let (lengths, shortest) = (span.lengths(), span.shortest());
+    assert_eq!((lengths.count(), lengths.sum(), shortest), (2, 180, Some(Nanos(80))));
+    assert_eq!((gap.lengths().max(), gap.shortest()), (Nanos(105), Some(Nanos(10))));
+}
