@@ -3,7 +3,6 @@
 mod json;
 mod text;
 
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
@@ -27,8 +26,10 @@ use crate::settings::Settings;
 
 /// Does what `simsched lab` is asked for.
 pub(crate) fn lab(args: &LabArgs) -> Result<(), Failure> {
-    let benches = args.folders.iter().map(|path| Bench::new(path, args));
-    let benches = benches.collect::<Result<Vec<_>, _>>()?;
+    let folders = args.folders.iter().map(|path| Folder::open(path));
+    let folders = folders.collect::<Result<Vec<_>, _>>()?;
+    let benches = folders.into_iter().flat_map(Folder::variants);
+    let benches = benches.map(|folder| Bench::new(folder, args)).collect::<Result<Vec<_>, _>>()?;
     let jobs: Vec<Job<'_>> = benches.iter().flat_map(Bench::jobs).collect();
     check_only(&benches, &jobs, args)?;
     interrupt::listen();
@@ -66,8 +67,7 @@ enum On {
 }
 
 impl Bench {
-    fn new(path: &Path, args: &LabArgs) -> Result<Bench, Failure> {
-        let folder = Folder::open(path)?;
+    fn new(folder: Folder, args: &LabArgs) -> Result<Bench, Failure> {
         let on = On::of(&folder, args)?;
         let all = if matches!(on, On::Nothing) { Vec::new() } else { folder.reference()? };
         let scenarios = asked_for(all, &args.only);
@@ -88,7 +88,8 @@ impl On {
         if let Some(label) = &args.recorded {
             return Ok(On::Recorded(label.clone()));
         }
-        let policy = args.policy.as_deref().or_else(|| policy_of(folder.kernel()));
+        let policy =
+            args.policy.as_deref().or_else(|| policy_of(folder.kernel(), folder.variant()));
         let Some(policy) = policy else { return Ok(On::Nothing) };
         let settings = Settings::sort_onto(config(), policy, &args.settings)?;
         Ok(On::Simulator(Bed {

@@ -8,7 +8,7 @@ use simsched_topology::Topology;
 use crate::classes::Classes;
 use crate::error::LabError;
 use crate::event::Event;
-use crate::machine::{Tracer, machine};
+use crate::machine::{Tracer, machine, traces_placements};
 use crate::metrics::Measures;
 use crate::outside::Outside;
 use crate::reference::{self, Metric, Scenario};
@@ -24,10 +24,34 @@ pub struct Folder {
     path: PathBuf,
     kernel: String,
     topology: String,
+    variant: Option<Variant>,
+}
+
+/// With which features a kernel was recorded that has some to switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// All of them off.
+    Off,
+    /// `WAKEUP_BIAS_PREV` on.
+    On,
+}
+
+impl Variant {
+    /// As labels and files have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Variant::Off => "off",
+            Variant::On => "on",
+        }
+    }
 }
 
 /// How the labels of the seeds begin.
 const SEED: &str = "lockstep-";
+
+/// How the name of a kernel ends whose placements can be biased, and are traced.
+pub(crate) const BIASED: &str = "bias";
 
 /// What the folders of a kernel and a machine are called.
 const NAME: &str = "<kernel>-<topology>";
@@ -51,7 +75,23 @@ impl Folder {
             return Err(LabError::content(path, found, format!("{NAME}, such as 6.1-t16")));
         };
         let (kernel, topology) = (kernel.to_owned(), topology.to_owned());
-        Ok(Folder { kernel, topology, path: path.to_owned() })
+        Ok(Folder { kernel, topology, path: path.to_owned(), variant: None })
+    }
+
+    /// The folder once for each set of features with which its kernel was recorded.
+    #[must_use]
+    pub fn variants(self) -> Vec<Folder> {
+        if !self.kernel.ends_with(BIASED) {
+            return vec![self];
+        }
+        let with = |variant| Folder { variant: Some(variant), ..self.clone() };
+        [Variant::Off, Variant::On].map(with).to_vec()
+    }
+
+    /// With which features its kernel was recorded, if it has some to switch.
+    #[must_use]
+    pub fn variant(&self) -> Option<Variant> {
+        self.variant
     }
 
     /// The folder as it was given.
@@ -77,7 +117,12 @@ impl Folder {
     /// # Errors
     /// When it is neither built in nor described in the folder.
     pub fn machine(&self, tracer: Tracer) -> Result<Topology, LabError> {
-        machine(&self.path, &self.topology, tracer)
+        let machine = machine(&self.path, &self.topology, tracer)?;
+        Ok(if self.kernel.ends_with(BIASED) && tracer == Tracer::On {
+            traces_placements(machine)
+        } else {
+            machine
+        })
     }
 
     /// What the kernel did: from `robustness*.json`, or without one from the summaries of its seeds,
@@ -99,9 +144,18 @@ impl Folder {
         Ok(scenarios)
     }
 
+    /// How the labels of its seeds begin.
+    fn seeds(&self) -> String {
+        self.variant.map_or(SEED.to_owned(), |variant| format!("{SEED}{}-", variant.name()))
+    }
+
     /// The scenarios of all `robustness*.json`.
     fn compared(&self) -> Result<Vec<Scenario>, LabError> {
-        let is_comparison = |name: &str| name.starts_with("robustness") && name.ends_with(".json");
+        let of_variant = self.variant.map(|variant| format!("robustness-{}.json", variant.name()));
+        let is_comparison = |name: &str| match &of_variant {
+            Some(own) => name == own,
+            None => name.starts_with("robustness") && name.ends_with(".json"),
+        };
         let mut scenarios = Vec::new();
         for path in self.entries(is_comparison)? {
             scenarios.extend(reference::read(&path)?);
@@ -134,7 +188,8 @@ impl Folder {
 
     /// The scenarios of the summaries of all seeds.
     fn summarized(&self, classes: &Classes, nr_cpus: usize) -> Result<Vec<Scenario>, LabError> {
-        let labels = self.entries(|name| name.starts_with(SEED))?;
+        let prefix = self.seeds();
+        let labels = self.entries(|name| name.starts_with(&prefix))?;
         let files = labels.iter().map(|label| label.join("summary.json"));
         let files = files.filter(|file| file.is_file());
         let summaries = files.map(|file| Summary::read(&file)).collect::<Result<Vec<_>, _>>()?;
@@ -189,7 +244,8 @@ impl Folder {
     /// When a file is broken.
     pub fn outside(&self, scenario: &Scenario) -> Result<Vec<(String, Outside)>, LabError> {
         let mut found = Vec::new();
-        for label in self.labels()?.into_iter().filter(|label| label.starts_with(SEED)) {
+        let prefix = self.seeds();
+        for label in self.labels()?.into_iter().filter(|label| label.starts_with(&prefix)) {
             if let Some((events, results)) = traced(&self.path.join(&label), &scenario.name)? {
                 found.push((label, Outside::of(&events, &results)));
             }

@@ -9,7 +9,7 @@ use simsched_workloads::lab::{self, Lab, WithKthreads};
 use simsched_workloads::{Programs, hackbench};
 
 use crate::error::LabError;
-use crate::folder::Recorded;
+use crate::folder::{Recorded, Variant};
 use crate::latency::latencies;
 use crate::metrics::Measures;
 use crate::recorder::{Record, Recorder, TaskRecord};
@@ -24,11 +24,15 @@ const REPETITIONS: u64 = 3;
 /// Events between two questions whether to stop: some 10 ms.
 const PORTION: u64 = 100_000;
 
-/// The policy of a kernel of the lab; none if there is none yet.
+/// The policy of a kernel of the lab with these features; none if there is none yet.
 #[must_use]
-pub fn policy_of(kernel: &str) -> Option<&'static str> {
-    let known = [("6.1", "cfs@6.1"), ("6.12", "eevdf@6.12")];
-    let policy = known.into_iter().find(|(of, _)| *of == kernel).map(|(_, policy)| policy);
+pub fn policy_of(kernel: &str, variant: Option<Variant>) -> Option<&'static str> {
+    let policy = match (kernel, variant) {
+        ("6.1", None) | ("6.1bias", Some(Variant::Off)) => Some("cfs@6.1"),
+        ("6.1bias", Some(Variant::On)) => Some("cfs@6.1+wakeup_bias_prev"),
+        ("6.12", None) => Some("eevdf@6.12"),
+        _ => None,
+    };
     policy.filter(|policy| policies::parse(policy, &[]).is_ok())
 }
 

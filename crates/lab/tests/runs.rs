@@ -4,6 +4,8 @@
 
 mod bed;
 
+use simsched_lab::folder::{Folder, Variant};
+use simsched_lab::machine::Tracer;
 use simsched_lab::reference::Scenario;
 use simsched_lab::run::policy_of;
 use simsched_lab::tracefs;
@@ -12,8 +14,9 @@ use bed::{bed, number, run};
 
 #[test]
 fn each_kernel_of_the_lab_has_its_policy_or_none_yet() {
-    assert_eq!(policy_of("6.1"), Some("cfs@6.1"));
-    assert_eq!(policy_of("2.6"), None);
+    assert_eq!(policy_of("6.1", None), Some("cfs@6.1"));
+    assert_eq!(policy_of("6.1bias", Some(Variant::On)), Some("cfs@6.1+wakeup_bias_prev"));
+    assert_eq!(policy_of("2.6", None), None);
 }
 
 #[test]
@@ -82,4 +85,27 @@ fn an_unknown_scenario_is_refused_by_name_and_a_stop_gives_nothing() {
     assert!(error.contains("hogs-fre-16"), "{error}");
     let stopped = bed.run(&scenario("schbench-2xH"), 1, &|| true).unwrap();
     assert!(stopped.is_none());
+}
+
+/// A kernel whose placements can be biased was recorded with that off and on.
+#[test]
+fn a_kernel_with_a_feature_to_switch_is_judged_with_it_off_and_on() {
+    let parent = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let open = |name: &str, files: &[&str]| {
+        let path = parent.join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        for file in files {
+            let metric = r#"{"scenarios":{"NAME":{"switches":{"class":"exact","values":[1]}}}}"#;
+            std::fs::write(path.join(file), metric.replace("NAME", file)).unwrap();
+        }
+        Folder::open(&path).unwrap().variants()
+    };
+    let biased = open("6.1bias-t16", &["robustness-off.json", "robustness-on.json"]);
+    let names = |folder: &Folder| folder.reference().unwrap()[0].name.clone();
+    let names: Vec<String> = biased.iter().map(names).collect();
+    assert_eq!(names, ["robustness-off.json", "robustness-on.json"]);
+    let wakeup = |folder: &Folder| folder.machine(Tracer::On).unwrap().costs().wakeup;
+    let plain = open("6.1-t16", &["robustness.json"]);
+    assert_eq!((plain.len(), plain[0].variant()), (1, None));
+    assert!(wakeup(&biased[0]) > wakeup(&plain[0]), "each placement is traced, too");
 }

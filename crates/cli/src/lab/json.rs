@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value as Json;
+use simsched_lab::folder::Variant;
 use simsched_lab::judge::{Row, Tally};
 use simsched_lab::value::Value;
 use simsched_lab::verdict::{Class, Verdict};
@@ -28,6 +29,8 @@ pub(super) struct Report {
 struct Folder {
     kernel: String,
     topology: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variant: Option<&'static str>,
     policy: Option<String>,
     recorded: Option<String>,
     state: &'static str,
@@ -107,6 +110,7 @@ impl Folder {
         Folder {
             kernel: bench.folder.kernel().to_owned(),
             topology: bench.folder.topology().to_owned(),
+            variant: bench.folder.variant().map(Variant::name),
             policy,
             recorded,
             state: if judged.stopped > 0 { "interrupted" } else { state },

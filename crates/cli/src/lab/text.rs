@@ -28,7 +28,9 @@ pub(super) fn report(report: &Report<'_>) -> String {
 }
 
 fn name(folder: &Judged<'_>) -> String {
-    format!("{}-{}", folder.bench.folder.kernel(), folder.bench.folder.topology())
+    let of = &folder.bench.folder;
+    let variant = of.variant().map(|variant| format!(" ({})", variant.name()));
+    format!("{}-{}{}", of.kernel(), of.topology(), variant.unwrap_or_default())
 }
 
 /// With which seeds the simulator has run.
