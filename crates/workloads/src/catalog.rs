@@ -5,7 +5,7 @@ use simsched_topology::nearest;
 pub use crate::args::OptionInfo;
 pub use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
 use crate::error::WorkloadError;
-use crate::{hackbench, lab};
+use crate::{hackbench, lab, netperf, sysbench, tbench};
 
 /// A workload as it is listed for users.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,31 @@ pub const ENTRIES: &[Entry] = &[
         names: &[],
         parse: |_, args, seed, _| {
             Ok(Box::new(hackbench::Run { hackbench: hackbench::parse(args)?, seed }))
+        },
+    },
+    Entry {
+        name: netperf::NAME,
+        doc: "pairs that stream, or exchange a byte, over TCP or UDP on loopback (netperf 2.7)",
+        options: netperf::OPTIONS,
+        names: &[],
+        parse: |_, args, seed, _| {
+            Ok(Box::new(netperf::Run { netperf: netperf::parse(args)?, seed }))
+        },
+    },
+    Entry {
+        name: tbench::NAME,
+        doc: "clients and servers that exchange a file server's messages over TCP (dbench 4.0)",
+        options: tbench::OPTIONS,
+        names: &[],
+        parse: |_, args, seed, _| Ok(Box::new(tbench::Run { tbench: tbench::parse(args)?, seed })),
+    },
+    Entry {
+        name: sysbench::NAME,
+        doc: "oltp_read_write: transactions on a database with a server for each client (sysbench 1.1)",
+        options: sysbench::OPTIONS,
+        names: &[],
+        parse: |_, args, seed, _| {
+            Ok(Box::new(sysbench::Run { sysbench: sysbench::parse(args)?, seed }))
         },
     },
     Entry {

@@ -9,16 +9,24 @@
 pub mod catalog;
 pub mod hackbench;
 pub mod lab;
+pub mod netperf;
+pub mod sysbench;
+pub mod tbench;
 
 mod args;
 mod benchmark;
 mod builder;
 mod dist;
 mod error;
+mod loopback;
+mod measured;
 mod program;
 
 pub use builder::{Body, Builder, ProgramId};
 pub use dist::Dist;
 pub use error::WorkloadError;
 pub use hackbench::Hackbench;
+pub use netperf::Netperf;
 pub use program::{ARGS, ClockId, Inst, LOOPS, Operand, Programs, Reg, StackId, When};
+pub use sysbench::Sysbench;
+pub use tbench::Tbench;

@@ -1,6 +1,6 @@
 //! Command lines and text, held against what the real programs print.
 
-use simsched_workloads::catalog::{self, Benchmark, ENTRIES, MarkTimes};
+use simsched_workloads::catalog::{self, Benchmark, ENTRIES, MarkTimes, SpanTimes};
 
 const REAL: &str = include_str!("data/hackbench-2.4.txt");
 
@@ -83,9 +83,12 @@ fn what_cannot_be_simulated_is_refused_in_a_sentence() {
         ),
         (
             "hackbensh",
-            "there is no workload `hackbensh` (known: hackbench, lab:NAME); did you mean `hackbench`?",
+            "there is no workload `hackbensh` (known: hackbench, netperf, tbench, sysbench, lab:NAME); did you mean `hackbench`?",
         ),
-        ("xyz", "there is no workload `xyz` (known: hackbench, lab:NAME)"),
+        (
+            "xyz",
+            "there is no workload `xyz` (known: hackbench, netperf, tbench, sysbench, lab:NAME)",
+        ),
     ];
     for (line, message) in refused {
         assert_eq!(error_of(line), message, "{line}");
@@ -185,4 +188,138 @@ fn every_entry_says_what_it_is() {
             assert_eq!(option.value.is_none(), is_switch, "{names:?}");
         }
     }
+}
+
+#[test]
+fn programs_that_run_for_a_time_have_one_canonical_form_too() {
+    check_command("netperf", "netperf -t TCP_STREAM -n 1 -l 10");
+    check_command(
+        "netperf -t udp_rr -n96 -l 0.250 -H 127.0.0.1",
+        "netperf -t UDP_RR -n 96 -l 0.25",
+    );
+    check_command("tbench 8", "tbench 8 -t 600 --warmup 120");
+    check_command("tbench --warm=0 -t 1.5 3 localhost", "tbench 3 -t 1.5 --warmup 0");
+    check_command("sysbench", "sysbench oltp_read_write --threads=1 --time=10 run");
+    check_command(
+        "sysbench --threads=96 oltp_read_write --time=0.5 run",
+        "sysbench oltp_read_write --threads=96 --time=0.5 run",
+    );
+}
+
+#[test]
+fn their_options_are_refused_in_a_sentence() {
+    for (line, message) in [
+        (
+            "netperf -t TCP_CRR",
+            "netperf: -t: found 'TCP_CRR', expected TCP_STREAM, TCP_RR or UDP_RR",
+        ),
+        ("netperf -n 0", "netperf: -n: found '0', expected an integer > 0"),
+        (
+            "netperf -l -100",
+            "netperf: -l: found '-100', expected seconds, more than 0 and at most 86400",
+        ),
+        (
+            "netperf -H 10.0.0.1",
+            "netperf: -H: found '10.0.0.1', expected localhost: only loopback can be simulated",
+        ),
+        ("netperf -x", "netperf: invalid option -- 'x'"),
+        ("netperf 5", "netperf: unexpected argument '5'"),
+        ("tbench x", "tbench: found 'x' clients, expected an integer > 0"),
+        (
+            "tbench 4 host",
+            "tbench: found the server 'host', expected localhost: only loopback can be simulated",
+        ),
+        ("tbench 4 localhost 5", "tbench: unexpected argument '5'"),
+        (
+            "tbench 4 -t 0",
+            "tbench: --timelimit: found '0', expected seconds, more than 0 and at most 86400",
+        ),
+        ("tbench 99999999", "clients: 99999999 are more than the 65536 that a run can hold"),
+        (
+            "sysbench oltp_insert run",
+            "sysbench: found the test 'oltp_insert', expected oltp_read_write",
+        ),
+        ("sysbench oltp_read_write prepare", "sysbench: found the command 'prepare', expected run"),
+        ("sysbench --threads=many", "sysbench: --threads: found 'many', expected an integer > 0"),
+        ("sysbench --thread", "sysbench: option '--threads' requires an argument"),
+        ("sysbench --help", "sysbench: see `simsched workloads sysbench` for its options"),
+    ] {
+        assert_eq!(error_of(line), message, "{line}");
+    }
+}
+
+fn passed(count: u64, first_ns: u64, last_ns: u64) -> MarkTimes {
+    MarkTimes { count, first_ns, last_ns }
+}
+
+/// 400,000 transactions of 4 clients in 2 s are 50,000 a second for each.
+#[test]
+fn netperf_prints_what_the_real_one_prints() {
+    let marks = [
+        passed(4, 1_000, 1_000),
+        passed(4, 2_000_000_000, 2_000_001_000),
+        passed(400_000, 0, 0),
+        passed(400_000, 0, 0),
+    ];
+    let result = parse("netperf -t UDP_RR -n 4 -l 2").unwrap().result(&marks, &[]);
+    let lines: Vec<&str> = result.text.lines().collect();
+    assert_eq!(lines[..2], ["Local /Remote", "Socket Size   Request  Resp.   Elapsed  Trans."]);
+    assert_eq!(lines[5], "212992 212992 1        1       2.00     50000.00   ");
+    assert_eq!(result.throughput_milli, Some(50_000_000));
+    // 16,384 bytes each: 400,000 in 2 s are 26,214.40 * 10^6 bits a second.
+    let one = [
+        passed(1, 1_000, 1_000),
+        passed(1, 2_000_001_000, 2_000_001_000),
+        passed(0, 0, 0),
+        passed(400_000, 0, 0),
+    ];
+    let result = parse("netperf -l 2").unwrap().result(&one, &[]);
+    assert_eq!(result.text.lines().last(), Some("131072  16384  16384    2.00     26214.40   "));
+    assert_eq!(result.throughput_milli, Some(26_214_400));
+}
+
+/// 100 writes of 64 KiB in 10 ms are 655.36 million bytes a second.
+#[test]
+fn tbench_prints_what_the_real_one_prints() {
+    let mut marks = vec![passed(0, 0, 0); 5 + 23];
+    (marks[0], marks[1]) = (passed(1, 5_000, 5_000), passed(1, 10_005_000, 10_005_000));
+    (marks[3], marks[5 + 7]) = (passed(100, 6_000, 9_000), passed(100, 6_000, 9_000));
+    let spans = [SpanTimes { count: 100, max_ns: 1_234_567, ..SpanTimes::default() }];
+    let result = parse("tbench 8 -t 0.01").unwrap().result(&marks, &spans);
+    assert_eq!(result.text, "Throughput 655.36 MB/sec  8 clients  8 procs  max_latency=1.234 ms");
+    assert_eq!((result.throughput_milli, result.elapsed_ns), (Some(655_360), 10_000_000));
+}
+
+#[test]
+fn sysbench_prints_what_the_real_one_prints() {
+    let marks = [
+        passed(2, 0, 100),
+        passed(2, 1_900_000_000, 2_000_000_000),
+        passed(1000, 0, 0),
+        passed(1000, 0, 0),
+    ];
+    let spans = [SpanTimes {
+        count: 1000,
+        sum_ns: 4_000_000_000,
+        min_ns: 1_230_000,
+        max_ns: 9_000_000,
+        p95_ns: 6_500_000,
+        ..SpanTimes::default()
+    }];
+    let result = parse("sysbench --threads=2 --time=2").unwrap().result(&marks, &spans);
+    for line in [
+        "        read:                            14000",
+        "        total:                           20000",
+        "    transactions:                        1000   (500.00 per sec.)",
+        "    queries:                             20000  (10000.00 per sec.)",
+        "    events/s (eps):                      500.0000",
+        "    time elapsed:                        2.0000s",
+        "         avg:                                    4.00",
+        &format!("         95th percentile: {:>27}", "6.50"),
+        "    events (avg):                  500.0000",
+    ] {
+        assert!(result.text.lines().any(|found| found == line), "{line}\n{}", result.text);
+    }
+    assert_eq!(result.throughput_milli, Some(500_000));
+    assert!(result.values.contains(&("request_latency_mean_ns", 4_000_000)));
 }
