@@ -9,7 +9,7 @@ use crate::hardware::{FULL, IdleGovernor};
 use crate::ids::TaskId;
 use crate::ipc::Wake;
 use crate::observer::Cost;
-use crate::policy::{Placement, Reason};
+use crate::policy::{Placement, Reason, WakeKind};
 use crate::rng::Stream;
 use crate::time::{Nanos, SimTime};
 use crate::workload::{Op, Outcome};
@@ -27,9 +27,11 @@ pub(super) enum Stage {
     Irq(Irq),
     /// Working off what it did on the side, and nothing else.
     Debt,
+    /// In a wakeup, before the choice of a CPU.
+    Look,
     /// Waiting for another CPU to finish switching away from the wakee.
     Spin,
-    /// Choosing a CPU for a wakee and queueing it there.
+    /// In a wakeup, between the choice of a CPU and the queueing there.
     Wake,
     /// In `schedule()`, before the dequeue and the choice of the next task.
     Schedule,
@@ -67,7 +69,7 @@ pub(super) enum Irq {
     Timer(TaskId),
 }
 
-/// A wakeup between its two instants.
+/// A wakeup between the choice of a CPU and the queueing there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waking {
     pub task: TaskId,
@@ -134,8 +136,8 @@ pub(super) struct Desk {
     pub wakes: VecDeque<Wake>,
     /// The wakeup that the CPU is in the middle of.
     pub waking: Option<Waking>,
-    /// The wakee that another CPU is still switching away from.
-    pub spinning: Option<Wake>,
+    /// The wakee for which no CPU is chosen yet.
+    pub wakee: Option<(TaskId, WakeKind)>,
     /// Since when the CPU has been handling interrupts, or its softirq.
     pub irq_since: SimTime,
     /// The task that the CPU is switching away from.
@@ -272,7 +274,7 @@ impl Desk {
         Desk {
             wakes: VecDeque::with_capacity(4),
             waking: None,
-            spinning: None,
+            wakee: None,
             irq_since: SimTime::ZERO,
             prev: None,
             timers: VecDeque::with_capacity(4),

@@ -3,6 +3,7 @@
 mod affinity;
 mod balance;
 mod cpu;
+mod fork;
 mod hardware;
 mod irq;
 mod ops;
@@ -104,12 +105,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     fn stage_end(&mut self, cpu: CpuId) -> Step {
         match self.cpus[cpu.idx()].stage {
             Stage::Op => self.end_op(cpu),
+            Stage::Look | Stage::Spin => self.look_done(cpu),
             Stage::Wake => self.finish_wakeup(cpu),
             Stage::Schedule => self.schedule(cpu),
             Stage::Pick => self.pick_done(cpu),
             Stage::Switch => self.finish_switch(cpu),
             Stage::Irq(irq) => self.irq_done(cpu, irq),
-            Stage::Spin => self.spin_done(cpu),
             Stage::Balance => self.balance_goes_on(cpu),
             Stage::Stopper => self.stopper_done(cpu),
             Stage::IdleExit | Stage::Debt => self.back_in(cpu),

@@ -1,9 +1,10 @@
-//! `try_to_wake_up`, `wake_up_new_task`: ask where, price it, enqueue, preempt or kick.
+//! `try_to_wake_up`: ask where, price it, enqueue, preempt or kick.
 //!
-//! A wakeup takes two instants. At the first the waker looks at the wakee, asks the policy for a
-//! CPU and gives it to the wakee; at the second, after the time that choice and queueing take, the
-//! wakee is queued there. In between other wakers may have chosen the same CPU: that race is the
-//! kernel's, and it is kept.
+//! A wakeup takes three instants. At the first the waker finds the wakee asleep and off its
+//! runqueue, and takes it for itself; at the second, after its bookkeeping, it looks whether the
+//! wakee's CPU has switched away, asks the policy for a CPU and gives it to the wakee; at the third,
+//! after the time that choice and queueing take, the wakee is queued there. Between the last two
+//! other wakers may choose the same CPU: that race is the kernel's, and it is kept.
 
 use simsched_topology::CpuId;
 
@@ -39,7 +40,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.back_in(cpu)
     }
 
-    /// `try_to_wake_up()` up to the choice of a CPU; false where nothing remains to be done.
+    /// `try_to_wake_up()` up to the look whether the wakee is still queued; false where nothing
+    /// remains to be done.
     pub(super) fn begin_wakeup(&mut self, cpu: CpuId, wake: Wake) -> Step<bool> {
         let task = wake.task;
         if self.world.task(task).state != TaskState::Sleeping {
@@ -51,7 +53,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return Ok(false);
         }
         self.world.task_mut(task).state = TaskState::Waking;
-        self.place(cpu, wake)
+        let kind = if wake.sync { WakeKind::WakeSync } else { WakeKind::Wake };
+        self.begin_look(cpu, task, kind);
+        Ok(true)
     }
 
     /// `ttwu_runnable()`: the wakee has not left its runqueue yet, so it stays there. Waking the
@@ -71,21 +75,36 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
+    /// The bookkeeping of a wakeup, before the choice of a CPU.
+    pub(super) fn begin_look(&mut self, cpu: CpuId, task: TaskId, kind: WakeKind) {
+        let ns = self.jittered(cpu, self.prices.list().wakeup);
+        self.desk(cpu).wakee = Some((task, kind));
+        self.begin(cpu, Stage::Look, Cost::Wakeup, ns);
+    }
+
+    /// The second instant of a wakeup: where shall the wakee go?
+    pub(super) fn look_done(&mut self, cpu: CpuId) -> Step {
+        let (task, kind) = self.desk(cpu).wakee.take().expect("a waker has a wakee");
+        if kind == WakeKind::Fork {
+            self.place_new(cpu, task);
+            return Ok(());
+        }
+        if self.place(cpu, task, kind) { Ok(()) } else { self.wakeup_done(cpu) }
+    }
+
     /// Chooses a CPU, unless the wakee's old one is still switching away from it: then it goes back
     /// there, if the hand-off rule accepts, or the waker spins until that CPU is done. True while
     /// something remains to be done.
-    fn place(&mut self, cpu: CpuId, wake: Wake) -> Step<bool> {
-        let task = wake.task;
+    fn place(&mut self, cpu: CpuId, task: TaskId, kind: WakeKind) -> bool {
         let prev = self.world.task(task).cpu;
         if self.world.task(task).on_cpu {
             if self.ttwu_queue_cond(cpu, prev, task, true) {
                 self.hand_back(cpu, prev, task);
-                return Ok(false);
+                return false;
             }
-            self.spin(cpu, prev, wake);
-            return Ok(true);
+            self.spin(cpu, prev, task, kind);
+            return true;
         }
-        let kind = if wake.sync { WakeKind::WakeSync } else { WakeKind::Wake };
         let placement = self.ask(Wakeup { wakee: task, prev, waker: cpu, kind });
         let migrated = placement.cpu != prev;
         if migrated {
@@ -93,27 +112,22 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         let queueing = self.queueing_price(cpu, placement.cpu, task);
         self.begin_placement(cpu, queueing, Waking { task, placement, migrated, fork: false });
-        Ok(true)
+        true
     }
 
     /// The wakee's old CPU takes it back when it is done switching; nothing was chosen.
     fn hand_back(&mut self, cpu: CpuId, prev: CpuId, task: TaskId) {
         let reason = Reason::ON_CPU;
-        self.cpus[cpu.idx()].debt += self.prices.list().wakeup + self.prices.list().handoff;
+        self.cpus[cpu.idx()].debt += self.prices.list().handoff;
         self.hand_over(cpu, prev, HandOff { task, migrated: false, reason, scanned: 0 });
     }
 
-    fn spin(&mut self, cpu: CpuId, prev: CpuId, wake: Wake) {
+    /// Waits for the wakee's old CPU, and looks again when it should be done.
+    fn spin(&mut self, cpu: CpuId, prev: CpuId, task: TaskId, kind: WakeKind) {
         let until = self.cpus[prev.idx()].until;
         let wait = until.since(self.world.now()) + Nanos(1);
-        self.desk(cpu).spinning = Some(wake);
+        self.desk(cpu).wakee = Some((task, kind));
         self.begin(cpu, Stage::Spin, Cost::Wakeup, wait);
-    }
-
-    /// The wakee's old CPU should be done by now.
-    pub(super) fn spin_done(&mut self, cpu: CpuId) -> Step {
-        let wake = self.desk(cpu).spinning.take().expect("a spinning waker has a wakee");
-        if self.place(cpu, wake)? { Ok(()) } else { self.wakeup_done(cpu) }
     }
 
     /// `set_task_cpu()`: the load and the virtual time of the wakee leave its old runqueue.
@@ -132,7 +146,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// `select_task_rq()`: the policy's answer, or the only CPU where the task may run; another where
     /// the answer is not allowed.
-    fn ask(&mut self, wakeup: Wakeup) -> Placement {
+    pub(super) fn ask(&mut self, wakeup: Wakeup) -> Placement {
         let only = self.world.allowed(wakeup.wakee).filter(|set| set.len() == 1);
         if let Some(cpu) = only.and_then(|set| set.first()) {
             return Placement::at(cpu, Reason::PINNED);
@@ -164,10 +178,11 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    fn begin_placement(&mut self, cpu: CpuId, queueing: u32, waking: Waking) {
+    /// What is left of a choice that is made, and the way to the queue.
+    pub(super) fn begin_placement(&mut self, cpu: CpuId, queueing: u32, waking: Waking) {
         let list = self.prices.list();
         let affine = if waking.placement.affine { list.wake_affine } else { 0 };
-        let first = list.wakeup + affine + self.prices.scan(&waking.placement);
+        let first = affine + self.prices.scan(&waking.placement);
         let locked = self.lock_of(cpu, &waking, first);
         self.stall(cpu, Cost::RqLock, locked);
         let ns = self.jittered(cpu, first + queueing);
@@ -184,7 +199,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.lock_rq(waker, target, later)
     }
 
-    /// The second instant of a wakeup: the wakee is queued.
+    /// The third instant of a wakeup: the wakee is queued.
     pub(super) fn finish_wakeup(&mut self, cpu: CpuId) -> Step {
         let mut waking = self.desk(cpu).waking.take().expect("a waker has a wakee");
         if !self.world.is_allowed(waking.task, waking.placement.cpu) {
@@ -270,7 +285,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// `activate_task()`.
-    fn activate(&mut self, cpu: CpuId, task: TaskId, why: Enqueue) {
+    pub(super) fn activate(&mut self, cpu: CpuId, task: TaskId, why: Enqueue) {
         self.policy.enqueue(&self.world, cpu, task, why);
         let row = self.world.task_mut(task);
         row.on_rq = true;
@@ -340,49 +355,5 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     fn plan_kick(&mut self, from: CpuId, cpu: CpuId, delay: u32) {
         let at = self.world.now() + Nanos(u64::from(self.cpus[from.idx()].debt + delay));
         self.plan_resched(cpu, self.prices.on_grid(at));
-    }
-
-    /// `wake_up_new_task()` up to the choice of a CPU: the parent's op is done, the child is next.
-    pub(super) fn begin_fork(&mut self, cpu: CpuId, parent: TaskId, child: TaskId) -> Step {
-        self.world.update_rq_clock(cpu);
-        self.world.task_mut(child).cpu = cpu;
-        self.world.task_mut(child).state = TaskState::Waking;
-        self.policy.task_fork(&self.world, cpu, Some(parent), child);
-        self.emit(Tracepoint::Fork { parent: Some(parent), child });
-        self.emit(Tracepoint::Waking { wakee: child, waker: cpu });
-        let kind = WakeKind::Fork;
-        let placement = self.ask(Wakeup { wakee: child, prev: cpu, waker: cpu, kind });
-        let distance = self.world.topology().distance_class(cpu, placement.cpu);
-        let queueing = self.prices.enqueue(distance);
-        let waking = Waking { task: child, placement, migrated: false, fork: true };
-        self.begin_placement(cpu, queueing, waking);
-        Ok(())
-    }
-
-    /// The second half of `wake_up_new_task()`.
-    fn wake_up_new_task(&mut self, parent_cpu: CpuId, task: TaskId, placement: Placement) {
-        let Placement { cpu, reason, scanned, .. } = placement;
-        if cpu != parent_cpu {
-            self.world.task_mut(task).cpu = cpu;
-            let (from, cause) = (parent_cpu, Cause::Fork);
-            let domain = self.policy.domain_of(from, cpu);
-            self.emit(Tracepoint::Migrate { task, from, to: cpu, cause, reason, domain });
-        }
-        self.enqueue_new(parent_cpu, cpu, task, reason, scanned);
-    }
-
-    pub(super) fn enqueue_new(
-        &mut self,
-        from: CpuId,
-        cpu: CpuId,
-        task: TaskId,
-        reason: Reason,
-        scanned: u16,
-    ) {
-        self.world.update_rq_clock(cpu);
-        self.counters.alive += 1;
-        self.activate(cpu, task, Enqueue::New);
-        self.emit(Tracepoint::Wakeup { wakee: task, cpu, reason, scanned });
-        self.check_preempt_curr(from, cpu, task, Enqueue::New);
     }
 }
