@@ -67,6 +67,9 @@ costs! {
     wakeup,
     /// The affine decision of a wakeup, paid by the waker.
     wake_affine,
+    /// Moving a wakee to another CPU than its last (`set_task_cpu()`), before it is queued there; paid
+    /// by the waker.
+    set_task_cpu,
     /// Reading the idle state of one CPU of the same core or L2 in a scan.
     scan_same_core,
     /// Reading the idle state of one CPU behind the same LLC.

@@ -253,6 +253,7 @@ fn tracing_costs_the_lab_the_same_in_each_path() {
             ("context_switch_thread", switch),
             ("context_switch_idle", switch),
             ("wakeup", 550),
+            ("set_task_cpu", 550),
             ("activate", 750),
             ("thread_create", 500),
             ("process_create", 600),

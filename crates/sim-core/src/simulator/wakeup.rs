@@ -182,7 +182,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn begin_placement(&mut self, cpu: CpuId, queueing: u32, waking: Waking) {
         let list = self.prices.list();
         let affine = if waking.placement.affine { list.wake_affine } else { 0 };
-        let first = affine + self.prices.scan(&waking.placement);
+        let moving = if waking.migrated { list.set_task_cpu } else { 0 };
+        let first = moving + affine + self.prices.scan(&waking.placement);
         let locked = self.lock_of(cpu, &waking, first);
         self.stall(cpu, Cost::RqLock, locked);
         let ns = self.jittered(cpu, first + queueing);
