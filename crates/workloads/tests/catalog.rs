@@ -57,7 +57,10 @@ fn hackbench_complains_as_the_real_one_does() {
 fn what_cannot_be_simulated_is_refused_in_a_sentence() {
     let refused = [
         ("hackbench -F", "hackbench: --fifo|-F cannot be simulated: there is no real-time class"),
-        ("hackbench --inet", "hackbench: --inet|-i cannot be simulated: there is no TCP"),
+        (
+            "hackbench --inet",
+            "hackbench: --inet|-i cannot be simulated: its connections are not modelled",
+        ),
         ("hackbench -h", "hackbench: see `simsched workloads hackbench` for its options"),
         (
             "hackbench -g 1x",

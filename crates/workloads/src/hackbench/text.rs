@@ -54,7 +54,11 @@ pub fn parse(args: &[String]) -> Result<Hackbench, WorkloadError> {
             'T' => hackbench.mode = Mode::Threads,
             'P' => hackbench.mode = Mode::Processes,
             'F' => return Err(usage("--fifo|-F cannot be simulated: there is no real-time class")),
-            'i' => return Err(usage("--inet|-i cannot be simulated: there is no TCP")),
+            'i' => {
+                return Err(usage(
+                    "--inet|-i cannot be simulated: its connections are not modelled",
+                ));
+            }
             _ => return Err(WorkloadError::Help { program: NAME }),
         }
     }
