@@ -166,6 +166,8 @@ pub(super) struct Desk {
     pub idle_begins: bool,
     /// Stalls that are not charged yet, by [`Cost::STALLS`], in ns.
     pub stalls: [u64; Cost::STALLS.len()],
+    /// Up to when it has callbacks that wait for a grace period of RCU.
+    pub callbacks_until: SimTime,
 }
 
 /// Which interrupts wait until a CPU is open to them.
@@ -290,6 +292,7 @@ impl Desk {
             idle_ticked: false,
             idle_begins: false,
             stalls: [0; Cost::STALLS.len()],
+            callbacks_until: SimTime::ZERO,
         }
     }
 }

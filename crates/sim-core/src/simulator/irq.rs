@@ -62,7 +62,15 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return;
         }
         self.desk(cpu).timers.push_back(task);
-        self.cpu(cpu).deferred.add(Deferred::TIMER);
+        let is_background = self.world.tasks().is_background(task);
+        let tick_stopped = self.desks[cpu.idx()].tick_stopped;
+        let row = self.cpu(cpu);
+        row.deferred.add(Deferred::TIMER);
+        if is_background && tick_stopped {
+            // The timers of the kernel's threads are in the wheel, and only a tick turns that
+            // (`tick_sched_timer()`).
+            row.deferred.add(Deferred::TICK);
+        }
         self.interrupt(cpu);
     }
 

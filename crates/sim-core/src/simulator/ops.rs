@@ -22,6 +22,12 @@ const LIVELOCK: u32 = 1_000_000;
 /// (`cev_delta2ns()`, all versions).
 const MIN_DELTA: Nanos = Nanos::from_micros(1);
 
+/// Ticks from the end of a task to the end of the callbacks that free it: a grace period is under way,
+/// the next one begins behind it, each takes two ticks, and one more tick sees the end. On the machines of
+/// the lab an idle CPU balances for the last time at the fifth tick behind the end of a scenario, and the
+/// next time would be at the ninth.
+const CALLBACK_TICKS: u64 = 6;
+
 impl Op {
     /// Whether the op stays in user space as long as nobody waits or has to wait; else it makes a
     /// futex call.
@@ -358,6 +364,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.world.task_mut(task).exiting = true;
         self.cpu(cpu).run.progress = Progress::Ended;
         self.ipc.exit(task, &mut self.scratch);
+        // What it leaves is freed after a grace period, by callbacks of this CPU.
+        let ticks = Nanos(CALLBACK_TICKS * self.world.tick().0);
+        self.desk(cpu).callbacks_until = self.world.now() + ticks;
         self.counters.alive -= u32::from(!self.world.tasks().is_background(task));
         self.emit(Tracepoint::Exit { task });
     }

@@ -244,7 +244,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         Ok(())
     }
 
-    /// The CPU enters the idle state that fits what it expects.
+    /// The CPU enters the idle state that fits what it expects. Its tick stops, unless callbacks wait
+    /// for a grace period (`rcu_needs_cpu()`).
     fn sleep_idle(&mut self, cpu: CpuId) {
         self.charge(cpu);
         let states = self.prices.idle_states();
@@ -253,6 +254,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let long = governor.predicted() >= self.world.tick();
         let state = governor.state(states);
         self.world.set_idle_state(cpu, self.prices.advertised(state));
+        let rcu_needs_cpu = self.world.now() < self.desks[cpu.idx()].callbacks_until;
         let row = &mut self.cpus[cpu.idx()];
         row.polling = state.polling;
         row.stage = Stage::Idle;
@@ -261,7 +263,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.counters.busy_cpus -= 1;
         self.busy_changes(cpu, false);
         let desk = &mut self.desks[cpu.idx()];
-        if (desk.idle_ticked || long) && !desk.tick_stopped {
+        if (desk.idle_ticked || long) && !desk.tick_stopped && !rcu_needs_cpu {
             desk.tick_stopped = true;
             self.desks[cpu.idx()].next_tick = self.next_tick(cpu);
             self.agenda.disarm(Event::Tick(cpu));

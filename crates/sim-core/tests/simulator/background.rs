@@ -1,7 +1,7 @@
 //! Tasks that belong to the machine: they are there before the run, and it does not wait for them.
 
 use simsched_core::testkit::{RoundRobin, Script};
-use simsched_core::{Nanos, Op, SimError, SimTime, Start, Status, TaskId, Tracepoint};
+use simsched_core::{Cost, Nanos, Op, SimError, SimTime, Start, Status, TaskId, Tracepoint};
 use simsched_topology::{CpuId, CpuSet};
 
 use super::rig::{Log, WAIT, objects, simulate};
@@ -76,4 +76,25 @@ fn only_a_deferrable_timer_waits_for_a_tick_that_finds_its_cpu_busy() {
         let at = woken(sim.observer(), other).get();
         assert!(range.contains(&at), "{deferrable}: {at}");
     }
+}
+
+/// `tick_sched_timer()`: the wheel that holds the timers of the machine's own tasks is turned by a tick,
+/// and an idle CPU whose tick is stopped takes one for them. The timer of another sleep needs none.
+#[test]
+fn a_timer_of_the_machine_on_an_idle_cpu_takes_a_tick() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[run(30)]);
+    script.task(CpuId(1), &[Op::Sleep(Nanos(22 * MS)), run(1), Op::Sleep(Nanos(MS))]);
+    // Both wake up between two ticks.
+    background(&mut script, 2, 22, false, &[run(1), LATE]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let ticks = |cpu: CpuId| {
+        let is_tick = |(at, tracepoint): &&(SimTime, Tracepoint)| {
+            let charge = matches!(tracepoint, Tracepoint::Charge { cpu: c, what: Cost::Tick, .. } if *c == cpu);
+            charge && (22 * MS..23 * MS).contains(&at.0)
+        };
+        sim.observer().0.iter().filter(is_tick).count()
+    };
+    assert_eq!((ticks(CpuId(1)), ticks(CpuId(2))), (0, 1));
 }

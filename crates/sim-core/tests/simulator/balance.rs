@@ -230,8 +230,11 @@ fn moved_tasks_arrive_in_reverse_order_on_a_cpu_that_is_told() {
 #[test]
 fn an_idle_cpu_balances_at_its_last_tick() {
     let mut script = Script::new(objects());
-    // Eight short periods: it will expect short ones, and keep its tick when it sleeps.
-    script.task(CpuId(2), &[run(10_000), Op::Sleep(Nanos(200_000))].repeat(9));
+    // Eight short periods: it will expect short ones, and keep its tick when it sleeps. Its task does
+    // not end before the run does: an end would keep the tick longer.
+    let mut naps = [run(10_000), Op::Sleep(Nanos(200_000))].repeat(9);
+    naps.extend([run(10_000), Op::Sleep(Nanos(30 * MS))]);
+    script.task(CpuId(2), &naps);
     script.task(CpuId(0), &[run(20 * MS)]);
     let policy = balancing(vec![pass(Place::Softirq, 2, 3 * MS, &[look(50, 1)])]);
     let (status, sim) = simulate(script, policy);

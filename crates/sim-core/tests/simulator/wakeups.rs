@@ -151,7 +151,8 @@ fn a_long_wake_list_is_interrupted_by_ticks() {
         log.find(|t| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee } if *wakee != waker));
     assert!(exit.since(first.unwrap()) > Nanos::from_millis(20));
     let ticks = log.charged(0, Cost::Tick) / u64::from(topology().costs().tick);
-    let periods = exit.0 / 4_000_000;
+    // The tick goes on while callbacks wait for what the waker's end leaves behind, for six ticks.
+    let periods = exit.0 / 4_000_000 + 6;
     assert!(ticks.abs_diff(periods) <= 1, "{ticks} ticks in {periods} periods");
 }
 
