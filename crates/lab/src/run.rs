@@ -5,8 +5,8 @@ use std::sync::Arc;
 use simsched_core::{Config, Seed, SimTime, Simulator, Status, Workload};
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
+use simsched_workloads::hackbench;
 use simsched_workloads::lab::{self, Lab, WithKthreads};
-use simsched_workloads::{Programs, hackbench};
 
 use crate::error::LabError;
 use crate::folder::{Recorded, Variant};
@@ -76,10 +76,18 @@ impl Bed {
             return self.count(&scenario.name, seed, stop);
         }
         let lab = Lab::new(&scenario.name, self.topology.nr_cpus())?;
-        let programs = lab.build(Seed(seed))?;
-        let Some(record) = self.record(lab.name(), &self.topology, programs, seed, stop)? else {
-            return Ok(None);
+        let topology = &self.topology;
+        let record = match lab.replay(Seed(seed))? {
+            Some(replay) => {
+                let programs = WithKthreads::behind(replay, topology, Seed(seed));
+                self.record(lab.name(), topology, programs, seed, stop)?
+            }
+            None => {
+                let programs = WithKthreads::new(lab.build(Seed(seed))?, topology, Seed(seed));
+                self.record(lab.name(), topology, programs, seed, stop)?
+            }
         };
+        let Some(record) = record else { return Ok(None) };
         let results = results(&lab, &record)?;
         let measures = Measures::of(&Shape::of(&self.topology), &record.events, &results);
         Ok(Some(Recorded { events: record.events, values: Box::new(measures) }))
@@ -99,6 +107,7 @@ impl Bed {
             // The seeds of neighbouring runs shall not meet.
             let seed = seed.wrapping_add(repetition << 32);
             let programs = lab::timed(&options, Seed(seed))?;
+            let programs = WithKthreads::new(programs, &self.untraced, Seed(seed));
             let Some(record) = self.record(command, &self.untraced, programs, seed, stop)? else {
                 return Ok(None);
             };
@@ -113,16 +122,15 @@ impl Bed {
         Ok(Some(Recorded { events: Vec::new(), values: Box::new(Means::of(&benches)) }))
     }
 
-    fn record(
+    fn record<W: Workload>(
         &self,
         name: &str,
         topology: &Arc<Topology>,
-        programs: Programs,
+        programs: WithKthreads<W>,
         seed: u64,
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<Record>, LabError> {
         let policy = policies::build(&self.policy, &self.settings)?;
-        let programs = WithKthreads::new(programs, topology, Seed(seed));
         let recorder = Recorder::new(&programs.setup(), topology.nr_cpus());
         let config = Config { seed: Seed(seed), ..self.config };
         let topology = Arc::clone(topology);

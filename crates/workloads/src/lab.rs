@@ -34,15 +34,18 @@ mod launch;
 mod messages;
 mod name;
 mod pairs;
+mod replay;
 mod script;
 mod storm;
 mod text;
 mod timers;
 
-use simsched_core::{MarkId, Nanos, Seed, TaskId};
+use simsched_core::{MarkId, Nanos, Seed, Start, TaskId, Workload};
+use simsched_topology::CpuId;
 
 pub use kthreads::WithKthreads;
 pub use launch::timed;
+pub use replay::Replay;
 pub(crate) use text::Run;
 pub use text::{NAME, PREFIX, SCENARIOS, parse};
 
@@ -122,6 +125,26 @@ impl Lab {
             Scenario::Hogs(hogs) => hogs.build(self.nr_cpus, seed),
             Scenario::Launch(launch) => launch.build(seed),
         }
+    }
+
+    /// Its programs behind those of all scenarios that the lab ran before it; `None` for `hackbench`,
+    /// which the lab did not start by its own program.
+    ///
+    /// # Errors
+    /// When a run cannot hold it.
+    pub fn replay(&self, seed: Seed) -> Result<Option<Replay>, WorkloadError> {
+        if matches!(self.scenario, Scenario::Launch(_)) {
+            return Ok(None);
+        }
+        let names = name::before(&self.name, self.nr_cpus);
+        let before = names.iter().map(|name| Lab::new(name, self.nr_cpus)?.build(seed));
+        let before = before.collect::<Result<Vec<_>, _>>()?;
+        let program = self.build(seed)?;
+        let cpu = program.setup().tasks.first().map_or(CpuId(0), |parent| match parent.start {
+            Start::AtZero(cpu) => cpu,
+            _ => CpuId(0),
+        });
+        Ok(Some(Replay::new(program, before, cpu)))
     }
 
     /// What bounds the latency that its tasks measure, if they measure one.

@@ -24,10 +24,13 @@
 
 use rand_distr::{Distribution, Uniform};
 use simsched_core::{
-    Nanos, Op, Outcome, ProcId, SchedPolicy, Seed, Setup, SimTime, Start, Stream, TaskId, TaskSpec,
-    Workload,
+    FutexId, Nanos, Op, Outcome, ProcId, SchedPolicy, Seed, Setup, SimTime, Start, Stream, TaskId,
+    TaskSpec, Workload,
 };
 use simsched_topology::{CpuId, CpuSet, NodeId, Topology};
+
+use super::START;
+use super::replay::Replay;
 
 /// A tick of the lab's kernels (`CONFIG_HZ=250`).
 const TICK: Nanos = Nanos::from_millis(4);
@@ -76,6 +79,8 @@ pub struct WithKthreads<W> {
     /// The first of them is the task behind the last one of the program.
     first: usize,
     threads: Vec<Kthread>,
+    /// Whether the scenario has begun, and not only what is replayed before it.
+    begun: bool,
 }
 
 /// A thread of the kernel: it sleeps until an instant of its plan, and computes for a turn.
@@ -90,6 +95,22 @@ struct Kthread {
     turns: u64,
     /// It is in a turn.
     runs: bool,
+    /// The tick in which the scenario began, 0 before, and whether it has begun.
+    epoch: u64,
+    begun: bool,
+    /// How it gets its work before the scenario.
+    waits: Option<Waits>,
+}
+
+/// How `rcu_preempt` gets its work while scenarios are replayed.
+#[derive(Clone, Copy, Debug)]
+struct Waits {
+    /// Who needs a grace period wakes up the sleepers of this.
+    work: FutexId,
+    /// Somebody has asked for one since the last one began.
+    asked: bool,
+    /// How often it is yet to look at the present one.
+    left: u64,
 }
 
 /// At which ticks of the run a thread wakes up.
@@ -106,11 +127,12 @@ enum Plan {
 
 impl Plan {
     /// The tick of turn `nth`, from 0 on.
-    fn tick(self, nth: u64) -> u64 {
+    fn tick(self, nth: u64, begun: bool) -> u64 {
         match self {
             Plan::Periodic { first, period } => first + nth * period,
             Plan::Seconds { first, wheel, always } => {
-                let seconds = if always || nth < FOLDS { nth } else { (nth + 1 - FOLDS) * REST };
+                let finds = always || !begun || nth < FOLDS;
+                let seconds = if finds { nth } else { (nth + 1 - FOLDS) * REST };
                 (first + seconds * HZ + wheel).next_multiple_of(SLOT) - wheel
             }
             Plan::Grace { looks, .. } if nth < looks => 1 + nth * LOOK,
@@ -124,7 +146,29 @@ impl Plan {
 
 impl Kthread {
     fn wakes_at(&self) -> SimTime {
-        SimTime(self.plan.tick(self.turns) * TICK.get())
+        SimTime((self.epoch + self.plan.tick(self.turns, self.begun)) * TICK.get())
+    }
+
+    /// The scenario begins at `now`.
+    fn begin(&mut self, now: SimTime) {
+        let tick = now.get() / TICK.get();
+        match &mut self.plan {
+            Plan::Periodic { .. } => {}
+            // Its next second stays the next one, and is the first of the scenario.
+            Plan::Seconds { first, wheel, .. } => {
+                *first = (*first + HZ - tick % HZ) % HZ;
+                *wheel = (*wheel + tick) % SLOT;
+                (self.epoch, self.turns, self.begun) = (tick, 0, true);
+            }
+            Plan::Grace { .. } => (self.epoch, self.turns, self.waits) = (tick, 0, None),
+        }
+    }
+
+    /// The program does this before the scenario, and may need a grace period.
+    fn hears(&mut self, op: Op) {
+        if let (Some(waits), Op::FutexWake { futex, .. }) = (&mut self.waits, op) {
+            waits.asked |= futex == waits.work;
+        }
     }
 
     fn spec(&self, proc: ProcId) -> TaskSpec {
@@ -146,6 +190,13 @@ impl Kthread {
         self.runs = !self.runs;
         if self.runs {
             return Op::Run(self.turn);
+        }
+        if let (Some(waits), Plan::Grace { looks, .. }) = (&mut self.waits, self.plan) {
+            if waits.left == 0 && !std::mem::take(&mut waits.asked) {
+                return Op::FutexWait { futex: waits.work, value: 0 };
+            }
+            waits.left = waits.left.checked_sub(1).unwrap_or(looks - 1);
+            return Op::SleepUntil(SimTime((now.get() / TICK.get() + LOOK) * TICK.get()));
         }
         while self.wakes_at() <= now {
             self.turns += 1;
@@ -191,6 +242,9 @@ fn threads(topology: &Topology, seed: Seed) -> Vec<Kthread> {
         turn,
         turns: 0,
         runs: false,
+        epoch: 0,
+        begun: true,
+        waits: None,
     };
     let (looks, later) = (dice.looks(), 20 + dice.below(GRACE));
     let grace = Plan::Grace { looks, later };
@@ -222,7 +276,24 @@ impl<W: Workload> WithKthreads<W> {
     #[must_use]
     pub fn new(program: W, topology: &Topology, seed: Seed) -> WithKthreads<W> {
         let first = program.setup().tasks.len();
-        WithKthreads { program, first, threads: threads(topology, seed) }
+        WithKthreads { program, first, threads: threads(topology, seed), begun: true }
+    }
+}
+
+impl WithKthreads<Replay> {
+    /// A scenario behind others on this machine; what its threads do at the begin of a scenario they
+    /// do from the mark [`START`] on.
+    #[must_use]
+    pub fn behind(program: Replay, topology: &Topology, seed: Seed) -> WithKthreads<Replay> {
+        let work = program.grace_periods();
+        let mut all = WithKthreads::new(program, topology, seed);
+        all.begun = false;
+        for thread in &mut all.threads {
+            thread.begun = false;
+            let waits = Waits { work, asked: false, left: 0 };
+            thread.waits = matches!(thread.plan, Plan::Grace { .. }).then_some(waits);
+        }
+        all
     }
 }
 
@@ -237,7 +308,21 @@ impl<W: Workload> Workload for WithKthreads<W> {
 
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
         match task.idx().checked_sub(self.first) {
-            None => self.program.next_op(task, now, last),
+            None => {
+                let op = self.program.next_op(task, now, last);
+                match op {
+                    _ if self.begun => {}
+                    Op::Mark(START) => {
+                        self.begun = true;
+                        self.threads.iter_mut().for_each(|thread| thread.begin(now));
+                    }
+                    Op::FutexWake { .. } => {
+                        self.threads.iter_mut().for_each(|thread| thread.hears(op));
+                    }
+                    _ => {}
+                }
+                op
+            }
             Some(nth) => self.threads[nth].next_op(now),
         }
     }

@@ -122,6 +122,17 @@ pub(super) fn all(nr_cpus: usize) -> Vec<String> {
     .concat()
 }
 
+/// The scenarios that the lab ran on the same machine, since its boot, before the one of this name.
+pub(super) fn before(name: &str, nr_cpus: usize) -> Vec<String> {
+    let mut names = all(nr_cpus);
+    let Some(at) = names.iter().position(|known| known == name) else { return Vec::new() };
+    names.truncate(at);
+    // The long ones had a boot of their own.
+    let long = |name: &str| name.starts_with("hogs-long");
+    names.retain(|before| long(before) == long(name));
+    names
+}
+
 /// A machine of so many CPUs.
 #[derive(Clone, Copy, Debug)]
 struct Machine(u32);

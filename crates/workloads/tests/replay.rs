@@ -1,0 +1,85 @@
+//! A scenario of the lab behind those that the lab ran before it.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::sync::Arc;
+
+use simsched_core::{Config, MarkId, Observer, Seed, SimTime, Simulator, Status, TaskId};
+use simsched_core::{Tracepoint, Workload, World};
+use simsched_policies::catalog as policies;
+use simsched_topology::Topology;
+use simsched_workloads::lab::{Lab, RELEASE, START, STOP, WithKthreads};
+
+/// A tick in ns.
+const TICK: u64 = 4_000_000;
+
+/// When which mark was passed, and by whom.
+#[derive(Debug, Default)]
+struct Passed(Vec<(u64, TaskId, MarkId)>);
+
+impl Observer for Passed {
+    fn on(&mut self, world: &World, tracepoint: Tracepoint) {
+        if let Tracepoint::Mark { task, mark } = tracepoint {
+            self.0.push((world.now().get(), task, mark));
+        }
+    }
+}
+
+fn run(scenario: &str) -> (Status, Vec<(u64, TaskId, String)>) {
+    let topology = Arc::new(Topology::builtin("t8", Some("lab")).unwrap());
+    let seed = Seed(3);
+    let replay = Lab::new(scenario, 8).unwrap().replay(seed).unwrap().unwrap();
+    let program = WithKthreads::behind(replay, &topology, seed);
+    let marks = program.setup().marks;
+    let policy = policies::build("cfs@6.1", &[]).unwrap();
+    let config = Config { seed, ..Config::default() };
+    let mut sim = Simulator::new(topology, policy, program, Passed::default(), config).unwrap();
+    let status = sim.run_until(SimTime(20_000_000_000)).unwrap();
+    let passed = sim.into_parts().3.0;
+    let named = |(at, task, mark): (u64, TaskId, MarkId)| (at, task, marks[mark.idx()].clone());
+    (status, passed.into_iter().map(named).collect())
+}
+
+#[test]
+fn the_tasks_and_marks_of_a_scenario_keep_their_ids_when_others_are_replayed_before_it() {
+    let lab = Lab::new("hogs-herd-8", 8).unwrap();
+    let alone = lab.build(Seed(1)).unwrap().setup();
+    let replayed = lab.replay(Seed(1)).unwrap().unwrap().setup();
+    for (alone, replayed) in alone.tasks.iter().zip(&replayed.tasks) {
+        assert_eq!((&alone.name, alone.allowed), (&replayed.name, replayed.allowed));
+    }
+    for mark in [START, STOP, RELEASE] {
+        assert_eq!(alone.marks[mark.idx()], replayed.marks[mark.idx()]);
+        let same = |name: &&String| **name == alone.marks[mark.idx()];
+        assert_eq!(replayed.marks.iter().filter(same).count(), 1, "others have names of their own");
+    }
+}
+
+#[test]
+fn all_scenarios_that_the_lab_ran_before_are_over_when_one_begins() {
+    let (status, passed) = run("forkstorm-2N");
+    assert_eq!(status, Status::Finished);
+    let at = |name: &str| {
+        let times = passed.iter().filter(|(_, _, mark)| mark == name).map(|(at, _, _)| *at);
+        times.collect::<Vec<u64>>()
+    };
+    // Four with pairs, and one storm.
+    let (starts, stops) = (at("before: start"), at("before: stop"));
+    assert_eq!((starts.len(), stops.len()), (5, 5));
+    assert!(starts.iter().skip(1).zip(&stops).all(|(start, stop)| stop < start), "one by one");
+    let (start, last) = (at("start")[0], stops[4]);
+    // 20 to 24 ticks in the hogs' traces, from the last event to the first.
+    let gap = (start - last) / TICK;
+    assert!((20..=24).contains(&gap), "{gap} ticks");
+    // It waits for a grace period, and then prepares for 40 to 490 us.
+    assert!((40_000..490_000).contains(&(start % TICK)), "{} ns", start % TICK);
+    assert_eq!(at("stop").len(), 1);
+}
+
+#[test]
+fn nothing_is_replayed_before_a_scenario_that_the_lab_did_not_run() {
+    let (status, passed) = run("hogs-free-3");
+    assert_eq!(status, Status::Finished);
+    assert!(passed.iter().all(|(_, _, mark)| !mark.starts_with("before")));
+    assert!(Lab::new("hackbench-g1f4l10", 8).unwrap().replay(Seed(1)).unwrap().is_none());
+}
