@@ -7,16 +7,17 @@
 mod listing;
 mod memory;
 mod operand;
+mod thread;
 
 use simsched_core::{
-    BarrierId, FutexId, LockId, MarkId, MaskId, Nanos, Op, Outcome, PipeId, ProcId, SchedPolicy,
-    SemId, Setup, SimTime, SocketId, Start, Stream, TaskId, TaskSpec, Workload,
+    FutexId, MaskId, Nanos, Op, Outcome, PipeId, ProcId, SchedPolicy, Setup, SimTime, Start,
+    Stream, TaskId, TaskSpec, Workload,
 };
 
 use crate::dist::Dist;
 use memory::Memory;
+use operand::REGS;
 pub use operand::{ARGS, ClockId, LOOPS, Operand, Reg, StackId, When};
-use operand::{LEFT, REGS};
 
 /// An instruction. Most are a system call whose object is looked up when it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -298,126 +299,6 @@ impl Parts {
         match &self.dists[row as usize] {
             Dist::Constant(ns) => *ns,
             dist => dist.sample(&mut self.streams[task.idx()]),
-        }
-    }
-}
-
-impl Thread {
-    /// The instant of this row of the table of instants.
-    #[inline]
-    fn when(&self, parts: &Parts, memory: &Memory, row: u32) -> SimTime {
-        let When { clock, after, arg, each_arg, counter, each_turn } = parts.whens[row as usize];
-        let times = |reg: Reg, each: Nanos| Nanos(u64::from(self.regs[reg.idx()]) * each.get());
-        memory.noted(clock) + after + times(arg, each_arg) + times(counter, each_turn)
-    }
-
-    /// An instruction that is no system call and takes no time.
-    fn user_space(&mut self, inst: Inst, memory: &mut Memory, now: SimTime) {
-        self.pc += 1;
-        match inst {
-            Inst::Clock(clock) => memory.note(clock, now),
-            Inst::Push(item, stack) => memory.push(self.value(stack), self.regs[item.idx()]),
-            Inst::Take(stack) => memory.take(self.value(stack)),
-            Inst::Next { item, stack, end } => match memory.next(self.value(stack)) {
-                Some(number) => self.regs[item.idx()] = number,
-                None => (self.regs[item.idx()], self.pc) = (0, end),
-            },
-            Inst::Unless(value, futex, to) => {
-                if !memory.holds(self.value(futex), u32::from(value)) {
-                    self.pc = to;
-                }
-            }
-            _ => unreachable!("next_op knows which these are"),
-        }
-    }
-
-    #[inline]
-    fn value(&self, operand: Operand) -> u32 {
-        let Operand { base, arg, counter, stride } = operand;
-        base + self.regs[arg.idx()] + self.regs[counter.idx()] * u32::from(stride)
-    }
-
-    #[inline]
-    fn repeat(&mut self, counter: Reg, to: u32, times: u32) {
-        let turns = &mut self.regs[counter.idx()];
-        *turns += 1;
-        if *turns < times {
-            self.pc = to;
-        } else {
-            *turns = 0;
-            self.pc += 1;
-        }
-    }
-
-    /// The next part of a transfer that wants all of its bytes; `None` when it is complete.
-    #[inline]
-    fn transfer(&mut self, inst: Inst, last: Outcome) -> Option<Op> {
-        let (Inst::ReadFull(object, all) | Inst::RecvFull(object, all)) = inst else {
-            unreachable!("only transfers come here")
-        };
-        let left = match (self.regs[LEFT], last) {
-            (0, _) => all,
-            // The end of the stream.
-            (_, Outcome::Bytes(0)) => 0,
-            (left, Outcome::Bytes(bytes)) => left.saturating_sub(bytes),
-            (left, _) => left,
-        };
-        self.regs[LEFT] = left;
-        if left == 0 {
-            self.pc += 1;
-            return None;
-        }
-        let id = self.value(object);
-        Some(match inst {
-            Inst::ReadFull(..) => Op::Read { pipe: PipeId(id), bytes: left },
-            _ => Op::Recv { socket: SocketId(id), bytes: left },
-        })
-    }
-
-    /// The system call of an instruction that is exactly one.
-    #[inline]
-    fn op(&self, inst: Inst) -> Op {
-        match inst {
-            Inst::Write(id, bytes) => Op::Write { pipe: PipeId(self.value(id)), bytes },
-            Inst::Read(id, bytes) => Op::Read { pipe: PipeId(self.value(id)), bytes },
-            Inst::PollPipe(id) => Op::PollPipe(PipeId(self.value(id))),
-            Inst::Send(id, bytes) => Op::Send { socket: SocketId(self.value(id)), bytes },
-            Inst::Recv(id, bytes) => Op::Recv { socket: SocketId(self.value(id)), bytes },
-            Inst::PollSocket(id) => Op::PollSocket(SocketId(self.value(id))),
-            Inst::Shutdown(id) => Op::Shutdown(SocketId(self.value(id))),
-            Inst::Lock(id) => Op::Lock(LockId(self.value(id))),
-            Inst::Unlock(id) => Op::Unlock(LockId(self.value(id))),
-            Inst::DownRead(id) => Op::DownRead(SemId(self.value(id))),
-            Inst::UpRead(id, held) => Op::UpRead { sem: SemId(self.value(id)), held },
-            Inst::DownWrite(id) => Op::DownWrite(SemId(self.value(id))),
-            Inst::UpWrite(id, held) => Op::UpWrite { sem: SemId(self.value(id)), held },
-            Inst::Barrier(id) => Op::Barrier(BarrierId(self.value(id))),
-            Inst::FutexWait(id, value) => Op::FutexWait { futex: FutexId(self.value(id)), value },
-            Inst::FutexWake(id, count) => Op::FutexWake { futex: FutexId(self.value(id)), count },
-            Inst::Spawn(id) => Op::Spawn(TaskId(self.value(id))),
-            Inst::Join(id) => Op::Join(TaskId(self.value(id))),
-            Inst::WaitAny => Op::WaitAny,
-            Inst::Yield => Op::Yield,
-            Inst::SetNice(nice) => Op::SetNice(nice),
-            Inst::SetAffinity(id, mask) => Op::SetAffinity { task: TaskId(self.value(id)), mask },
-            Inst::Mark(mark) => Op::Mark(MarkId(self.value(mark))),
-            Inst::Run(_)
-            | Inst::Sleep(_)
-            | Inst::RunUntil { .. }
-            | Inst::SleepUntil(_)
-            | Inst::FutexSet(..)
-            | Inst::Clock(_)
-            | Inst::Push(..)
-            | Inst::Take(_)
-            | Inst::Next { .. }
-            | Inst::Unless(..)
-            | Inst::ReadFull(..)
-            | Inst::RecvFull(..)
-            | Inst::AtEnd(_)
-            | Inst::Past { .. }
-            | Inst::Repeat { .. }
-            | Inst::Forever(_)
-            | Inst::Exit => unreachable!("next_op does these itself"),
         }
     }
 }
