@@ -54,6 +54,8 @@ struct Rules {
 /// The overflow of a socket's hottest home.
 #[derive(Clone, Copy, Debug)]
 struct Overflow {
+    /// The line whose queue it is.
+    line: usize,
     /// The factor on each transfer of the socket, in percent.
     factor_pct: u32,
     until: SimTime,
@@ -85,7 +87,7 @@ impl SharedLines {
                 spared: 0,
             }
         };
-        let calm = Overflow { factor_pct: 100, until: SimTime::ZERO };
+        let calm = Overflow { line: 0, factor_pct: 100, until: SimTime::ZERO };
         SharedLines {
             lines: homes.iter().map(line).collect(),
             rules: Rules::of(topology.costs()),
@@ -105,7 +107,8 @@ impl SharedLines {
     ) -> Nanos {
         let rules = self.rules;
         let factor = self.factor(topology, cpu, self.lines[line].home, at);
-        let line = &mut self.lines[line];
+        let row = line;
+        let line = &mut self.lines[row];
         line.settle(topology, at);
         let quiet = line.free <= at;
         if quiet && line.copies.contains(cpu) {
@@ -126,7 +129,7 @@ impl SharedLines {
         let service = Nanos(service * u64::from(factor) / 100);
         let wait = line.enqueue(topology, rules, cpu, access, at, service);
         let (home, queued, free) = (line.home, line.queue.len(), line.free);
-        self.note_pressure(home, queued, free);
+        self.note_pressure(row, home, queued, at, free);
         wait + service
     }
 
@@ -141,13 +144,21 @@ impl SharedLines {
         at: SimTime,
     ) -> u32 {
         let of = |package: PackageId| {
-            let Overflow { factor_pct, until } = self.overflow[package.idx()];
+            let Overflow { factor_pct, until, .. } = self.overflow[package.idx()];
             if at < until { factor_pct } else { 100 }
         };
         of(home).max(of(topology.package_of(cpu)))
     }
 
-    fn note_pressure(&mut self, home: PackageId, queued: usize, until: SimTime) {
+    /// The hottest line of a home counts: a calm one does not end the overflow of another.
+    fn note_pressure(
+        &mut self,
+        line: usize,
+        home: PackageId,
+        queued: usize,
+        at: SimTime,
+        until: SimTime,
+    ) {
         let Rules { queue, penalty_pct, .. } = self.rules;
         let queued = u32::try_from(queued).unwrap_or(u32::MAX);
         if queue == 0 {
@@ -155,7 +166,10 @@ impl SharedLines {
         }
         let beyond = queued.saturating_sub(queue);
         let factor_pct = 100 + penalty_pct * beyond / queue;
-        self.overflow[home.idx()] = Overflow { factor_pct, until };
+        let hottest = &mut self.overflow[home.idx()];
+        if line == hottest.line || at >= hottest.until || factor_pct > hottest.factor_pct {
+            *hottest = Overflow { line, factor_pct, until };
+        }
     }
 }
 

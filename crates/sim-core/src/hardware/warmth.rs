@@ -1,6 +1,6 @@
 //! `Warmth`: how much of a task's footprint its caches still hold, and the refill it owes.
 
-use simsched_topology::{CpuId, Distance, OsCosts, Topology};
+use simsched_topology::{CpuId, Distance, OsCosts, PackageId, Topology};
 
 use super::decay::decay;
 use super::transfers::Transfers;
@@ -17,6 +17,8 @@ const LINE: u64 = 64;
 #[derive(Clone, Copy, Debug)]
 struct Left {
     cpu: Option<CpuId>,
+    /// The socket whose memory it has: where it ran first (first touch).
+    home: Option<PackageId>,
     /// What had been filled into that core and its LLC by then, in bytes.
     core_filled: u64,
     llc_filled: u64,
@@ -48,6 +50,7 @@ pub(crate) struct Warmth {
     far_pct: u64,
     fill_llc_ps: u64,
     fill_dram_ps: u64,
+    fill_remote_ps: u64,
     /// 0.7 of the second-level cache.
     core_bytes: u64,
     llc_bytes: u64,
@@ -64,6 +67,7 @@ impl Warmth {
         let cache = &topology.facts().cache_kib;
         let left = |footprint: u64| Left {
             cpu: None,
+            home: None,
             core_filled: 0,
             llc_filled: 0,
             core_warm: 0,
@@ -79,13 +83,13 @@ impl Warmth {
             far_pct: u64::from(costs.dirty_overlap_far_pct.max(100)),
             fill_llc_ps: u64::from(costs.fill_llc_ps),
             fill_dram_ps: u64::from(costs.fill_dram_local_ps),
+            fill_remote_ps: u64::from(costs.fill_dram_remote_ps),
             core_bytes: bytes(cache.l2.as_ref().map(|fact| fact.rounded())) * 7 / 10,
             llc_bytes: bytes(cache.l3.as_ref().map(|fact| fact.rounded())),
         }
     }
 
-    /// `task` gets `cpu`: what fetching its private lines takes. A core that `forgot` has lost its
-    /// caches in a deep idle state.
+    /// `task` gets `cpu`: what fetching its private lines takes.
     pub(crate) fn arrives(
         &mut self,
         topology: &Topology,
@@ -119,7 +123,8 @@ impl Warmth {
         if distance.is_none_or(|distance| distance > Distance::SameCore) {
             self.cores[core] += lines * LINE;
         }
-        self.tasks[task.idx()] = Left { cpu: Some(cpu), core_warm, llc_warm, ..left };
+        let home = left.home.or(Some(topology.package_of(cpu)));
+        self.tasks[task.idx()] = Left { cpu: Some(cpu), home, core_warm, llc_warm, ..left };
         Nanos(ps / 1000)
     }
 
@@ -154,7 +159,9 @@ impl Warmth {
         let (core, llc) = (missing(row.core_warm).max(1), missing(row.llc_warm));
         let from_dram = fetched * llc.min(core) / core;
         let from_llc = fetched - from_dram;
-        let ps = row.lines * (from_llc * self.fill_llc_ps + from_dram * self.fill_dram_ps);
+        let remote = row.home.is_some_and(|home| home != topology.package_of(cpu));
+        let dram_ps = if remote { self.fill_remote_ps } else { self.fill_dram_ps };
+        let ps = row.lines * (from_llc * self.fill_llc_ps + from_dram * dram_ps);
         row.core_warm = ALL - core_cold;
         row.llc_warm = (row.llc_warm + u32::try_from(from_dram).unwrap_or(0)).min(ALL);
         let bytes = |part: u64| row.lines * LINE * part / u64::from(ALL);
@@ -239,6 +246,19 @@ mod tests {
         bed.arrives(1, 1);
         let small = bed.computes(1, 1, 10_000_000);
         assert!((6_000..=17_000).contains(&small), "{small}");
+    }
+
+    /// The ratio of the prices: 9 to 12 ns a line from the other socket's memory, 5 to 7 from the own.
+    #[test]
+    fn memory_of_the_other_socket_takes_longer() {
+        let mut bed = Bed::new("spr", &[1 << 20]);
+        let far = bed.topology.package_span(PackageId(1)).first().unwrap().0;
+        bed.arrives(0, 0);
+        let near: u64 = bed.computes(0, 0, 10_000_000);
+        bed.leaves(0, 0);
+        bed.arrives(0, far);
+        let remote = bed.computes(0, far, 10_000_000);
+        assert!((near * 17 / 10..near * 18 / 10).contains(&remote), "{near} {remote}");
     }
 
     #[test]

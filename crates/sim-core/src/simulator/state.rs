@@ -111,7 +111,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             agenda: Agenda::new(nr_cpus, setup.tasks.len()),
             ipc: Ipc::new(&setup, config.ipc),
             prices: if config.hardware == HardwareModel::Free {
-                prices.without_exits()
+                prices.of_free_hardware()
             } else {
                 prices
             },

@@ -169,6 +169,7 @@ fn a_socket_whose_home_overflows_is_slow_for_other_lines_too() {
         touch(0, cpu);
     });
     assert!(touch(1, 40) > 57, "a line of the same home");
+    assert!(touch(1, 41) > 57, "which does not end the overflow");
     assert_eq!(calm, 57, "a line of the other socket, before");
 }
 
