@@ -104,6 +104,12 @@ impl Cost {
     /// Costs that are stalls inside other work: what the CPU waits for is a cache line.
     pub(crate) const STALLS: [Cost; 5] =
         [Cost::RqLock, Cost::UpdateCfsGroup, Cost::UpdateLoadAvg, Cost::Refill, Cost::Message];
+
+    /// The row of [`Cost::STALLS`] that this is in.
+    #[inline]
+    pub(crate) fn stall_row(self) -> usize {
+        Cost::STALLS.iter().position(|stall| *stall == self).expect("a stall")
+    }
 }
 
 /// What can be watched; the names are those of the kernel's `sched:` events where it has one.

@@ -10,8 +10,8 @@ mod operand;
 mod thread;
 
 use simsched_core::{
-    FutexId, MaskId, Nanos, Op, Outcome, PipeId, ProcId, SchedPolicy, Setup, SimTime, Start,
-    Stream, TaskId, TaskSpec, Workload,
+    FutexId, MaskId, Nanos, Op, Outcome, PipeId, ProcId, SchedPolicy, Setup, SimTime, SocketId,
+    Start, Stream, TaskId, TaskSpec, Workload,
 };
 
 use crate::dist::Dist;
@@ -230,65 +230,87 @@ impl Workload for Programs {
         Setup { tasks: parts.threads.iter().map(task).collect(), ..parts.setup.clone() }
     }
 
+    /// The inner loops of nearly all runs are made of four instructions, which stand here.
     #[inline]
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
         let thread = &mut self.threads[task.idx()];
         loop {
-            let inst = self.parts.code[thread.pc as usize];
-            match inst {
+            match self.parts.code[thread.pc as usize] {
                 Inst::Repeat { counter, to, times } => thread.repeat(counter, to, times),
                 Inst::Forever(to) => thread.pc = to,
-                Inst::ReadFull(..) | Inst::RecvFull(..) => {
-                    if let Some(op) = thread.transfer(inst, last) {
-                        return op;
-                    }
-                }
-                Inst::Run(row) => {
-                    thread.pc += 1;
-                    return Op::Run(self.parts.length(row, task));
-                }
-                Inst::Sleep(row) => {
-                    thread.pc += 1;
-                    return Op::Sleep(self.parts.length(row, task));
-                }
-                Inst::RunUntil { when, piece } => {
-                    if now < thread.when(&self.parts, &self.memory, when) {
-                        return Op::Run(self.parts.length(piece, task));
-                    }
-                    thread.pc += 1;
-                }
-                Inst::SleepUntil(when) => {
-                    thread.pc += 1;
-                    return Op::SleepUntil(thread.when(&self.parts, &self.memory, when));
-                }
-                Inst::AtEnd(to) if last == Outcome::Bytes(0) => thread.pc = to,
-                Inst::Past { when, to } if now >= thread.when(&self.parts, &self.memory, when) => {
-                    thread.pc = to;
-                }
-                Inst::AtEnd(_) | Inst::Past { .. } => thread.pc += 1,
-                Inst::Clock(..)
-                | Inst::Push(..)
-                | Inst::Take(..)
-                | Inst::Next { .. }
-                | Inst::Unless(..) => thread.user_space(inst, &mut self.memory, now),
-                Inst::FutexSet(id, value) => {
-                    thread.pc += 1;
-                    let futex = thread.value(id);
-                    self.memory.store(futex, value);
-                    return Op::FutexSet { futex: FutexId(futex), value };
-                }
-                Inst::Exit => return Op::Exit,
-                // The inner loop of nearly all runs, one jump earlier.
                 Inst::Write(id, bytes) => {
                     thread.pc += 1;
                     return Op::Write { pipe: PipeId(thread.value(id)), bytes };
                 }
-                _ => {
-                    thread.pc += 1;
-                    return thread.op(inst);
+                Inst::ReadFull(id, all) => match thread.left(all, last) {
+                    0 => thread.pc += 1,
+                    bytes => return Op::Read { pipe: PipeId(thread.value(id)), bytes },
+                },
+                inst => {
+                    if let Some(op) =
+                        thread.rare(inst, &mut self.parts, &mut self.memory, (task, now, last))
+                    {
+                        return op;
+                    }
                 }
             }
         }
+    }
+}
+
+impl Thread {
+    /// Executes `inst`: its system call if it is one.
+    fn rare(
+        &mut self,
+        inst: Inst,
+        parts: &mut Parts,
+        memory: &mut Memory,
+        (task, now, last): (TaskId, SimTime, Outcome),
+    ) -> Option<Op> {
+        match inst {
+            Inst::RecvFull(id, all) => match self.left(all, last) {
+                0 => self.pc += 1,
+                bytes => return Some(Op::Recv { socket: SocketId(self.value(id)), bytes }),
+            },
+            Inst::Run(row) => {
+                self.pc += 1;
+                return Some(Op::Run(parts.length(row, task)));
+            }
+            Inst::Sleep(row) => {
+                self.pc += 1;
+                return Some(Op::Sleep(parts.length(row, task)));
+            }
+            Inst::RunUntil { when, piece } => {
+                if now < self.when(parts, memory, when) {
+                    return Some(Op::Run(parts.length(piece, task)));
+                }
+                self.pc += 1;
+            }
+            Inst::SleepUntil(when) => {
+                self.pc += 1;
+                return Some(Op::SleepUntil(self.when(parts, memory, when)));
+            }
+            Inst::AtEnd(to) if last == Outcome::Bytes(0) => self.pc = to,
+            Inst::Past { when, to } if now >= self.when(parts, memory, when) => self.pc = to,
+            Inst::AtEnd(_) | Inst::Past { .. } => self.pc += 1,
+            Inst::Clock(..)
+            | Inst::Push(..)
+            | Inst::Take(..)
+            | Inst::Next { .. }
+            | Inst::Unless(..) => self.user_space(inst, memory, now),
+            Inst::FutexSet(id, value) => {
+                self.pc += 1;
+                let futex = self.value(id);
+                memory.store(futex, value);
+                return Some(Op::FutexSet { futex: FutexId(futex), value });
+            }
+            Inst::Exit => return Some(Op::Exit),
+            _ => {
+                self.pc += 1;
+                return Some(self.op(inst));
+            }
+        }
+        None
     }
 }
 

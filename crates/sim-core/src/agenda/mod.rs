@@ -5,9 +5,10 @@
 //! the order of the variants of [`Event`], then by id: the order depends on who, never on who was
 //! armed first.
 //!
-//! The ends of stages, which are nearly all events, compete in a tournament of the CPUs; what
-//! fires rarely hangs in a timing wheel.
+//! The ends of stages, which are nearly all events, are in a calendar of nanoseconds; what fires
+//! rarely hangs in a timing wheel.
 
+mod calendar;
 mod tournament;
 mod wheel;
 
@@ -15,7 +16,7 @@ use simsched_topology::CpuId;
 
 use crate::ids::TaskId;
 use crate::time::SimTime;
-use tournament::Tournament;
+use calendar::Calendar;
 use wheel::Wheel;
 
 /// What can happen. The order of the variants is the order at one instant.
@@ -37,9 +38,7 @@ const LAST: SimTime = SimTime((1 << 53) - 1);
 /// The plans of all sources.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    stages: Tournament,
-    /// The CPU whose stage has fired last and has no new plan yet.
-    fired: Option<CpuId>,
+    stages: Calendar,
     wheel: Wheel,
     /// No source of the wheel fires earlier.
     wheel_from: u64,
@@ -55,8 +54,7 @@ impl Agenda {
     pub fn new(nr_cpus: usize, nr_tasks: usize) -> Agenda {
         assert!(nr_cpus <= 1024, "at most 1,024 CPUs");
         Agenda {
-            stages: Tournament::new(nr_cpus),
-            fired: None,
+            stages: Calendar::new(nr_cpus),
             wheel: Wheel::new(2 * nr_cpus + nr_tasks),
             wheel_from: u64::MAX,
             nr_cpus: u32::try_from(nr_cpus).expect("at most 1,024 CPUs"),
@@ -78,9 +76,6 @@ impl Agenda {
     /// Plans the end of the stage of `cpu`.
     #[inline]
     pub fn arm_stage(&mut self, cpu: CpuId, time: SimTime) {
-        if self.fired == Some(cpu) {
-            self.fired = None;
-        }
         self.stages.arm(cpu, time.min(LAST).0);
     }
 
@@ -97,7 +92,6 @@ impl Agenda {
     #[must_use]
     pub fn planned(&self, event: Event) -> Option<SimTime> {
         let time = match event {
-            Event::StageEnd(cpu) if self.fired == Some(cpu) => None,
             Event::StageEnd(cpu) => self.stages.planned(cpu),
             _ => self.wheel.planned(self.index(event)),
         };
@@ -108,9 +102,6 @@ impl Agenda {
     /// and nothing earlier may be armed.
     #[inline]
     pub fn next_until(&mut self, horizon: SimTime) -> Option<(SimTime, Event)> {
-        if let Some(cpu) = self.fired.take() {
-            self.stages.disarm(cpu);
-        }
         let stage = self.stages.earliest();
         if stage > self.wheel_from {
             match self.wheel.earliest(horizon.0.min(stage - 1)) {
@@ -121,14 +112,13 @@ impl Agenda {
         if stage > horizon.0 {
             return None;
         }
-        let cpu = self.stages.first();
-        self.fired = Some(cpu);
-        Some((SimTime(stage), Event::StageEnd(cpu)))
+        Some((SimTime(stage), Event::StageEnd(self.stages.take(stage))))
     }
 
     fn take_from_wheel(&mut self, time: u64) -> (SimTime, Event) {
         let idx = self.wheel.take(time);
         self.wheel_from = time;
+        self.stages.pass(time);
         (SimTime(time), self.event(idx))
     }
 

@@ -1,7 +1,4 @@
-//! `Tournament`: the ends of the CPUs' stages, each CPU against its neighbour, up to the earliest.
-//!
-//! A CPU that has just fired nearly always gets a new plan at once, so its old one stays until it
-//! is overwritten: one way up the tree for each event.
+//! `Tournament`: the ends of long stages, each CPU against its neighbour, up to the earliest.
 
 use simsched_topology::CpuId;
 

@@ -136,18 +136,15 @@ impl SharedLines {
     /// How much slower the transfers of `cpu` are now, in percent, for a queue overflows at its socket
     /// or at the line's home.
     #[inline]
-    pub(crate) fn factor(
-        &self,
-        topology: &Topology,
-        cpu: CpuId,
-        home: PackageId,
-        at: SimTime,
-    ) -> u32 {
-        let of = |package: PackageId| {
-            let Overflow { factor_pct, until, .. } = self.overflow[package.idx()];
-            if at < until { factor_pct } else { 100 }
-        };
-        of(home).max(of(topology.package_of(cpu)))
+    fn factor(&self, topology: &Topology, cpu: CpuId, home: PackageId, at: SimTime) -> u32 {
+        self.factor_of(home, at).max(self.factor_of(topology.package_of(cpu), at))
+    }
+
+    /// The same for transfers within `package`.
+    #[inline]
+    pub(crate) fn factor_of(&self, package: PackageId, at: SimTime) -> u32 {
+        let Overflow { factor_pct, until, .. } = self.overflow[package.idx()];
+        if at < until { factor_pct } else { 100 }
     }
 
     /// The hottest line of a home counts: a calm one does not end the overflow of another.

@@ -2,6 +2,7 @@
 
 use simsched_topology::{CpuId, Distance, OsCosts, PackageId, Topology};
 
+use super::divisor::Divisor;
 use super::transfers::Transfers;
 
 /// Bytes of a cache line.
@@ -36,6 +37,7 @@ pub(crate) struct Messages {
     state_lines: u32,
     message_lines: u32,
     overlap_pct: u32,
+    overlap: Divisor,
     /// The same for the many lines of a long message, within an LLC and beyond.
     copy_overlap_pct: [u32; 2],
 }
@@ -48,6 +50,7 @@ impl Messages {
             state_lines: costs.pipe_state_lines,
             message_lines: costs.message_lines,
             overlap_pct: costs.message_overlap_pct.max(100),
+            overlap: Divisor::new(costs.message_overlap_pct.max(100)),
             copy_overlap_pct: [costs.dirty_overlap_near_pct, costs.dirty_overlap_far_pct],
         }
     }
@@ -68,28 +71,45 @@ impl Messages {
             return 0;
         };
         let home = holder.home;
-        let lines = |count: u32, from: CpuId| {
-            if topology.distance_class(from, cpu) <= Distance::SameCpu {
-                return 0;
-            }
-            count.saturating_mul(transfers.ns(topology, from, cpu, home))
+        let line = |from: CpuId| {
+            if from == cpu { 0 } else { transfers.ns(topology, from, cpu, home) }
         };
-        let mut ns = lines(self.state_lines, last);
-        match (read, holder.data) {
-            (Some(bytes), Some(writer)) => {
-                let all = bytes.div_ceil(LINE);
-                let first = all.min(FIRST_LINES);
-                let near = topology.distance_class(writer, cpu) <= Distance::SameLlc;
-                let copied = self.copy_overlap_pct[usize::from(!near)].max(self.overlap_pct);
-                let rest = u64::from(lines(all - first, writer)) * u64::from(self.overlap_pct);
-                let rest = u32::try_from(rest / u64::from(copied)).unwrap_or(u32::MAX);
-                ns = ns.saturating_add(lines(self.message_lines + first, writer));
-                ns = ns.saturating_add(rest);
-            }
-            (Some(_), None) => {}
-            (None, _) => holder.data = Some(cpu),
+        let Some(bytes) = read else {
+            holder.data = Some(cpu);
+            return self.at_once(self.state_lines.saturating_mul(line(last)));
+        };
+        let from_last = line(last);
+        let state = self.state_lines.saturating_mul(from_last);
+        let Some(writer) = holder.data else { return self.at_once(state) };
+        let from_writer = if writer == last { from_last } else { line(writer) };
+        if from_writer == 0 {
+            return self.at_once(state);
         }
-        u32::try_from(u64::from(ns) * 100 / u64::from(self.overlap_pct)).unwrap_or(u32::MAX)
+        let all = bytes.div_ceil(LINE);
+        let first = all.min(FIRST_LINES);
+        let message = (self.message_lines + first).saturating_mul(from_writer);
+        let mut ns = state.saturating_add(message);
+        if all > first {
+            let near = topology.distance_class(writer, cpu) <= Distance::SameLlc;
+            ns = ns.saturating_add(self.copy((all - first).saturating_mul(from_writer), near));
+        }
+        self.at_once(ns)
+    }
+
+    /// What lines take to come that do not wait for each other, if one after the other they take `ns`.
+    #[inline]
+    fn at_once(&self, ns: u32) -> u32 {
+        if ns == 0 {
+            return 0;
+        }
+        u32::try_from(self.overlap.divide(u64::from(ns) * 100)).unwrap_or(u32::MAX)
+    }
+
+    /// The many lines of a long message, as if they overlapped like a few.
+    fn copy(&self, ns: u32, near: bool) -> u32 {
+        let copied = self.copy_overlap_pct[usize::from(!near)].max(self.overlap_pct);
+        let ns = u64::from(ns) * u64::from(self.overlap_pct) / u64::from(copied);
+        u32::try_from(ns).unwrap_or(u32::MAX)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The machine's door: what things cost here, and how long an idle CPU takes to react.
 
 mod decay;
+mod divisor;
 mod idle;
 mod lines;
 mod messages;
@@ -12,7 +13,7 @@ mod warmth;
 
 pub(crate) use idle::IdleGovernor;
 pub(crate) use prices::Prices;
-pub(crate) use speed::FULL;
+pub(crate) use speed::{FULL, at_full_speed, at_speed};
 
 use simsched_topology::{CpuId, NodeId, PackageId, Topology};
 
@@ -74,8 +75,9 @@ impl Hardware {
     /// `ns` of transfers of `cpu` as they take while a queue overflows at its socket.
     #[inline]
     pub(crate) fn uncore(&self, topology: &Topology, cpu: CpuId, at: SimTime, ns: u32) -> Nanos {
-        let package = topology.package_of(cpu);
-        let factor = self.lines.factor(topology, cpu, package, at);
-        Nanos(u64::from(ns) * u64::from(factor) / 100)
+        match self.lines.factor_of(topology.package_of(cpu), at) {
+            100 => Nanos(u64::from(ns)),
+            factor => Nanos(u64::from(ns) * u64::from(factor) / 100),
+        }
     }
 }

@@ -2,8 +2,42 @@
 
 use simsched_topology::{CpuId, Topology};
 
+use super::divisor::Divisor;
+use crate::time::Nanos;
+
 /// Full speed, that of a core alone with all cores of its socket busy.
 pub(crate) const FULL: u16 = 1000;
+
+/// The speeds that are divided by in a short way: up to twice the full one, and a little more.
+#[expect(clippy::cast_possible_truncation, reason = "a row of a short table")]
+static SPEEDS: [Divisor; 2048] = {
+    let mut speeds = [Divisor::new(1); 2048];
+    let mut speed = 1;
+    while speed < speeds.len() {
+        speeds[speed] = Divisor::new(speed as u32);
+        speed += 1;
+    }
+    speeds
+};
+
+/// How long what takes `ns` at full speed takes at `speed`.
+#[inline]
+pub(crate) fn at_speed(ns: Nanos, speed: u16) -> Nanos {
+    if speed == FULL {
+        return ns;
+    }
+    let work = ns.0 * u64::from(FULL);
+    match SPEEDS.get(usize::from(speed)) {
+        Some(divisor) => Nanos(divisor.divide_up(work)),
+        None => Nanos(work.div_ceil(u64::from(speed))),
+    }
+}
+
+/// How long what takes `ns` at `speed` takes at full speed.
+#[inline]
+pub(crate) fn at_full_speed(ns: Nanos, speed: u16) -> Nanos {
+    if speed == FULL { ns } else { Nanos(ns.0 * u64::from(speed) / u64::from(FULL)) }
+}
 
 /// The speed of each CPU, in thousandths of [`FULL`].
 ///

@@ -173,6 +173,19 @@ impl Ipc {
         }
     }
 
+    /// Does `op`, the first attempt at an op on a pipe, if it neither blocks nor wakes and is short;
+    /// `None` if it may not, and then nothing has happened.
+    #[inline]
+    pub(crate) fn pass(&mut self, op: Op) -> Option<Outcome> {
+        match op {
+            Op::Write { pipe, bytes } => {
+                self.pipes[pipe.idx()].pass_write(bytes).then_some(Outcome::Done)
+            }
+            Op::Read { pipe, bytes } => self.pipes[pipe.idx()].pass_read(bytes).map(Outcome::Bytes),
+            _ => None,
+        }
+    }
+
     /// `child` was started by `parent`, who may wait for its end.
     ///
     /// # Panics

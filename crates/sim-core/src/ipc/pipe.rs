@@ -103,6 +103,28 @@ impl Pipe {
         Verdict::Done(Outcome::Bytes(bytes - left))
     }
 
+    /// Writes `bytes`, less than a page, if that neither blocks nor wakes anybody.
+    #[inline]
+    pub(super) fn pass_write(&mut self, bytes: u32) -> bool {
+        let wakes = (self.used == 0 || self.polled) && !self.readers.is_empty();
+        if wakes || bytes == 0 || bytes >= PAGE {
+            return false;
+        }
+        let left = self.merge(bytes);
+        // What did not merge is all of it, and takes one slot.
+        self.append(left) == 0
+    }
+
+    /// Reads at most `bytes` if that neither blocks nor wakes anybody: how many there were.
+    #[inline]
+    pub(super) fn pass_read(&mut self, bytes: u32) -> Option<u32> {
+        let wakes = self.is_full() && !self.writers.is_empty();
+        if wakes || bytes == 0 || self.used == 0 {
+            return None;
+        }
+        Some(bytes - self.take(bytes))
+    }
+
     /// Waits for data and takes none.
     pub(super) fn poll(&mut self, call: Call<'_>) -> Verdict {
         let Call { id, task, retry, sleepers, .. } = call;
@@ -138,12 +160,14 @@ impl Pipe {
     }
 
     /// The slot `nth` places behind the first one in use.
+    #[inline]
     fn slot(&self, nth: u8) -> usize {
         usize::from((self.first + nth) % SLOTS)
     }
 
     /// Appends what `bytes` has beyond whole pages to the last slot in use, if it fits there;
     /// returns how many bytes are left to write.
+    #[inline]
     fn merge(&mut self, bytes: u32) -> u32 {
         let part = bytes % PAGE;
         if part == 0 || self.used == 0 {
@@ -159,6 +183,7 @@ impl Pipe {
     }
 
     /// Fills new slots, one page each, while there are any; returns how many bytes are left.
+    #[inline]
     fn append(&mut self, bytes: u32) -> u32 {
         let mut left = bytes;
         while left > 0 && !self.is_full() {
@@ -173,6 +198,7 @@ impl Pipe {
 
     /// Takes at most `bytes` and releases the slots that are read to their end; returns how many
     /// bytes were not there.
+    #[inline]
     fn take(&mut self, bytes: u32) -> u32 {
         let mut left = bytes;
         while left > 0 && self.used > 0 {
@@ -193,6 +219,7 @@ impl Pipe {
 }
 
 /// A position within a page.
+#[inline]
 #[expect(clippy::cast_possible_truncation, reason = "at most PAGE")]
 fn page_bytes(bytes: u32) -> u16 {
     debug_assert!(bytes <= PAGE, "a position lies within its page");

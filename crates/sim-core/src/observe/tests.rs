@@ -219,6 +219,18 @@ proptest! {
         let divergence = lockstep(&mut portions(&plan, 11), &mut portions(&plan, 1_000));
         prop_assert!(divergence.is_none(), "{:?}", divergence);
     }
+
+    /// Most ops on pipes take a short way through the simulator; in a paranoid run none does.
+    #[test]
+    fn the_short_way_of_an_op_on_a_pipe_leads_where_the_long_one_does(plan in plan()) {
+        let mut short = start(&plan, observers(&plan));
+        let mut long = start(&plan, observers(&plan));
+        long.set_paranoid();
+        prop_assert_eq!(short.run_until(HORIZON), long.run_until(HORIZON));
+        prop_assert_eq!(short.observer().1.0, long.observer().1.0);
+        prop_assert_eq!(short.observer().0.total_cpu_time(), long.observer().0.total_cpu_time());
+        prop_assert_eq!(short.events(), long.events());
+    }
 }
 
 #[test]

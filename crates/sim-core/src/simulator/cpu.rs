@@ -263,6 +263,12 @@ impl Cpu {
         }
     }
 
+    /// Whether something is to be done behind the op under way, or this is not its first attempt.
+    #[inline]
+    pub(super) fn is_disturbed(&self) -> bool {
+        self.need_resched | self.deferred.any() | self.run.look | self.run.retry
+    }
+
     /// Whether the current task, which could go on, has to give way: at the border of user space, or
     /// inside it. Kernel code is left at its end only (`PREEMPT_VOLUNTARY`).
     #[inline]

@@ -2,8 +2,8 @@
 
 use simsched_topology::CpuId;
 
-use super::state::{Simulator, at_speed};
-use crate::hardware::FULL;
+use super::state::Simulator;
+use crate::hardware::{at_full_speed, at_speed};
 use crate::ids::TaskId;
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::Policy;
@@ -25,9 +25,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `ns` of what `cpu` does next is a stall.
     #[inline]
     pub(super) fn note_stall(&mut self, cpu: CpuId, what: Cost, ns: Nanos) {
-        let row = Cost::STALLS.iter().position(|stall| *stall == what);
         self.cpus[cpu.idx()].stalled = true;
-        self.desks[cpu.idx()].stalls[row.expect("a stall")] += ns.0;
+        self.desks[cpu.idx()].stalls[what.stall_row()] += ns.0;
     }
 
     /// Charges the stalls of a CPU out of the time that it has spent on the side and in its stage;
@@ -103,7 +102,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// What moving the lines of a pipe or socket to `cpu` takes; `object` is that of the receiver.
-    #[inline]
+    #[inline(always)]
     pub(super) fn message(&mut self, cpu: CpuId, object: usize, read: Option<u32>) -> u32 {
         if self.hardware.free {
             return 0;
@@ -111,10 +110,11 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let topology = self.world.topology();
         let hardware = &mut self.hardware;
         let ns = hardware.messages.used(topology, &hardware.transfers, object, cpu, read);
-        let ns = hardware.uncore(topology, cpu, self.world.now(), ns);
-        if ns.0 > 0 {
-            self.note_stall(cpu, Cost::Message, ns);
+        if ns == 0 {
+            return 0;
         }
+        let ns = hardware.uncore(topology, cpu, self.world.now(), ns);
+        self.note_stall(cpu, Cost::Message, ns);
         u32::try_from(ns.0).unwrap_or(u32::MAX)
     }
 
@@ -179,10 +179,4 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let until = row.until;
         self.agenda.arm_stage(cpu, until);
     }
-}
-
-/// How long what takes `ns` at `speed` takes at full speed.
-#[inline]
-pub(super) fn at_full_speed(ns: Nanos, speed: u16) -> Nanos {
-    if speed == FULL { ns } else { Nanos(ns.0 * u64::from(speed) / u64::from(FULL)) }
 }

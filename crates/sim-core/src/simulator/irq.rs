@@ -4,9 +4,9 @@
 use simsched_topology::CpuId;
 
 use super::cpu::{Deferred, Irq, Pass, Progress, Stage};
-use super::hardware::at_full_speed;
 use super::state::{Simulator, Step};
 use crate::agenda::Event;
+use crate::hardware::at_full_speed;
 use crate::ids::TaskId;
 use crate::ipc::Wake;
 use crate::observer::{Cost, Observer};

@@ -7,6 +7,7 @@ mod fork;
 mod hardware;
 mod irq;
 mod ops;
+mod pipe;
 mod sem;
 mod socket;
 mod state;
@@ -83,6 +84,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         match event {
             Event::StageEnd(cpu) => {
                 self.world.set_this_cpu(cpu);
+                if self.end_plain_op(cpu)? {
+                    return Ok(());
+                }
                 self.stage_end(cpu)?;
             }
             Event::Resched(cpu) => {

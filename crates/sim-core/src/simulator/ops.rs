@@ -3,10 +3,10 @@
 use simsched_topology::CpuId;
 
 use super::cpu::{Progress, Stage, TaskRun};
-use super::state::{Simulator, Step, at_speed};
+use super::state::{Simulator, Step};
 use crate::agenda::Event;
 use crate::error::SimError;
-use crate::ids::{PipeId, TaskId};
+use crate::ids::TaskId;
 use crate::ipc::Verdict;
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::{Policy, Preempt};
@@ -44,40 +44,8 @@ impl Op {
 }
 
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
-    /// Asks the workload what `task` does next, and begins it. Ops on pipes are nearly all there are,
-    /// and take the short way.
-    #[inline]
-    pub(super) fn next_op(&mut self, cpu: CpuId, task: TaskId) -> Step {
-        let TaskRun { op: last_op, outcome: last, .. } = self.cpus[cpu.idx()].run;
-        let tail = self.prices.pipe_tail(last_op);
-        if tail > 0 {
-            self.end_pipe_op(cpu, tail);
-            return Ok(());
-        }
-        let op = self.workload.next_op(task, self.world.now(), last);
-        if let Op::Write { pipe, bytes } | Op::Read { pipe, bytes } = op
-            && pipe.idx() < self.pipes_free.len()
-        {
-            let run = &mut self.cpus[cpu.idx()].run;
-            (run.op, run.progress, run.retry) = (op, Progress::Under, false);
-            let syscall = self.prices.list().syscall;
-            let ns = self.pipe_op(cpu, op, pipe, syscall, bytes);
-            self.begin(cpu, Stage::Op, Cost::Syscall, ns);
-            return Ok(());
-        }
-        self.begin_op(cpu, task, op)
-    }
-
-    /// An op on a pipe has had its effect: the rest of its system call, once.
-    #[cold]
-    fn end_pipe_op(&mut self, cpu: CpuId, tail: u32) {
-        self.cpus[cpu.idx()].run.op = Op::Yield;
-        let ns = self.jittered(cpu, tail);
-        self.begin(cpu, Stage::Debt, Cost::Syscall, ns);
-    }
-
     /// Begins `op`, or the first of those after it that takes time.
-    fn begin_op(&mut self, cpu: CpuId, task: TaskId, mut op: Op) -> Step {
+    pub(super) fn begin_op(&mut self, cpu: CpuId, task: TaskId, mut op: Op) -> Step {
         for _ in 0..LIVELOCK {
             if !self.declares(op) {
                 return Err(self.undeclared(task, op).into());
@@ -187,42 +155,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         (Cost::Syscall, self.jittered(cpu, ns))
     }
 
-    /// Getting to a pipe takes `entry`; a pipe that is ready is copied to or from under its mutex,
-    /// and who finds that taken spins, in order of arrival.
-    #[inline]
-    fn pipe_op(&mut self, cpu: CpuId, op: Op, pipe: PipeId, entry: u32, bytes: u32) -> Nanos {
-        let copy = self.prices.list().pipe_copy.saturating_add(self.prices.copy(bytes));
-        let read = matches!(op, Op::Read { .. }).then_some(bytes);
-        let row = &mut self.cpus[cpu.idx()];
-        let (entry, copy) = self.prices.jittered_pair(&mut row.dice, entry, copy);
-        let (entry, copy) = (at_speed(entry, row.speed), at_speed(copy, row.speed));
-        row.run.look = self.ipc.finds_pipe_unready(op, row.run.retry);
-        if row.run.look {
-            return entry;
-        }
-        let start = self.world.now() + Nanos(u64::from(row.debt));
-        let moved = self.message(cpu, pipe.idx(), read);
-        let copy = copy + Nanos(u64::from(moved));
-        let free = &mut self.pipes_free[pipe.idx()];
-        let end = (start + entry).max(*free) + copy;
-        *free = end;
-        end.since(start)
-    }
-
-    /// The look at a pipe or socket is over: if it has become ready since, the copy follows.
-    fn looked(&mut self, cpu: CpuId, op: Op) -> bool {
-        let run = &self.cpus[cpu.idx()].run;
-        let (Op::Write { pipe, bytes } | Op::Read { pipe, bytes }) = op else {
-            return self.looked_at_socket(cpu, op);
-        };
-        if !run.look || self.ipc.finds_pipe_unready(op, run.retry) {
-            return true;
-        }
-        let ns = self.pipe_op(cpu, op, pipe, 0, bytes);
-        self.begin(cpu, Stage::Op, Cost::Syscall, ns);
-        false
-    }
-
     /// An op has taken its time: now it takes effect.
     #[inline]
     pub(super) fn end_op(&mut self, cpu: CpuId) -> Step {
@@ -277,7 +209,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     #[inline]
-    fn done(&mut self, cpu: CpuId, outcome: Outcome) {
+    pub(super) fn done(&mut self, cpu: CpuId, outcome: Outcome) {
         let run = &mut self.cpus[cpu.idx()].run;
         run.outcome = outcome;
         run.progress = Progress::Next;

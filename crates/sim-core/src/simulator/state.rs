@@ -9,7 +9,7 @@ use crate::agenda::Agenda;
 use crate::balance::Moves;
 use crate::config::{Config, HardwareModel};
 use crate::error::SimError;
-use crate::hardware::{FULL, Hardware, Prices};
+use crate::hardware::{FULL, Hardware, Prices, at_speed};
 use crate::ids::TaskId;
 use crate::ipc::{Ipc, Wakes};
 use crate::observer::{Cost, Observer, Tracepoint};
@@ -219,10 +219,18 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.has_lines {
             self.pay_touched();
         }
-        let now = self.world.now();
         let row = &mut self.cpus[cpu.idx()];
         row.stage = stage;
         let ns = if row.speed == FULL || row.is_steady() { ns } else { at_speed(ns, row.speed) };
+        self.begin_for(cpu, stage, cost, ns);
+    }
+
+    /// Starts a stage that takes `ns` at the CPU's present speed, when nothing was asked of the policy.
+    #[inline(always)]
+    pub(super) fn begin_for(&mut self, cpu: CpuId, stage: Stage, cost: Cost, ns: Nanos) {
+        let now = self.world.now();
+        let row = &mut self.cpus[cpu.idx()];
+        row.stage = stage;
         if row.cost != cost || row.debt != 0 || row.debt_end > row.charged {
             self.charge(cpu);
             let row = &mut self.cpus[cpu.idx()];
@@ -256,13 +264,4 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             self.emit(Tracepoint::Charge { cpu, what, amount });
         }
     }
-}
-
-/// How long what takes `ns` at full speed takes at `speed`.
-#[inline]
-pub(super) fn at_speed(ns: Nanos, speed: u16) -> Nanos {
-    if speed == FULL {
-        return ns;
-    }
-    Nanos((ns.0 * u64::from(FULL)).div_ceil(u64::from(speed.max(1))))
 }

@@ -55,12 +55,10 @@ impl Thread {
         }
     }
 
-    /// The next part of a transfer that wants all of its bytes; `None` when it is complete.
+    /// How much is left of a transfer that wants all of its bytes, of which `last` may have been a
+    /// part; 0 when it is complete.
     #[inline]
-    pub(super) fn transfer(&mut self, inst: Inst, last: Outcome) -> Option<Op> {
-        let (Inst::ReadFull(object, all) | Inst::RecvFull(object, all)) = inst else {
-            unreachable!("only transfers come here")
-        };
+    pub(super) fn left(&mut self, all: u32, last: Outcome) -> u32 {
         let left = match (self.regs[LEFT], last) {
             (0, _) => all,
             // The end of the stream.
@@ -69,15 +67,7 @@ impl Thread {
             (left, _) => left,
         };
         self.regs[LEFT] = left;
-        if left == 0 {
-            self.pc += 1;
-            return None;
-        }
-        let id = self.value(object);
-        Some(match inst {
-            Inst::ReadFull(..) => Op::Read { pipe: PipeId(id), bytes: left },
-            _ => Op::Recv { socket: SocketId(id), bytes: left },
-        })
+        left
     }
 
     /// The system call of an instruction that is exactly one.

@@ -1,0 +1,129 @@
+//! Ops on pipes, which are nearly all that a run consists of: the way of most of them is short.
+
+use simsched_topology::CpuId;
+
+use super::cpu::{Progress, Stage, TaskRun};
+use super::state::{Simulator, Step};
+use crate::hardware::at_speed;
+use crate::ids::{PipeId, TaskId};
+use crate::observer::{Cost, Observer};
+use crate::policy::Policy;
+use crate::time::Nanos;
+use crate::workload::{Op, Workload};
+
+impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+    /// The end of an op on a pipe that neither blocks nor wakes, of a task that goes on: the same as
+    /// the long way through `end_op`, without the questions that have one answer. True if this was
+    /// one; else nothing has happened.
+    ///
+    /// A paranoid run takes the long way, so that the two can be held against each other.
+    #[inline(always)]
+    pub(super) fn end_plain_op(&mut self, cpu: CpuId) -> Step<bool> {
+        let row = &mut self.cpus[cpu.idx()];
+        if row.stage != Stage::Op || row.is_disturbed() || self.paranoid {
+            return Ok(false);
+        }
+        let (task, last) = (row.task.expect("an op has a task"), row.run.op);
+        let Some(outcome) = self.ipc.pass(last) else { return Ok(false) };
+        row.run.outcome = outcome;
+        row.run.progress = Progress::Next;
+        if self.prices.pipe_tail(last) > 0 {
+            self.next_op(cpu, task)?;
+            return Ok(true);
+        }
+        let op = self.workload.next_op(task, self.world.now(), outcome);
+        match pipe_of(op).filter(|(pipe, _)| pipe.idx() < self.pipes_free.len()) {
+            Some((pipe, bytes)) => {
+                let ns = self.begin_pipe_op(cpu, op, pipe, bytes);
+                self.begin_for(cpu, Stage::Op, Cost::Syscall, ns);
+            }
+            None => self.begin_op(cpu, task, op)?,
+        }
+        Ok(true)
+    }
+
+    /// Asks the workload what `task` does next, and begins it.
+    pub(super) fn next_op(&mut self, cpu: CpuId, task: TaskId) -> Step {
+        let TaskRun { op: last_op, outcome: last, .. } = self.cpus[cpu.idx()].run;
+        let tail = self.prices.pipe_tail(last_op);
+        if tail > 0 {
+            self.end_pipe_op(cpu, tail);
+            return Ok(());
+        }
+        let op = self.workload.next_op(task, self.world.now(), last);
+        self.begin_op(cpu, task, op)
+    }
+
+    /// An op on a pipe has had its effect: the rest of its system call, once.
+    #[cold]
+    fn end_pipe_op(&mut self, cpu: CpuId, tail: u32) {
+        self.cpus[cpu.idx()].run.op = Op::Yield;
+        let ns = self.jittered(cpu, tail);
+        self.begin(cpu, Stage::Debt, Cost::Syscall, ns);
+    }
+
+    #[inline(always)]
+    fn begin_pipe_op(&mut self, cpu: CpuId, op: Op, pipe: PipeId, bytes: u32) -> Nanos {
+        let run = &mut self.cpus[cpu.idx()].run;
+        (run.op, run.progress, run.retry) = (op, Progress::Under, false);
+        let syscall = self.prices.list().syscall;
+        self.time_pipe_op(cpu, op, pipe, syscall, bytes)
+    }
+
+    /// What an op on a pipe takes, from here to its end.
+    pub(super) fn pipe_op(
+        &mut self,
+        cpu: CpuId,
+        op: Op,
+        pipe: PipeId,
+        entry: u32,
+        bytes: u32,
+    ) -> Nanos {
+        self.time_pipe_op(cpu, op, pipe, entry, bytes)
+    }
+
+    /// Getting to a pipe takes `entry`; a pipe that is ready is copied to or from under its mutex,
+    /// and who finds that taken spins, in order of arrival.
+    #[inline(always)]
+    fn time_pipe_op(&mut self, cpu: CpuId, op: Op, pipe: PipeId, entry: u32, bytes: u32) -> Nanos {
+        let copy = self.prices.list().pipe_copy.saturating_add(self.prices.copy(bytes));
+        let row = &mut self.cpus[cpu.idx()];
+        let (entry, copy) = self.prices.jittered_pair(&mut row.dice, entry, copy);
+        let (entry, copy) = (at_speed(entry, row.speed), at_speed(copy, row.speed));
+        row.run.look = self.ipc.finds_pipe_unready(op, row.run.retry);
+        if row.run.look {
+            return entry;
+        }
+        let start = self.world.now() + Nanos(u64::from(row.debt));
+        let read = matches!(op, Op::Read { .. }).then_some(bytes);
+        let moved = self.message(cpu, pipe.idx(), read);
+        let copy = copy + Nanos(u64::from(moved));
+        let free = &mut self.pipes_free[pipe.idx()];
+        let end = (start + entry).max(*free) + copy;
+        *free = end;
+        end.since(start)
+    }
+
+    /// The look at a pipe or socket is over: if it has become ready since, the copy follows.
+    pub(super) fn looked(&mut self, cpu: CpuId, op: Op) -> bool {
+        let run = &self.cpus[cpu.idx()].run;
+        let (Op::Write { pipe, bytes } | Op::Read { pipe, bytes }) = op else {
+            return self.looked_at_socket(cpu, op);
+        };
+        if !run.look || self.ipc.finds_pipe_unready(op, run.retry) {
+            return true;
+        }
+        let ns = self.pipe_op(cpu, op, pipe, 0, bytes);
+        self.begin(cpu, Stage::Op, Cost::Syscall, ns);
+        false
+    }
+}
+
+/// The pipe that `op` is on, and how many bytes it moves.
+#[inline(always)]
+fn pipe_of(op: Op) -> Option<(PipeId, u32)> {
+    match op {
+        Op::Write { pipe, bytes } | Op::Read { pipe, bytes } => Some((pipe, bytes)),
+        _ => None,
+    }
+}
