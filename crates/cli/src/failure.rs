@@ -65,7 +65,9 @@ impl Failure {
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Failure {
         match error {
-            LabError::Run { error: SimError::Setting(_), .. } => Failure::input(error),
+            LabError::Run { error: SimError::Setting(_) | SimError::Machine(_), .. } => {
+                Failure::input(error)
+            }
             LabError::Run { .. } => Failure::Simulation(error.to_string()),
             LabError::Read { .. } => Failure::File(error.to_string()),
             _ => Failure::input(error),
@@ -76,7 +78,7 @@ impl From<LabError> for Failure {
 impl From<SimError> for Failure {
     fn from(error: SimError) -> Failure {
         match error {
-            SimError::Setting(_) => Failure::Input(error.to_string()),
+            SimError::Setting(_) | SimError::Machine(_) => Failure::Input(error.to_string()),
             _ => Failure::Simulation(error.to_string()),
         }
     }

@@ -20,9 +20,10 @@ pub(crate) struct Number {
     pub(crate) batch_ci95_pct: Option<f64>,
 }
 
-/// What the core waits for: data of a cold cache, messages of other cores, and the lines of
+/// What the core waits for: memory that it is bound by, data of a cold cache, messages of other cores, and the lines of
 /// `tg->load_avg` and of runqueue locks.
-const STALLS: [&str; 5] = ["refill", "message", "update_cfs_group", "update_load_avg", "rq_lock"];
+const STALLS: [&str; 6] =
+    ["memory", "refill", "message", "update_cfs_group", "update_load_avg", "rq_lock"];
 
 impl Number {
     /// The value of `metric` in a run.

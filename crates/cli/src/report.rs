@@ -210,7 +210,7 @@ impl Percentiles {
 impl CpuTime {
     pub(crate) fn of(stats: &Stats) -> CpuTime {
         let spent = stats.total_cpu_time();
-        let user = spent[Cost::User as usize];
+        let user = spent[Cost::User as usize] + spent[Cost::Memory as usize];
         // Linux runs the way out of an idle state in the idle task, and accounts it so.
         let idle = spent[Cost::Idle as usize] + spent[Cost::IdleExit as usize];
         CpuTime { user, system: spent.iter().sum::<u64>() - user - idle, idle }

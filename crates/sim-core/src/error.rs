@@ -40,6 +40,9 @@ pub enum SimError {
         /// What it did.
         contract: String,
     },
+    /// The machine lacks what the workload needs.
+    #[error("{0}")]
+    Machine(String),
     /// A setting of the simulator that does not exist or does not take this value.
     #[error("{0}")]
     Setting(String),

@@ -53,6 +53,8 @@ ids! {
     MarkId,
     /// A set of CPUs to which tasks can be confined.
     MaskId,
+    /// A part of memory.
+    RegionId,
 }
 
 impl SocketId {

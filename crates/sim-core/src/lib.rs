@@ -35,7 +35,7 @@ pub use balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
 pub use config::{Config, HardwareModel, SETTINGS, SettingInfo};
 pub use error::{Blocked, SimError};
 pub use ids::{
-    BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, SemId, SocketId, TaskId,
+    BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, RegionId, SemId, SocketId, TaskId,
 };
 pub use observer::{Cause, Cost, NO_DOMAIN, Observer, Tracepoint};
 pub use policy::{
@@ -45,5 +45,7 @@ pub use rng::{Seed, Stream};
 pub use simulator::{Simulator, Status};
 pub use time::{Nanos, SimTime};
 pub use touched::{Access, Function, LineId, Touch, Touched};
-pub use workload::{Op, Outcome, SchedPolicy, Setup, SocketSpec, Start, TaskSpec, Workload};
+pub use workload::{
+    Op, Outcome, RegionSpec, SchedPolicy, Setup, SocketSpec, Start, Stores, TaskSpec, Workload,
+};
 pub use world::{BOOT_CLOCK, RqRow, TaskRow, TaskState, Tasks, World};

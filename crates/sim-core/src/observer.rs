@@ -79,11 +79,13 @@ pub enum Cost {
     Refill,
     /// Moving the lines of pipes, sockets and messages between cores.
     Message,
+    /// Loading from memory and storing there, where the task is bound by that.
+    Memory,
 }
 
 impl Cost {
     /// The names of the costs, by discriminant.
-    pub const NAMES: [&'static str; 15] = [
+    pub const NAMES: [&'static str; 16] = [
         "user",
         "syscall",
         "wakeup",
@@ -99,6 +101,7 @@ impl Cost {
         "update_load_avg",
         "refill",
         "message",
+        "memory",
     ];
 
     /// Costs that are stalls inside other work: what the CPU waits for is a cache line.

@@ -3,7 +3,7 @@
 use simsched_topology::{CpuId, CpuSet};
 
 use crate::ids::{
-    BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, SemId, SocketId, TaskId,
+    BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, RegionId, SemId, SocketId, TaskId,
 };
 use crate::time::{Nanos, SimTime};
 
@@ -50,6 +50,25 @@ pub enum Op {
         pipe: PipeId,
         /// How many bytes at most.
         bytes: u32,
+    },
+    /// Load and store so much of a region, in sequence: how long it takes is decided by what comes from
+    /// memory and goes there, and what is computed meanwhile is no matter. For data that the caches
+    /// do not hold.
+    Stream {
+        /// The region; goes over all of its touched pages alike.
+        region: RegionId,
+        /// How much is loaded, in KiB.
+        loaded_kib: u32,
+        /// How much is stored, in KiB.
+        stored_kib: u32,
+    },
+    /// Store to so much of a region for the first time: its pages come from the node where the task
+    /// runs.
+    Touch {
+        /// The region.
+        region: RegionId,
+        /// How much, in KiB.
+        kib: u32,
     },
     /// Wait until the pipe holds data (`poll` with `POLLIN`); takes none of it.
     PollPipe(PipeId),
@@ -239,6 +258,25 @@ pub enum SocketSpec {
     },
 }
 
+/// What storing to memory does where no cache has the line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stores {
+    /// The line is fetched first and written back later.
+    #[default]
+    Allocate,
+    /// It is written without being fetched (non-temporal stores).
+    NonTemporal,
+}
+
+/// A part of memory before the run: nobody has touched its pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RegionSpec {
+    /// Its size in KiB.
+    pub kib: u32,
+    /// How it is stored to.
+    pub stores: Stores,
+}
+
 /// All that a run consists of, declared before it starts: tables have their final size, ids are
 /// fixed, and a fork allocates nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -263,6 +301,8 @@ pub struct Setup {
     pub masks: Vec<CpuSet>,
     /// Working sets by [`TaskId`], in bytes; tasks beyond the end of the list have none that matters.
     pub footprints: Vec<u32>,
+    /// Parts of memory by [`RegionId`], for loops that are bound by memory.
+    pub regions: Vec<RegionSpec>,
     /// Marks by [`MarkId`]: their names.
     pub marks: Vec<String>,
     /// What is to be measured: for each task the time from passing the first mark of a pair to

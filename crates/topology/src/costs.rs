@@ -208,6 +208,9 @@ costs! {
     fill_dram_local_ps,
     /// Filling a line from the memory of another socket, in picoseconds.
     fill_dram_remote_ps,
+    /// Cache lines that a core has under way at once when it goes through memory: what waits in front
+    /// of controllers that are fully used.
+    memory_lines,
     /// Cache-aware scheduling: one CPU of an occupancy scan.
     occupancy_scan_cpu,
     /// Cache-aware scheduling: accounting on the running CPU, each time.

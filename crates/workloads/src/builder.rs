@@ -4,8 +4,8 @@ mod body;
 mod check;
 
 use simsched_core::{
-    BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, SchedPolicy, Seed, SemId, Setup,
-    SocketId, SocketSpec, Start, TaskId,
+    BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, RegionId, RegionSpec, SchedPolicy,
+    Seed, SemId, Setup, SocketId, SocketSpec, Start, Stores, TaskId,
 };
 use simsched_topology::{CpuId, CpuSet};
 
@@ -55,6 +55,7 @@ pub struct Builder {
     code: Vec<Inst>,
     dists: Vec<Dist>,
     whens: Vec<When>,
+    traffics: Vec<[u32; 2]>,
     shared: Shared,
     threads: Vec<ThreadSpec>,
     names: Vec<String>,
@@ -111,6 +112,23 @@ impl Builder {
     /// Declares `count` futex words and returns the first.
     pub fn futexes(&mut self, count: u32) -> FutexId {
         FutexId(self.take("futex words", |setup| &mut setup.futexes, count))
+    }
+
+    /// Declares a part of memory of so many KiB, whose pages nobody has touched.
+    pub fn region(&mut self, kib: u32, stores: Stores) -> RegionId {
+        self.setup.regions.push(RegionSpec { kib, stores });
+        RegionId::new(self.setup.regions.len() - 1)
+    }
+
+    /// Says how many bytes a declared task keeps in use while it computes.
+    ///
+    /// # Panics
+    /// When the task was not declared here.
+    pub fn footprint(&mut self, task: TaskId, bytes: u32) {
+        assert!(task.idx() < self.threads.len(), "task {task} was not declared here");
+        let footprints = &mut self.setup.footprints;
+        footprints.resize(footprints.len().max(task.idx() + 1), 0);
+        footprints[task.idx()] = bytes;
     }
 
     /// Declares a place where an instant is noted; until then it holds the start of the run.
@@ -222,6 +240,7 @@ impl Builder {
             code: self.code,
             dists: self.dists,
             whens: self.whens,
+            traffics: self.traffics,
             shared: self.shared,
             threads: self.threads,
             names: self.names,

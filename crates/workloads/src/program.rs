@@ -10,8 +10,8 @@ mod operand;
 mod thread;
 
 use simsched_core::{
-    FutexId, MaskId, Nanos, Op, Outcome, PipeId, ProcId, SchedPolicy, Setup, SimTime, SocketId,
-    Start, Stream, TaskId, TaskSpec, Workload,
+    FutexId, MaskId, Nanos, Op, Outcome, PipeId, ProcId, RegionId, SchedPolicy, Setup, SimTime,
+    SocketId, Start, Stream, TaskId, TaskSpec, Workload,
 };
 
 use crate::dist::Dist;
@@ -24,6 +24,10 @@ pub use operand::{ARGS, ClockId, LOOPS, Operand, Reg, StackId, When};
 pub enum Inst {
     /// Compute for a length drawn from this row of the table of distributions.
     Run(u32),
+    /// Load and store in a region what this row of the table of traffics says.
+    Stream(Operand, u32),
+    /// Store to so many KiB of a region for the first time.
+    Touch(Operand, u32),
     /// Sleep for a length drawn from this row of the table of distributions.
     Sleep(u32),
     /// Write so many bytes to a pipe.
@@ -163,6 +167,8 @@ pub(crate) struct Parts {
     pub(crate) code: Vec<Inst>,
     pub(crate) dists: Vec<Dist>,
     pub(crate) whens: Vec<When>,
+    /// What is loaded and stored, in KiB.
+    pub(crate) traffics: Vec<[u32; 2]>,
     /// How many clocks, how many stacks, and how many numbers on these.
     pub(crate) shared: Shared,
     pub(crate) threads: Vec<ThreadSpec>,
@@ -279,6 +285,12 @@ impl Thread {
             Inst::Sleep(row) => {
                 self.pc += 1;
                 return Some(Op::Sleep(parts.length(row, task)));
+            }
+            Inst::Stream(id, row) => {
+                self.pc += 1;
+                let [loaded_kib, stored_kib] = parts.traffics[row as usize];
+                let region = RegionId(self.value(id));
+                return Some(Op::Stream { region, loaded_kib, stored_kib });
             }
             Inst::RunUntil { when, piece } => {
                 if now < self.when(parts, memory, when) {

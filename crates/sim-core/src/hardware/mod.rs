@@ -4,7 +4,9 @@ mod decay;
 mod divisor;
 mod idle;
 mod lines;
+mod memory;
 mod messages;
+mod occupancy;
 mod prices;
 mod runqueues;
 mod speed;
@@ -18,9 +20,11 @@ pub(crate) use speed::{FULL, at_full_speed, at_speed};
 use simsched_topology::{CpuId, NodeId, PackageId, Topology};
 
 use crate::config::HardwareModel;
+use crate::error::SimError;
 use crate::time::{Nanos, SimTime};
 use crate::workload::Setup;
 use lines::SharedLines;
+use memory::Memory;
 use messages::Messages;
 use runqueues::RunqueueLocks;
 use speed::Speed;
@@ -36,6 +40,8 @@ pub(crate) struct Hardware {
     pub(crate) runqueues: RunqueueLocks,
     pub(crate) warmth: Warmth,
     pub(crate) speed: Speed,
+    /// Only if the workload has loops that are bound by it.
+    pub(crate) memory: Option<Memory>,
     /// Nothing of all that takes any time.
     pub(crate) free: bool,
 }
@@ -43,12 +49,15 @@ pub(crate) struct Hardware {
 impl Hardware {
     /// The hardware of `topology` for the objects of `setup`, and shared lines whose memory is in
     /// these nodes.
+    ///
+    /// # Errors
+    /// When the workload is bound by memory, and the machine has no price for that.
     pub(crate) fn new(
         topology: &Topology,
         setup: &Setup,
         homes: &[NodeId],
         model: HardwareModel,
-    ) -> Hardware {
+    ) -> Result<Hardware, SimError> {
         let costs = topology.costs();
         let home = |node: &NodeId| {
             let first = topology.node_span(*node).first().unwrap_or(CpuId(0));
@@ -61,7 +70,10 @@ impl Hardware {
         let transfers = Transfers::new(topology);
         let mute = transfers.is_free() && costs.fill_llc_ps == 0 && costs.rq_lock_hold == 0;
         let free = model == HardwareModel::Free || mute;
-        Hardware {
+        let is_free = model == HardwareModel::Free;
+        let memory = if is_free { None } else { Memory::new(topology, setup)? };
+        Ok(Hardware {
+            memory,
             lines: SharedLines::new(topology, &homes),
             messages: Messages::new(objects, costs),
             runqueues: RunqueueLocks::new(topology.nr_cpus(), costs),
@@ -69,7 +81,7 @@ impl Hardware {
             speed: if free { Speed::free(topology) } else { Speed::new(topology) },
             transfers: if free { Transfers::free() } else { transfers },
             free,
-        }
+        })
     }
 
     /// `ns` of transfers of `cpu` as they take while a queue overflows at its socket.

@@ -253,12 +253,14 @@ impl Cpu {
 
     /// Whether what it does has a length that its speed does not change: the way out of an idle state
     /// is no work of the core, nor is waiting for another one; and what a pipe's mutex is held for is
-    /// fixed when it is taken.
+    /// fixed when it is taken. What is bound by memory has a speed of its own.
     #[inline]
     pub(super) fn is_steady(&self) -> bool {
         match self.stage {
             Stage::Idle | Stage::IdleExit | Stage::Spin => true,
-            Stage::Op => matches!(self.run.op, Op::Write { .. } | Op::Read { .. }),
+            Stage::Op => {
+                matches!(self.run.op, Op::Write { .. } | Op::Read { .. }) || self.run.op.is_memory()
+            }
             _ => false,
         }
     }

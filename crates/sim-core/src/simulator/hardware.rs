@@ -9,7 +9,7 @@ use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::Policy;
 use crate::time::Nanos;
 use crate::touched::{Access, Function};
-use crate::workload::Workload;
+use crate::workload::{Op, Workload};
 
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `cpu` stalls for `ns` before it goes on with anything else.
@@ -147,8 +147,56 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return;
         }
         let topology = self.world.topology();
-        let ns = self.hardware.warmth.computes(topology, task, cpu, length);
+        let hardware = &mut self.hardware;
+        let home = hardware.warmth.home(task);
+        let busy = hardware.memory.as_ref().filter(|memory| memory.is_busy());
+        let loaded = home.zip(busy).map_or(1024, |(home, memory)| memory.loaded_1024(home));
+        let ns = hardware.warmth.computes(topology, task, cpu, length, loaded);
         self.stall(cpu, Cost::Refill, ns);
+    }
+
+    /// `task` begins `op`, which is bound by memory, or goes on with it: how long that takes if nobody
+    /// else begins or ends. What the others share changes.
+    #[cold]
+    pub(super) fn memory_begins(
+        &mut self,
+        cpu: CpuId,
+        task: TaskId,
+        op: Op,
+        interrupted: bool,
+    ) -> Nanos {
+        if self.has_lines {
+            self.pay_touched();
+        }
+        let now = self.world.now();
+        let start = now + Nanos(u64::from(self.cpus[cpu.idx()].debt));
+        let memory = self.hardware.memory.as_mut().expect("free memory takes no time");
+        let topology = self.world.topology();
+        let ns = memory.begins(topology, (cpu, task), op, interrupted, (now, start));
+        self.replan_streams();
+        ns
+    }
+
+    /// What `cpu` did was bound by memory, and is over or interrupted.
+    #[cold]
+    pub(super) fn memory_stops(&mut self, cpu: CpuId) {
+        let memory = self.hardware.memory.as_mut().expect("it has begun");
+        let topology = self.world.topology();
+        let bytes = memory.stops(topology, cpu, self.world.now());
+        self.hardware.warmth.streams(topology, cpu, bytes);
+        self.replan_streams();
+    }
+
+    /// What is left of the stages that are bound by memory takes longer or shorter than planned.
+    fn replan_streams(&mut self) {
+        let Some(memory) = &mut self.hardware.memory else { return };
+        for nth in 0..memory.nr_active() {
+            if let Some((cpu, since, ns)) = memory.replanned(nth) {
+                let until = since + ns;
+                self.cpus[cpu.idx()].until = until;
+                self.agenda.arm_stage(cpu, until);
+            }
+        }
     }
 
     /// `cpu` comes out of its idle state, or enters one: its core and its clock are shared.

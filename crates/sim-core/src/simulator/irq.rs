@@ -80,6 +80,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Stage::Idle => self.leave_idle(cpu),
             Stage::Op => {
                 self.cpu(cpu).run.remains = self.cut_short(cpu);
+                if self.cpus[cpu.idx()].run.op.is_memory() {
+                    self.memory_stops(cpu);
+                }
                 self.take_deferred(cpu);
             }
             Stage::Balance => self.interrupt_balance(cpu),

@@ -39,7 +39,7 @@ impl Op {
     /// Whether the task computes in user space: it can be rescheduled at any instant.
     #[inline]
     pub(super) fn is_user(self) -> bool {
-        matches!(self, Op::Run(_))
+        matches!(self, Op::Run(_)) || self.is_memory()
     }
 }
 
@@ -69,7 +69,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     fn declares(&self, op: Op) -> bool {
         let masks = self.world.tasks().nr_masks();
         let unknown = matches!(op, Op::SetAffinity { mask, .. } if mask.idx() >= masks);
-        self.ipc.declares(op) && !unknown
+        let unknown_region = matches!(op, Op::Stream { region, .. } | Op::Touch { region, .. }
+            if region.idx() >= self.nr_regions);
+        self.ipc.declares(op) && !unknown && !unknown_region
     }
 
     fn undeclared(&self, task: TaskId, op: Op) -> SimError {
@@ -90,6 +92,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 true
             }
             Op::Run(Nanos::ZERO) => true,
+            Op::Stream { .. } | Op::Touch { .. } => self.hardware.memory.is_none(),
             _ => false,
         }
     }
@@ -97,6 +100,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Goes on with an op that was interrupted; a pipe's mutex is held that much longer.
     pub(super) fn continue_op(&mut self, cpu: CpuId) {
         let TaskRun { op, remains, look, .. } = self.cpus[cpu.idx()].run;
+        if op.is_memory() {
+            let task = self.cpus[cpu.idx()].task.expect("an op has a task");
+            let ns = self.memory_begins(cpu, task, op, true);
+            self.begin(cpu, Stage::Op, Cost::Memory, ns);
+            return;
+        }
         let cost = if op.is_user() { Cost::User } else { Cost::Syscall };
         self.begin(cpu, Stage::Op, cost, remains);
         if let Op::Write { pipe, .. } | Op::Read { pipe, .. } = op
@@ -130,6 +139,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Op::Run(ns) => {
                 self.computes(cpu, task, ns);
                 return (Cost::User, ns);
+            }
+            Op::Stream { .. } | Op::Touch { .. } => {
+                return (Cost::Memory, self.memory_begins(cpu, task, op, false));
             }
             Op::Write { pipe, bytes } | Op::Read { pipe, bytes } => {
                 return (Cost::Syscall, self.pipe_op(cpu, op, pipe, syscall, bytes));
@@ -167,6 +179,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         match op {
             Op::Write { .. } | Op::Read { .. } => self.attempt(cpu, task, op),
             Op::Run(_) => self.done(cpu, Outcome::Done),
+            Op::Stream { .. } | Op::Touch { .. } => {
+                self.memory_stops(cpu);
+                self.done(cpu, Outcome::Done);
+            }
             Op::Sleep(ns) => self.sleep_until(cpu, task, self.world.now() + ns),
             Op::SleepUntil(at) => self.sleep_until(cpu, task, at),
             Op::Spawn(child) => return self.spawn(cpu, task, child),

@@ -33,6 +33,8 @@ pub struct Simulator<P, W, O> {
     pub(super) hardware: Hardware,
     /// The policy has lines that CPUs share.
     pub(super) has_lines: bool,
+    /// Parts of memory that the workload has declared.
+    pub(super) nr_regions: usize,
     pub(super) config: Config,
     pub(super) cpus: Vec<Cpu>,
     pub(super) desks: Vec<Desk>,
@@ -86,7 +88,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     ///
     /// # Errors
     /// When the workload places a task on a CPU that does not exist or where it may not run, or a
-    /// setting of `config` is out of its range.
+    /// setting of `config` is out of its range, or the machine lacks a price that the workload needs.
     pub fn new(
         topology: Arc<Topology>,
         mut policy: P,
@@ -101,7 +103,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         world.set_seed(config.seed);
         policy.attach(&world);
         let homes = policy.lines();
-        let hardware = Hardware::new(&topology, &setup, &homes, config.hardware);
+        let hardware = Hardware::new(&topology, &setup, &homes, config.hardware)?;
         let prices = Prices::new(&topology, config.jitter_1024, &hardware.transfers);
         let nr_cpus = topology.nr_cpus();
         let deepest = Desk::new(&topology).governor;
@@ -115,6 +117,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             } else {
                 prices
             },
+            nr_regions: setup.regions.len(),
             has_lines: !homes.is_empty(),
             hardware,
             cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, dice(cpu))).collect(),

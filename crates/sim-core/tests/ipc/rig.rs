@@ -52,6 +52,7 @@ pub(crate) fn setup() -> Setup {
         masks: Vec::new(),
         spans: Vec::new(),
         footprints: Vec::new(),
+        regions: Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@
 mod background;
 mod balance;
 mod contracts;
+mod memory;
 mod rig;
 mod sem;
 mod stopper;

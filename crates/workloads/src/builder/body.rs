@@ -1,7 +1,7 @@
 //! `Body`: writes the instructions of one program.
 
 use simsched_core::{
-    BarrierId, FutexId, LockId, MarkId, MaskId, Nanos, PipeId, SemId, SocketId, TaskId,
+    BarrierId, FutexId, LockId, MarkId, MaskId, Nanos, PipeId, RegionId, SemId, SocketId, TaskId,
 };
 
 use super::Builder;
@@ -29,7 +29,7 @@ macro_rules! operand_from {
     )*};
 }
 
-operand_from! { BarrierId FutexId LockId MarkId PipeId SemId SocketId StackId TaskId }
+operand_from! { BarrierId FutexId LockId MarkId PipeId RegionId SemId SocketId StackId TaskId }
 
 macro_rules! instructions {
     ($($(#[$doc:meta])* $method:ident($inst:ident, $kind:ident $(, $number:ident)?);)*) => {$(
@@ -90,6 +90,8 @@ impl<'a> Body<'a> {
         spawn(Spawn, Task);
         /// Waits for the end of a task.
         join(Join, Task);
+        /// Stores to so many KiB of a region for the first time.
+        touch(Touch, Region, kib);
         /// Notes the time for whoever watches.
         mark(Mark, Mark);
     }
@@ -98,6 +100,17 @@ impl<'a> Body<'a> {
     pub fn run(&mut self, length: Dist) {
         let row = self.dist(length);
         self.push(Inst::Run(row));
+    }
+
+    /// Loads and stores so many KiB in a region, bound by memory.
+    pub fn stream(&mut self, region: impl Into<Operand>, loaded_kib: u32, stored_kib: u32) {
+        let region = region.into();
+        self.declare(Kind::Region, region);
+        if loaded_kib == 0 && stored_kib == 0 {
+            self.fail("it moves no byte");
+        }
+        let row = row_of(&mut self.builder.traffics, [loaded_kib, stored_kib]);
+        self.push(Inst::Stream(region, row));
     }
 
     /// Sleeps.

@@ -17,6 +17,7 @@ pub(super) enum Kind {
     Futex,
     Task,
     Mark,
+    Region,
     Stack,
     Item,
 }
@@ -79,6 +80,7 @@ impl Builder {
             Kind::Futex => ("futex word", u64::from(setup.futexes)),
             Kind::Task => ("task", self.threads.len() as u64),
             Kind::Mark => ("mark", setup.marks.len() as u64),
+            Kind::Region => ("region", setup.regions.len() as u64),
             Kind::Stack => ("stack", u64::from(self.shared.stacks)),
             Kind::Item => ("number", u64::from(self.shared.items)),
         }

@@ -13,8 +13,8 @@
 //! rest is a sequence of grace periods, as each change of the tracer waits for some.
 
 use simsched_core::{
-    BarrierId, FutexId, LockId, MarkId, MaskId, Nanos, Op, Outcome, PipeId, ProcId, SchedPolicy,
-    SemId, Setup, SimTime, SocketId, Start, TaskId, TaskSpec, Workload,
+    BarrierId, FutexId, LockId, MarkId, MaskId, Nanos, Op, Outcome, PipeId, ProcId, RegionId,
+    SchedPolicy, SemId, Setup, SimTime, SocketId, Start, TaskId, TaskSpec, Workload,
 };
 use simsched_topology::CpuId;
 
@@ -80,6 +80,7 @@ struct Base {
     barriers: u32,
     futexes: u32,
     masks: u32,
+    regions: u32,
     marks: u32,
 }
 
@@ -174,6 +175,7 @@ impl Base {
             barriers: self.barriers + count(setup.barriers.len()),
             futexes: self.futexes + setup.futexes,
             masks: self.masks + count(setup.masks.len()),
+            regions: self.regions + count(setup.regions.len()),
             marks: self.marks + count(setup.marks.len()),
         }
     }
@@ -186,7 +188,12 @@ impl Base {
         let sem = |id: SemId| SemId(id.0 + self.sems);
         let futex = |id: FutexId| FutexId(id.0 + self.futexes);
         let task = |id: TaskId| TaskId(id.0 + self.tasks);
+        let region = |id: RegionId| RegionId(id.0 + self.regions);
         match op {
+            Op::Stream { region: id, loaded_kib, stored_kib } => {
+                Op::Stream { region: region(id), loaded_kib, stored_kib }
+            }
+            Op::Touch { region: id, kib } => Op::Touch { region: region(id), kib },
             Op::Write { pipe: id, bytes } => Op::Write { pipe: pipe(id), bytes },
             Op::Read { pipe: id, bytes } => Op::Read { pipe: pipe(id), bytes },
             Op::PollPipe(id) => Op::PollPipe(pipe(id)),
@@ -325,6 +332,7 @@ impl Workload for Replay {
                 futexes,
                 masks,
                 footprints,
+                regions,
                 marks,
                 spans,
             } = part.program.setup();
@@ -347,6 +355,7 @@ impl Workload for Replay {
             all.barriers.extend(barriers);
             all.futexes += futexes;
             all.masks.extend(masks);
+            all.regions.extend(regions);
             let before = |mark: String| if nth == 0 { mark } else { format!("before: {mark}") };
             all.marks.extend(marks.into_iter().map(before));
         }

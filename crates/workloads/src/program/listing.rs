@@ -52,6 +52,8 @@ impl fmt::Display for Inst {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Inst::Run(row) => write!(f, "run dist {row}"),
+            Inst::Stream(id, row) => write!(f, "stream region {id}, traffic {row}"),
+            Inst::Touch(id, kib) => write!(f, "touch region {id}, {kib} KiB"),
             Inst::Sleep(row) => write!(f, "sleep dist {row}"),
             Inst::Write(id, bytes) => write!(f, "write pipe {id}, {bytes} B"),
             Inst::Read(id, bytes) => write!(f, "read pipe {id}, at most {bytes} B"),

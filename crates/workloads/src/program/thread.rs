@@ -1,7 +1,8 @@
 //! `Thread`: what its instructions do in user space, and the system call that each of the others is.
 
 use simsched_core::{
-    BarrierId, FutexId, LockId, MarkId, Op, Outcome, PipeId, SemId, SimTime, SocketId, TaskId,
+    BarrierId, FutexId, LockId, MarkId, Op, Outcome, PipeId, RegionId, SemId, SimTime, SocketId,
+    TaskId,
 };
 
 use super::memory::Memory;
@@ -92,12 +93,14 @@ impl Thread {
             Inst::FutexWake(id, count) => Op::FutexWake { futex: FutexId(self.value(id)), count },
             Inst::Spawn(id) => Op::Spawn(TaskId(self.value(id))),
             Inst::Join(id) => Op::Join(TaskId(self.value(id))),
+            Inst::Touch(id, kib) => Op::Touch { region: RegionId(self.value(id)), kib },
             Inst::WaitAny => Op::WaitAny,
             Inst::Yield => Op::Yield,
             Inst::SetNice(nice) => Op::SetNice(nice),
             Inst::SetAffinity(id, mask) => Op::SetAffinity { task: TaskId(self.value(id)), mask },
             Inst::Mark(mark) => Op::Mark(MarkId(self.value(mark))),
             Inst::Run(_)
+            | Inst::Stream(..)
             | Inst::Sleep(_)
             | Inst::RunUntil { .. }
             | Inst::SleepUntil(_)
