@@ -66,9 +66,13 @@ impl Calendar {
         if time - self.at < PAGES as u64 {
             self.link(cpu, (time % PAGES as u64) as usize);
         } else {
-            self.rows[cpu.idx() % CPUS].place = FAR;
-            self.far.arm(cpu, time);
+            self.arm_far(cpu, time);
         }
+    }
+
+    fn arm_far(&mut self, cpu: CpuId, time: u64) {
+        self.rows[cpu.idx() % CPUS].place = FAR;
+        self.far.arm(cpu, time);
     }
 
     /// Drops the plan of `cpu`, if there is one.

@@ -74,7 +74,7 @@ impl Agenda {
     }
 
     /// Plans the end of the stage of `cpu`.
-    #[inline]
+    #[inline(always)]
     pub fn arm_stage(&mut self, cpu: CpuId, time: SimTime) {
         self.stages.arm(cpu, time.min(LAST).0);
     }

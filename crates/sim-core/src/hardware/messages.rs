@@ -56,7 +56,7 @@ impl Messages {
     }
 
     /// `cpu` uses `object` to write, or to read `read` bytes: what the lines take to come, ns.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn used(
         &mut self,
         topology: &Topology,

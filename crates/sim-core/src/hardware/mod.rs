@@ -84,6 +84,26 @@ impl Hardware {
         })
     }
 
+    /// What moving the lines of a pipe or socket to `cpu` takes, ns; `object` is that of the receiver.
+    #[inline(always)]
+    pub(crate) fn message(
+        &mut self,
+        topology: &Topology,
+        cpu: CpuId,
+        object: usize,
+        read: Option<u32>,
+        at: SimTime,
+    ) -> u32 {
+        if self.free {
+            return 0;
+        }
+        let ns = self.messages.used(topology, &self.transfers, object, cpu, read);
+        if ns == 0 {
+            return 0;
+        }
+        u32::try_from(self.uncore(topology, cpu, at, ns).0).unwrap_or(u32::MAX)
+    }
+
     /// `ns` of transfers of `cpu` as they take while a queue overflows at its socket.
     #[inline]
     pub(crate) fn uncore(&self, topology: &Topology, cpu: CpuId, at: SimTime, ns: u32) -> Nanos {

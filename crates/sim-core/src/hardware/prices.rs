@@ -66,7 +66,7 @@ impl Prices {
     }
 
     /// Two prices that are paid together, with one throw of the dice.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn jittered_pair(
         &self,
         dice: &mut Stream,

@@ -21,7 +21,7 @@ static SPEEDS: [Divisor; 2048] = {
 };
 
 /// How long what takes `ns` at full speed takes at `speed`.
-#[inline]
+#[inline(always)]
 pub(crate) fn at_speed(ns: Nanos, speed: u16) -> Nanos {
     if speed == FULL {
         return ns;

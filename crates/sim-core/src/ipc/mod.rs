@@ -225,7 +225,7 @@ impl Ipc {
 
     /// Whether `op` would find its pipe with nothing to read, or with no room to write anything;
     /// false for ops on other objects. A writer that has slept needs a slot.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn finds_pipe_unready(&self, op: Op, retry: bool) -> bool {
         match op {
             Op::Write { pipe, .. } if retry => self.pipes[pipe.idx()].is_full(),

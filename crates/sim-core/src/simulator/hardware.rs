@@ -102,20 +102,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// What moving the lines of a pipe or socket to `cpu` takes; `object` is that of the receiver.
-    #[inline(always)]
     pub(super) fn message(&mut self, cpu: CpuId, object: usize, read: Option<u32>) -> u32 {
-        if self.hardware.free {
-            return 0;
+        let now = self.world.now();
+        let ns = self.hardware.message(self.world.topology(), cpu, object, read, now);
+        if ns > 0 {
+            self.note_stall(cpu, Cost::Message, Nanos(u64::from(ns)));
         }
-        let topology = self.world.topology();
-        let hardware = &mut self.hardware;
-        let ns = hardware.messages.used(topology, &hardware.transfers, object, cpu, read);
-        if ns == 0 {
-            return 0;
-        }
-        let ns = hardware.uncore(topology, cpu, self.world.now(), ns);
-        self.note_stall(cpu, Cost::Message, ns);
-        u32::try_from(ns.0).unwrap_or(u32::MAX)
+        ns
     }
 
     /// `task` executes its first instruction on `cpu`: what it needs comes into the caches.

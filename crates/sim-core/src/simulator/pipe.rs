@@ -25,21 +25,37 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         let (task, last) = (row.task.expect("an op has a task"), row.run.op);
         let Some(outcome) = self.ipc.pass(last) else { return Ok(false) };
-        row.run.outcome = outcome;
-        row.run.progress = Progress::Next;
-        if self.prices.pipe_tail(last) > 0 {
-            self.next_op(cpu, task)?;
+        let tail = self.prices.pipe_tail(last);
+        if tail > 0 {
+            (row.run.outcome, row.run.progress) = (outcome, Progress::Next);
+            self.end_pipe_op(cpu, tail);
             return Ok(true);
         }
         let op = self.workload.next_op(task, self.world.now(), outcome);
+        (row.run.op, row.run.outcome) = (op, outcome);
         match pipe_of(op).filter(|(pipe, _)| pipe.idx() < self.pipes_free.len()) {
             Some((pipe, bytes)) => {
-                let ns = self.begin_pipe_op(cpu, op, pipe, bytes);
-                self.begin_for(cpu, Stage::Op, Cost::Syscall, ns);
+                let ns = self.time_pipe_op(cpu, op, pipe, self.prices.list().syscall, bytes);
+                self.begin_next(cpu, ns);
             }
-            None => self.begin_op(cpu, task, op)?,
+            None => {
+                row.run.progress = Progress::Next;
+                self.begin_op(cpu, task, op)?;
+            }
         }
         Ok(true)
+    }
+
+    /// Another op follows the one that has just ended, and takes `ns`. Nearly always the CPU owes
+    /// nothing, and there is nothing to be charged between the two.
+    #[inline(always)]
+    fn begin_next(&mut self, cpu: CpuId, ns: Nanos) {
+        let row = &mut self.cpus[cpu.idx()];
+        if row.cost != Cost::Syscall || row.debt != 0 || row.debt_end > row.charged {
+            return self.begin_for(cpu, Stage::Op, Cost::Syscall, ns);
+        }
+        row.until = self.world.now() + ns;
+        self.agenda.arm_stage(cpu, row.until);
     }
 
     /// Asks the workload what `task` does next, and begins it.
@@ -60,14 +76,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.cpus[cpu.idx()].run.op = Op::Yield;
         let ns = self.jittered(cpu, tail);
         self.begin(cpu, Stage::Debt, Cost::Syscall, ns);
-    }
-
-    #[inline(always)]
-    fn begin_pipe_op(&mut self, cpu: CpuId, op: Op, pipe: PipeId, bytes: u32) -> Nanos {
-        let run = &mut self.cpus[cpu.idx()].run;
-        (run.op, run.progress, run.retry) = (op, Progress::Under, false);
-        let syscall = self.prices.list().syscall;
-        self.time_pipe_op(cpu, op, pipe, syscall, bytes)
     }
 
     /// What an op on a pipe takes, from here to its end.
@@ -94,9 +102,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if row.run.look {
             return entry;
         }
-        let start = self.world.now() + Nanos(u64::from(row.debt));
+        let now = self.world.now();
+        let start = now + Nanos(u64::from(row.debt));
         let read = matches!(op, Op::Read { .. }).then_some(bytes);
-        let moved = self.message(cpu, pipe.idx(), read);
+        let moved = self.hardware.message(self.world.topology(), cpu, pipe.idx(), read, now);
+        if moved > 0 {
+            row.stalled = true;
+            self.desks[cpu.idx()].stalls[Cost::Message.stall_row()] += u64::from(moved);
+        }
         let copy = copy + Nanos(u64::from(moved));
         let free = &mut self.pipes_free[pipe.idx()];
         let end = (start + entry).max(*free) + copy;

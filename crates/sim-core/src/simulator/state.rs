@@ -229,7 +229,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// Starts a stage that takes `ns` at the CPU's present speed, when nothing was asked of the policy.
-    #[inline(always)]
+    #[inline]
     pub(super) fn begin_for(&mut self, cpu: CpuId, stage: Stage, cost: Cost, ns: Nanos) {
         let now = self.world.now();
         let row = &mut self.cpus[cpu.idx()];
