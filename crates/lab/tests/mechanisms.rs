@@ -107,3 +107,21 @@ fn a_bias_for_the_previous_cpu_saves_migrations_and_refills() {
     let refill = |run: &Run| run.stats.total_cpu_time()[Cost::Refill as usize];
     assert!(refill(&biased) * 2 < refill(&plain));
 }
+
+/// Closed queues: nobody can wait longer for a line than all others need it for. The bound is what two
+/// levels of groups can at most add to one: as many waits again, for lines as contended as the first.
+#[test]
+fn a_second_level_of_groups_at_most_doubles_what_the_lines_cost() {
+    let command = "hackbench -g 10 -f 20 -T -p -l 200";
+    let spent = |group| {
+        let run = Run::new("spr-2x48", "cfs", group, command, Priced);
+        let spent = run.stats.total_cpu_time();
+        let lines = spent[Cost::UpdateCfsGroup as usize] + spent[Cost::UpdateLoadAvg as usize];
+        let busy = spent.iter().sum::<u64>() - spent[Cost::Idle as usize];
+        (lines, busy)
+    };
+    let (one, busy) = spent("nested:1");
+    let (two, busy_with_two) = spent("nested:2");
+    assert!(one * 50 > busy, "{one} of {busy} ns: the lines are contended");
+    assert!(two < 2 * busy && busy_with_two < 2 * busy, "{two} and {busy_with_two} for {busy}");
+}

@@ -133,6 +133,12 @@ impl SharedLines {
         wait + service
     }
 
+    /// A touch that takes no longer found its line in the own cache.
+    #[inline]
+    pub(crate) fn longest_hit(&self) -> Nanos {
+        Nanos(u64::from(self.rules.hit.max(self.rules.read_hit)))
+    }
+
     /// How much slower the transfers of `cpu` are now, in percent, for a queue overflows at its socket
     /// or at the line's home.
     #[inline]

@@ -12,6 +12,7 @@ use crate::observer::Cost;
 use crate::policy::{Placement, Reason, WakeKind};
 use crate::rng::Stream;
 use crate::time::{Nanos, SimTime};
+use crate::touched::Touch;
 use crate::workload::{Op, Outcome};
 
 /// What a CPU is doing.
@@ -109,6 +110,8 @@ pub(super) struct Cpu {
     pub debt: u32,
     /// How fast it runs, in thousandths.
     pub speed: u16,
+    /// What is armed is its next errand, not yet the end of its stage.
+    pub errand: bool,
     /// Some of the time that is not charged yet are stalls.
     pub stalled: bool,
     pub stage: Stage,
@@ -164,6 +167,8 @@ pub(super) struct Desk {
     pub idle_ticked: bool,
     /// The idle task has just come from `schedule()`.
     pub idle_begins: bool,
+    /// Shared lines that it touches one after the other before it goes on.
+    pub errands: VecDeque<Touch>,
     /// Stalls that are not charged yet, by [`Cost::STALLS`], in ns.
     pub stalls: [u64; Cost::STALLS.len()],
     /// Up to when it has callbacks that wait for a grace period of RCU.
@@ -239,6 +244,7 @@ impl Cpu {
             until: SimTime::NEVER,
             debt: 0,
             speed: FULL,
+            errand: false,
             stalled: false,
             stage: Stage::Idle,
             cost: Cost::Idle,
@@ -299,6 +305,7 @@ impl Desk {
             tick_stopped: true,
             idle_ticked: false,
             idle_begins: false,
+            errands: VecDeque::new(),
             stalls: [0; Cost::STALLS.len()],
             callbacks_until: SimTime::ZERO,
         }

@@ -7,7 +7,7 @@ use crate::hardware::{at_full_speed, at_speed};
 use crate::ids::TaskId;
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::Policy;
-use crate::time::Nanos;
+use crate::time::{Nanos, SimTime};
 use crate::touched::{Access, Function};
 use crate::workload::{Op, Workload};
 
@@ -55,36 +55,94 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         (side, stage)
     }
 
-    /// Who has called the policy waits for the shared lines that the policy touched.
+    /// Who has called the policy waits for the shared lines that the policy touched: at once for the
+    /// first that has to come from elsewhere, and for the others when it gets there.
+    ///
+    /// A line must not be promised long before it is asked for: all who ask in between would wait for
+    /// a line that lies idle, and such waits, on several lines, would grow without bound.
     pub(super) fn pay_touched(&mut self) {
         let Some(touched) = self.policy.touched() else { return };
         if touched.as_slice().is_empty() {
             return;
         }
         let cpu = self.world.this_cpu();
-        let start = self.world.now() + Nanos(u64::from(self.cpus[cpu.idx()].debt));
-        let mut stalls = [Nanos::ZERO; Function::NAMES.len()];
-        let (mut at, mut last) = (start, None);
+        let errands = &mut self.desks[cpu.idx()].errands;
+        let waits = !errands.is_empty();
         if !self.hardware.free {
-            let topology = self.world.topology();
-            let (lines, transfers) = (&mut self.hardware.lines, &self.hardware.transfers);
-            let mut done = start;
-            for touch in touched.as_slice() {
-                // The loads of one sum do not depend on each other: they are under way together.
-                let together = touch.access == Access::Read && last < Some(touch.line);
-                if !(together && last.is_some()) {
-                    at = done;
-                }
-                last = (touch.access == Access::Read).then_some(touch.line);
-                let ns = lines.touch(topology, transfers, touch.line.idx(), cpu, touch.access, at);
-                let end = (at + ns).max(done);
-                stalls[touch.what as usize] += end.since(done);
-                done = end;
-            }
+            errands.extend(touched.as_slice());
         }
         touched.clear();
-        self.stall(cpu, Cost::UpdateCfsGroup, stalls[Function::UpdateCfsGroup as usize]);
-        self.stall(cpu, Cost::UpdateLoadAvg, stalls[Function::UpdateLoadAvg as usize]);
+        if waits || self.hardware.free {
+            return;
+        }
+        let start = self.world.now() + Nanos(u64::from(self.cpus[cpu.idx()].debt));
+        let stalls = self.touch_lines(cpu, start);
+        for (what, ns) in stalls {
+            self.stall(cpu, what, ns);
+        }
+    }
+
+    /// `cpu` goes through its errands from `start` on, up to the first line that it stalls for, or the
+    /// loads of one sum, which do not depend on each other and are under way together: its stalls.
+    fn touch_lines(
+        &mut self,
+        cpu: CpuId,
+        start: SimTime,
+    ) -> [(Cost, Nanos); Function::NAMES.len()] {
+        let mut stalls = [(Cost::UpdateCfsGroup, Nanos::ZERO), (Cost::UpdateLoadAvg, Nanos::ZERO)];
+        let topology = self.world.topology();
+        let (lines, transfers) = (&mut self.hardware.lines, &self.hardware.transfers);
+        let errands = &mut self.desks[cpu.idx()].errands;
+        let (mut at, mut done, mut last) = (start, start, None);
+        while let Some(touch) = errands.front().copied() {
+            let together =
+                touch.access == Access::Read && last.is_some() && last < Some(touch.line);
+            if !together {
+                if done.since(at) > lines.longest_hit() {
+                    break;
+                }
+                at = done;
+            }
+            errands.pop_front();
+            last = (touch.access == Access::Read).then_some(touch.line);
+            let ns = lines.touch(topology, transfers, touch.line.idx(), cpu, touch.access, at);
+            let end = (at + ns).max(done);
+            stalls[touch.what as usize].1 += end.since(done);
+            done = end;
+        }
+        stalls
+    }
+
+    /// `cpu` has got to the next of its errands: its stage begins as much later.
+    #[cold]
+    pub(super) fn run_errand(&mut self, cpu: CpuId) {
+        self.charge(cpu);
+        let now = self.world.now();
+        let stalls = self.touch_lines(cpu, now);
+        let mut sum = Nanos::ZERO;
+        for (what, ns) in stalls.into_iter().filter(|(_, ns)| ns.0 > 0) {
+            self.note_stall(cpu, what, ns);
+            sum += ns;
+        }
+        let row = &mut self.cpus[cpu.idx()];
+        row.debt_end = now + sum;
+        row.until += sum;
+        self.arm_stage(cpu);
+    }
+
+    /// Arms the end of the stage of `cpu`, or its next errand, which is due before the stage proper.
+    #[inline(always)]
+    pub(super) fn arm_stage(&mut self, cpu: CpuId) {
+        let now = self.world.now();
+        let row = &mut self.cpus[cpu.idx()];
+        let mut at = row.until;
+        if self.has_lines {
+            row.errand = !self.desks[cpu.idx()].errands.is_empty();
+            if row.errand {
+                at = row.debt_end.max(now);
+            }
+        }
+        self.agenda.arm_stage(cpu, at);
     }
 
     /// `taker` takes the lock of the runqueue of `cpu`, `later` ns from now: what it waits for the
@@ -217,7 +275,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let begins = row.debt_end.max(now);
         let left = at_full_speed(row.until.since(begins), before);
         row.until = begins + at_speed(left, speed);
-        let until = row.until;
-        self.agenda.arm_stage(cpu, until);
+        self.arm_stage(cpu);
     }
 }

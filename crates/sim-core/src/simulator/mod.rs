@@ -84,6 +84,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         match event {
             Event::StageEnd(cpu) => {
                 self.world.set_this_cpu(cpu);
+                if self.cpus[cpu.idx()].errand {
+                    self.run_errand(cpu);
+                    return Ok(());
+                }
                 if self.end_plain_op(cpu)? {
                     return Ok(());
                 }

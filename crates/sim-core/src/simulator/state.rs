@@ -242,8 +242,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         let row = &mut self.cpus[cpu.idx()];
         row.until = row.debt_end.max(now) + ns;
-        let until = row.until;
-        self.agenda.arm_stage(cpu, until);
+        self.arm_stage(cpu);
     }
 
     /// Charges the CPU's time from the last charge to now: first to what it did on the side, then
