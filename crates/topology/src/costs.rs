@@ -150,8 +150,13 @@ costs! {
     thread_create,
     /// Forking a process, paid by the parent.
     process_create,
-    /// The end of a thread.
+    /// The end of a thread that leaves others in its process, up to the wakeup of who joins it.
     thread_exit,
+    /// What it does after that, up to its last `schedule()`.
+    thread_exit_tail,
+    /// The end of the last thread of a process, and with it of the address space, up to the wakeup of
+    /// the parent.
+    process_exit,
     /// The stopper thread that pushes a running task away (active balance, exec).
     stopper,
     /// Taking one task off a runqueue in load balance, with the lock held.

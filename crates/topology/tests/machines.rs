@@ -258,6 +258,7 @@ fn tracing_costs_the_lab_the_same_in_each_path() {
             ("thread_create", 500),
             ("process_create", 600),
             ("thread_exit", 500),
+            ("process_exit", 500),
             ("stopper", switch + 550),
             ("detach_task", 550),
         ]

@@ -240,6 +240,7 @@ impl Plan {
         let channel = |nth: Reg| Operand::arg(0).plus_each(nth, self.stride());
         b.program("sender", |p| {
             self.be_ready(p);
+            self.surround(p, |outside| outside.sender_start);
             p.repeat(loops, |p, _| {
                 p.repeat(fds, |p, nth| self.write(p, channel(nth), bytes));
             });
@@ -252,7 +253,9 @@ impl Plan {
     /// them, so all see it.
     fn be_ready(&self, p: &mut Body<'_>) {
         self.first_fault(p);
-        self.surround(p, |outside| outside.birth);
+        if let Some(outside) = self.outside {
+            p.run(outside::one_of(&outside.birth));
+        }
         self.write(p, Operand::fixed(self.ready + u32::from(self.stride()) - 1), SIGNAL);
         match self.hackbench.channel {
             Channel::Pipe => p.poll_pipe(PipeId(self.wake)),

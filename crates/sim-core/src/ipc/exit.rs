@@ -49,6 +49,8 @@ struct Family {
 pub(super) struct Lives {
     lives: Vec<Life>,
     families: Vec<Family>,
+    /// By process: how many of its tasks have not ended, born or not.
+    left: Vec<u32>,
 }
 
 impl Lives {
@@ -63,7 +65,15 @@ impl Lives {
             is_dead: false,
             is_reaped: false,
         };
-        Lives { lives: tasks.iter().map(life).collect(), families: Vec::new() }
+        let procs = tasks.iter().map(|spec| spec.proc.idx() + 1).max().unwrap_or(0);
+        let mut left = vec![0; procs];
+        tasks.iter().for_each(|spec| left[spec.proc.idx()] += 1);
+        Lives { lives: tasks.iter().map(life).collect(), families: Vec::new(), left }
+    }
+
+    /// Whether no other task of its process is left: with it ends the address space.
+    pub(super) fn is_last_of_process(&self, task: TaskId) -> bool {
+        self.left[self.lives[task.idx()].proc.idx()] == 1
     }
 
     /// `child` is born to `parent`.
@@ -83,6 +93,7 @@ impl Lives {
     pub(super) fn exit(&mut self, task: TaskId, sleepers: &mut Sleepers, wakes: &mut Wakes) {
         let life = &mut self.lives[task.idx()];
         life.is_dead = true;
+        self.left[life.proc.idx()] -= 1;
         let (proc, parent, birth) = (life.proc, life.parent, life.birth);
         let mut joiners = std::mem::take(&mut life.joiners);
         while let Some(joiner) = joiners.first() {

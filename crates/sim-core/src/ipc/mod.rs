@@ -194,6 +194,15 @@ impl Ipc {
         self.lives.spawned(parent, child);
     }
 
+    /// Whether the address space of `task` ends with it: nobody else is left of its process.
+    ///
+    /// # Panics
+    /// When it was not declared.
+    #[must_use]
+    pub fn is_last_of_process(&self, task: TaskId) -> bool {
+        self.lives.is_last_of_process(task)
+    }
+
     /// `task` ends; appends to `wakes` who waited for that.
     ///
     /// # Panics

@@ -159,6 +159,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 list.thread_create
             }
             Op::Spawn(_) => list.process_create,
+            Op::Exit if self.ipc.is_last_of_process(task) => list.process_exit,
             Op::Exit => list.thread_exit,
             Op::DownRead(_) | Op::DownWrite(_) => list.lock,
             Op::UpRead { held, .. } | Op::UpWrite { held, .. } => held,
@@ -308,9 +309,24 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
+    /// The rest of a thread's end, once. True while that takes time.
+    pub(super) fn end_exit(&mut self, cpu: CpuId) -> bool {
+        let tail = self.prices.list().thread_exit_tail;
+        let run = &mut self.cpus[cpu.idx()].run;
+        if tail == 0 || std::mem::replace(&mut run.op, Op::Yield) != Op::Exit {
+            return false;
+        }
+        let ns = self.jittered(cpu, tail);
+        self.begin(cpu, Stage::Debt, Cost::Syscall, ns);
+        true
+    }
+
     fn exit(&mut self, cpu: CpuId, task: TaskId) {
         self.world.task_mut(task).exiting = true;
         self.cpu(cpu).run.progress = Progress::Ended;
+        if self.ipc.is_last_of_process(task) {
+            self.cpu(cpu).run.op = Op::Yield;
+        }
         self.ipc.exit(task, &mut self.scratch);
         // What it leaves is freed after a grace period, by callbacks of this CPU.
         let ticks = Nanos(CALLBACK_TICKS * self.world.tick().0);

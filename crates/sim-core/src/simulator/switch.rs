@@ -337,8 +337,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Progress::Next => return self.next_op(cpu, task),
             Progress::Under => self.continue_op(cpu),
             Progress::Ended => {
-                self.world.task_mut(task).state = TaskState::Dead;
-                self.enter_schedule(cpu);
+                if !self.end_exit(cpu) {
+                    self.world.task_mut(task).state = TaskState::Dead;
+                    self.enter_schedule(cpu);
+                }
             }
             Progress::Blocked | Progress::Timed => {
                 if self.world.task(task).state == TaskState::Sleeping {

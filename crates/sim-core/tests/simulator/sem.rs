@@ -13,6 +13,12 @@ fn switches(log: &Log, task: TaskId) -> usize {
     log.count(|t| matches!(t, Tracepoint::Switch { prev, .. } if *prev == Some(task)))
 }
 
+/// The end of the one who is done first, while the other keeps the address space.
+fn end_of_a_thread() -> u64 {
+    let costs = *super::rig::topology().costs();
+    u64::from(costs.thread_exit + costs.thread_exit_tail)
+}
+
 fn run(ns: u64) -> Op {
     Op::Run(Nanos(ns))
 }
@@ -26,7 +32,7 @@ fn beside_a_writer(down: Op, up: Op) -> (u64, usize) {
     let other = script.task(CpuId(2), &[run(1_010_000), down, up]);
     let (status, sim) = simulate(script, RoundRobin::default());
     assert_eq!(status, Ok(Status::Finished));
-    let exit = u64::from(super::rig::topology().costs().thread_exit);
+    let exit = end_of_a_thread();
     let spent = sim.observer().charged(2, Cost::Syscall) - exit;
     (spent, switches(sim.observer(), other))
 }
@@ -57,7 +63,7 @@ fn a_writer_spins_at_a_reader_for_ten_microseconds_and_sleeps() {
     let other = script.task(CpuId(2), &[run(1_010_000), writer[0], writer[1]]);
     let (status, sim) = simulate(script, RoundRobin::default());
     assert_eq!(status, Ok(Status::Finished));
-    let exit = u64::from(super::rig::topology().costs().thread_exit);
+    let exit = end_of_a_thread();
     let spent = sim.observer().charged(2, Cost::Syscall) - exit;
     assert!((10_500..11_500).contains(&spent), "{spent}");
     assert_eq!(switches(sim.observer(), other), 2, "to sleep and to exit");

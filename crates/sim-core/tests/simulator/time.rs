@@ -81,7 +81,7 @@ fn a_copy_is_paid_when_data_moves() {
     assert_eq!(status, Ok(Status::Finished));
     let copy = u64::from(costs.pipe_copy) + u64::from(bytes) * u64::from(costs.copy_per_kib) / 1024;
     let look = u64::from(costs.syscall + costs.recheck + costs.pipe_read_tail);
-    let exit = u64::from(costs.thread_exit);
+    let exit = u64::from(costs.process_exit);
     let ran = |t: &Tracepoint| matches!(t, Tracepoint::Running { task, .. } if *task == reader);
     assert_eq!(sim.observer().count(ran), 2);
     assert_eq!(sim.observer().charged(2, Cost::Syscall), look + copy + exit);
@@ -180,7 +180,30 @@ fn waking_nobody_on_a_futex_is_a_bare_system_call() {
     assert_eq!(status, Ok(Status::Finished));
     let costs = *topology().costs();
     let paid = sim.observer().charged(0, Cost::Syscall);
-    assert_eq!(paid, u64::from(costs.syscall + costs.thread_exit));
+    assert_eq!(paid, u64::from(costs.syscall + costs.process_exit));
+}
+
+/// The joiner is woken in the middle of a thread's end, the parent near the end of a process's.
+#[test]
+fn a_joiner_wakes_before_the_rest_of_a_threads_end() {
+    let mut script = Script::new(objects());
+    let child = script.task(CpuId(2), &[]);
+    script.task(CpuId(0), &[Op::Join(child)]);
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let costs = *topology().costs();
+    let log = sim.observer();
+    let ended = |t: &Tracepoint| matches!(t, Tracepoint::Exit { task } if *task == child);
+    let left =
+        |t: &Tracepoint| matches!(t, Tracepoint::Switch { prev: Some(task), .. } if *task == child);
+    assert!(
+        log.find(ended).unwrap() + Nanos(u64::from(costs.thread_exit_tail))
+            <= log.find(left).unwrap()
+    );
+    assert_eq!(
+        log.charged(2, Cost::Syscall),
+        u64::from(costs.thread_exit + costs.thread_exit_tail)
+    );
 }
 
 /// `futex_wait_setup()` looks at the word early: what comes behind is the way back, or to the sleep.
@@ -193,7 +216,7 @@ fn who_finds_another_word_than_expected_pays_the_way_back_behind_it() {
     assert_eq!(status, Ok(Status::Finished));
     let costs = *topology().costs();
     let log = sim.observer();
-    assert_eq!(log.charged(0, Cost::Syscall), u64::from(costs.syscall + costs.thread_exit));
+    assert_eq!(log.charged(0, Cost::Syscall), u64::from(costs.syscall + costs.process_exit));
     assert_eq!(log.charged(0, Cost::Wakeup), u64::from(costs.futex));
 }
 

@@ -13,8 +13,13 @@ use crate::program::Operand;
 pub(crate) struct Outside {
     /// Before the main task creates its first worker.
     pub(crate) before: Nanos,
-    /// From a worker's first instruction to its saying that it is ready.
-    pub(crate) birth: Nanos,
+    /// Before the main task creates each further worker, beyond the price of that; one as likely as
+    /// another.
+    pub(crate) between: [Nanos; 12],
+    /// From a worker's first instruction to its saying that it is ready; one as likely as another.
+    pub(crate) birth: [Nanos; 6],
+    /// From the start to a sender's first message.
+    pub(crate) sender_start: Nanos,
     /// From a receiver's last message to its exit, without what happens under the lock of the address
     /// space.
     pub(crate) receiver_end: Nanos,
@@ -51,6 +56,11 @@ pub(crate) struct Space {
     pub(crate) leave: u32,
 }
 
+/// One of these lengths, each with the same chance.
+pub(super) fn one_of(lengths: &[Nanos]) -> Dist {
+    Dist::Table(lengths.iter().map(|&length| (length, 1)).collect())
+}
+
 /// Files that a process has open beside those of its groups: three, and both ends of the ready and the
 /// wake channel.
 const FILES: u64 = 7;
@@ -76,8 +86,7 @@ impl Plan {
 
     fn spawn_some(&self, p: &mut Body<'_>, started: u32, count: u32) {
         let Some((lock, space)) = self.space else {
-            let first = Operand::fixed(1 + started);
-            return p.repeat(count, |p, nth| p.spawn(first.plus(nth)));
+            return self.fork_some(p, started, count);
         };
         let fds = self.hackbench.fds;
         let end = 1 + started + count;
@@ -104,6 +113,20 @@ impl Plan {
                 next += workers;
             }
         }
+    }
+
+    /// The same for processes.
+    fn fork_some(&self, p: &mut Body<'_>, started: u32, count: u32) {
+        let first = u32::from(started == 0);
+        if first > 0 {
+            p.spawn(Operand::fixed(1));
+        }
+        p.repeat(count - first, |p, nth| {
+            if let Some(outside) = self.outside {
+                p.run(one_of(&outside.between));
+            }
+            p.spawn(Operand::fixed(1 + started + first).plus(nth));
+        });
     }
 
     /// Whether the table of open files grows for the channels of this group.

@@ -93,19 +93,19 @@ pub(super) fn birth_worker() -> Dist {
     table([(74, 3), (82, 4), (94, 4), (108, 3), (140, 3), (180, 2), (270, 1)])
 }
 
-/// From the end of a child's work to the price of its exit (20 us there): it reads its own
-/// statistics from `/proc` and leaves its address space. 278 us to the exit in all.
-pub(super) const REPORT: Dist = us(258);
+/// From the end of a child's work to the price of its exit (87 us there): it reads its own
+/// statistics from `/proc`. 278 us in all.
+pub(super) const REPORT: Dist = us(191);
 
 /// The same for a thread, which keeps its address space: 187 us to the exit of a message thread, and
 /// 262 for a worker, which sorts about 350 latencies.
-pub(super) const REPORT_MESSENGER: Dist = us(165);
+pub(super) const REPORT_MESSENGER: Dist = us(178);
 /// See [`REPORT_MESSENGER`].
-pub(super) const REPORT_WORKER: Dist = us(240);
+pub(super) const REPORT_WORKER: Dist = us(253);
 
 /// The same for `ping`, which sorts its round trips: 393 us for 300, 348 for 200, 312 for 60.
 pub(super) const fn report_of(round_trips: u32) -> Dist {
-    Dist::Constant(Nanos(258_000 + 380 * round_trips as u64))
+    Dist::Constant(Nanos(191_000 + 380 * round_trips as u64))
 }
 
 /// A call of the function that burns a length of time takes half a microsecond more: 5000.50 us for

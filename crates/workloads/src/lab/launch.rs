@@ -15,7 +15,9 @@ use crate::program::Programs;
 /// nothing else. A receiver's own work at its end is short: the rest is under the lock.
 const OUTSIDE: Outside = Outside {
     before: Nanos::from_micros(1_483),
-    birth: Nanos(8_500),
+    between: [Nanos::ZERO; 12],
+    birth: [Nanos(8_500); 6],
+    sender_start: Nanos::ZERO,
     receiver_end: Nanos::from_micros(5),
     sender_end: Nanos::ZERO,
     space: Some(SPACE),
@@ -47,20 +49,40 @@ const SPACE: Space = Space {
 /// need at most 47, 4 to 8: 11 ms of the former are what those have, too.
 const GRACE_PERIOD: [Nanos; 2] = [Nanos::from_millis(12), Nanos::from_millis(32)];
 
-/// The same where the workers are processes: they copy the pages that they touch and leave an address
-/// space of their own, as the children of all other scenarios do (`forkstorm`: 97 us to the start of the
-/// work at least; a child's report takes 93 us longer than a thread's), and the main task frees them.
-/// Not traced; a receiver's 125 us and a sender's 35 are what traced threads have of CPU time
-/// altogether beside their messages.
+/// The same where the workers are processes, counted in the lab's kernel 6.1.176 on 8 and 16 CPUs (64
+/// births and ends). Between two forks lie 222 to 328 us, of which the price of a process has 141.5: the
+/// address space of a dynamically linked program has more pages and tables to copy, four counters are
+/// inherited, and the parent copies the two to four pages that it touches first (12.4 us each). The first
+/// fork comes 60 us later. A child is ready after 88 to 105 us with five or six copied pages; a sender
+/// faults once more behind the start; at the end 13 to 16 faults take 115 to 136 us, and the address
+/// space 144 (senders) or 152, 87 of them a price. From one found child to the next the main task needs
+/// 3.1 us, and 320 from the last to its own parent's return from the wait.
 const OF_PROCESSES: Outside = Outside {
-    birth: Nanos::from_micros(97),
-    receiver_end: Nanos::from_micros(125 + 93),
-    sender_end: Nanos::from_micros(35 + 93),
+    before: Nanos::from_micros(1_558),
+    between: nanos([
+        81_000, 86_100, 92_100, 98_200, 103_300, 109_200, 115_900, 121_300, 130_600, 135_900,
+        150_000, 186_400,
+    ]),
+    birth: nanos([88_000, 88_000, 89_500, 91_000, 97_000, 100_000]),
+    sender_start: Nanos(5_700),
+    receiver_end: Nanos::from_micros(127 + 152 - 87),
+    sender_end: Nanos::from_micros(118 + 144 - 87),
     space: None,
-    reap: Nanos::from_micros(11),
+    reap: Nanos(2_750),
+    after: Nanos::from_micros(320),
     grace_period: None,
     ..OUTSIDE
 };
+
+const fn nanos<const N: usize>(ns: [u64; N]) -> [Nanos; N] {
+    let mut all = [Nanos::ZERO; N];
+    let mut i = 0;
+    while i < N {
+        all[i] = Nanos(ns[i]);
+        i += 1;
+    }
+    all
+}
 
 /// hackbench with these options as the lab times it: from the start of its process to its end.
 ///
