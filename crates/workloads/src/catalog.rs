@@ -5,7 +5,7 @@ use simsched_topology::nearest;
 pub use crate::args::OptionInfo;
 pub use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
 use crate::error::WorkloadError;
-use crate::{hackbench, lab, netperf, sysbench, tbench};
+use crate::{hackbench, lab, netperf, stream, sysbench, tbench};
 
 /// A workload as it is listed for users.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +58,15 @@ pub const ENTRIES: &[Entry] = &[
         names: &[],
         parse: |_, args, seed, _| {
             Ok(Box::new(sysbench::Run { sysbench: sysbench::parse(args)?, seed }))
+        },
+    },
+    Entry {
+        name: stream::NAME,
+        doc: "loops over arrays larger than the caches: the bandwidth of memory (STREAM 5.10)",
+        options: stream::OPTIONS,
+        names: &[],
+        parse: |_, args, seed, nr_cpus| {
+            Ok(Box::new(stream::Run { stream: stream::parse(args, nr_cpus)?, seed }))
         },
     },
     Entry {

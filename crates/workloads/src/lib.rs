@@ -10,6 +10,7 @@ pub mod catalog;
 pub mod hackbench;
 pub mod lab;
 pub mod netperf;
+pub mod stream;
 pub mod sysbench;
 pub mod tbench;
 
@@ -28,5 +29,6 @@ pub use error::WorkloadError;
 pub use hackbench::Hackbench;
 pub use netperf::Netperf;
 pub use program::{ARGS, ClockId, Inst, LOOPS, Operand, Programs, Reg, StackId, When};
+pub use stream::Stream;
 pub use sysbench::Sysbench;
 pub use tbench::Tbench;

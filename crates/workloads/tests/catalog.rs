@@ -86,11 +86,11 @@ fn what_cannot_be_simulated_is_refused_in_a_sentence() {
         ),
         (
             "hackbensh",
-            "there is no workload `hackbensh` (known: hackbench, netperf, tbench, sysbench, lab:NAME); did you mean `hackbench`?",
+            "there is no workload `hackbensh` (known: hackbench, netperf, tbench, sysbench, stream, lab:NAME); did you mean `hackbench`?",
         ),
         (
             "xyz",
-            "there is no workload `xyz` (known: hackbench, netperf, tbench, sysbench, lab:NAME)",
+            "there is no workload `xyz` (known: hackbench, netperf, tbench, sysbench, stream, lab:NAME)",
         ),
     ];
     for (line, message) in refused {
@@ -204,6 +204,10 @@ fn programs_that_run_for_a_time_have_one_canonical_form_too() {
     check_command("tbench --warm=0 -t 1.5 3 localhost", "tbench 3 -t 1.5 --warmup 0");
     check_command("sysbench", "sysbench oltp_read_write --threads=1 --time=10 run");
     check_command(
+        "stream --threads=16 --array 128000000 --non",
+        "stream --threads 16 --array-size 128000000 --ntimes 10 --non-temporal",
+    );
+    check_command(
         "sysbench --threads=96 oltp_read_write --time=0.5 run",
         "sysbench oltp_read_write --threads=96 --time=0.5 run",
     );
@@ -227,6 +231,12 @@ fn their_options_are_refused_in_a_sentence() {
         ),
         ("netperf -x", "netperf: invalid option -- 'x'"),
         ("netperf 5", "netperf: unexpected argument '5'"),
+        ("stream --threads 0", "stream: --threads: found '0', expected an integer >= 1"),
+        ("stream --ntimes 1", "stream: --ntimes: found '1', expected an integer >= 2"),
+        (
+            "stream --threads 99999 --array-size 8",
+            "threads: 99999 are more than the 65536 that a run can hold",
+        ),
         ("tbench x", "tbench: found 'x' clients, expected an integer > 0"),
         (
             "tbench 4 host",
@@ -291,6 +301,40 @@ fn tbench_prints_what_the_real_one_prints() {
     let result = parse("tbench 8 -t 0.01").unwrap().result(&marks, &spans);
     assert_eq!(result.text, "Throughput 655.36 MB/sec  8 clients  8 procs  max_latency=1.234 ms");
     assert_eq!((result.throughput_milli, result.elapsed_ns), (Some(655_360), 10_000_000));
+}
+
+/// 32 million bytes in 2 ms are 16,000 MB/s, 48 million in 4 ms 12,000.
+#[test]
+fn stream_prints_what_the_real_one_prints() {
+    let marks = [passed(1, 5_000, 5_000), passed(1, 105_000, 105_000)];
+    let span = |min_ns| SpanTimes {
+        count: 2,
+        sum_ns: 2 * min_ns,
+        min_ns,
+        max_ns: 5_000_000,
+        ..SpanTimes::default()
+    };
+    let spans = [2_000_000, 2_000_000, 4_000_000, 4_000_000].map(span);
+    let stream = parse("stream --array-size 2000000 --threads 4").unwrap();
+    assert!(stream.banner().contains("\nMemory per array = 15.3 MiB (= 0.0 GiB).\n"));
+    assert!(stream.banner().contains("\nEach kernel will be executed 10 times.\n"));
+    let result = stream.result(&marks, &spans);
+    let lines: Vec<&str> = result.text.lines().collect();
+    assert_eq!(
+        lines[..3],
+        [
+            "Function    Best Rate MB/s  Avg time     Min time     Max time",
+            "Copy:           16000.0     0.002000     0.002000     0.005000",
+            "Scale:          16000.0     0.002000     0.002000     0.005000",
+        ]
+    );
+    assert!(result.values.contains(&("bandwidth_triad", 12_000)));
+    assert_eq!((result.throughput_milli, result.elapsed_ns), (Some(12_000_000), 100_000));
+    let unfinished = stream.result(&[], &[]);
+    assert_eq!(
+        (unfinished.text.as_str(), unfinished.throughput_milli),
+        ("STREAM: not finished", None)
+    );
 }
 
 #[test]
