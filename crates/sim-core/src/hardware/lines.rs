@@ -123,7 +123,9 @@ impl SharedLines {
             // Who comes before the readers has to be done; readers do not wait for each other.
             line.copies.insert(cpu);
             let far = transfers.ns(topology, line.owner, cpu, line.home);
-            return line.free.since(at) + percent(far, rules.read_shared_pct);
+            let local = topology.package_of(cpu) == line.home;
+            let wait = Nanos(line.biased(rules, line.free.since(at).0, local));
+            return wait + percent(far, rules.read_shared_pct);
         }
         let service = line.service(topology, transfers, rules, cpu, access, quiet);
         let service = Nanos(service * u64::from(factor) / 100);

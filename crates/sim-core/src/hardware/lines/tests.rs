@@ -139,6 +139,26 @@ fn who_is_far_from_the_line_waits_longer() {
     assert!(near(stall[1], stall[0], 5), "{stall:?}");
 }
 
+/// The same of readers who find the line shared behind a queue of writers, of whom most are elsewhere.
+#[test]
+fn who_reads_far_from_the_line_waits_longer_too() {
+    let topology = Topology::builtin("spr", None).unwrap();
+    let transfers = Transfers::new(&topology);
+    let far: Vec<CpuId> = topology.package_span(PackageId(1)).iter().collect();
+    let reads = |reader: CpuId| {
+        let mut lines = SharedLines::new(&topology, &[PackageId(0)]);
+        let mut touch =
+            |cpu, access| lines.touch(&topology, &transfers, 0, cpu, access, SimTime::ZERO).0;
+        far[..20].iter().for_each(|cpu| {
+            touch(*cpu, Access::Write);
+        });
+        touch(far[20], Access::Read);
+        touch(reader, Access::Read)
+    };
+    let [home, elsewhere] = [CpuId(1), far[21]].map(reads);
+    assert!(home * 13 < elsewhere * 10, "{home} {elsewhere}");
+}
+
 /// Section 3.3: the queue of the home overflows with 192 and more CPUs, not with 128 (64 cores)
 /// where half of them compute.
 #[test]
