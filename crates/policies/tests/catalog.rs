@@ -60,6 +60,7 @@ fn check_error(expr: &str, message: &str) {
 #[test]
 fn an_unknown_name_brings_the_nearest_ones() {
     let known = "known: cfs, fifo, wakeup_bias_prev, util_fits_capacity, select_bias_prev, \
+                 bias_pays_search, \
                  tg_per_node, tg_ratelimit, tg_nomig";
     check_error("csf", &format!("find policy `csf` ({known}); did you mean `cfs`?"));
     check_error(

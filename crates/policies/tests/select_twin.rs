@@ -59,6 +59,10 @@ const WAKEE: TaskId = TaskId(0);
 
 /// The real thing on the world of a case.
 fn select(topology: &Topology, case: &Case) -> (Fair, WorldKit, Placement) {
+    select_with(topology, case, false)
+}
+
+fn select_with(topology: &Topology, case: &Case, pays: bool) -> (Fair, WorldKit, Placement) {
     let mut kit = WorldKit::new(topology.clone(), 250);
     for _ in 0..=case.cpus.len() {
         kit.add_task(0);
@@ -66,6 +70,7 @@ fn select(topology: &Topology, case: &Case) -> (Fair, WorldKit, Placement) {
     let features = Features {
         wa_weight: false,
         wakeup_bias_prev: case.bias,
+        bias_pays_search: pays,
         sis_util: case.sis_util,
         sis_prop: case.sis_prop.is_some(),
         ..Features::default()
@@ -151,12 +156,36 @@ fn is_near(
     Ok(())
 }
 
+/// `bias_pays_search` changes nothing but the looks, which are those of the search without a bias.
+fn check_paying(topology: &Topology, case: Case) -> Result<(), TestCaseError> {
+    let case = Case { bias: true, sis_prop: None, ..case };
+    let (biased, _, kept) = select_with(topology, &case, false);
+    let (paying, kit, paid) = select_with(topology, &case, true);
+    prop_assert_eq!((paid.cpu, paid.reason), (kept.cpu, kept.reason));
+    let recent = [&biased, &paying].map(|fair| fair.wakee(WAKEE).recent_used_cpu);
+    prop_assert_eq!(recent[0], recent[1]);
+    for cpu in topology.cpus().iter() {
+        let hint = paying.llc_shared(kit.world(), cpu).has_idle_cores;
+        prop_assert_eq!(hint, biased.llc_shared(kit.world(), cpu).has_idle_cores);
+    }
+    let is_kept = paying.reasons()[usize::from(paid.reason.0)].starts_with("bias_prev")
+        && paying.reasons()[usize::from(paid.reason.0)] != "bias_prev_fallback";
+    let (_, _, plain) = select_with(topology, &Case { bias: false, ..case }, false);
+    prop_assert_eq!(paid.scanned, if is_kept { plain.scanned } else { kept.scanned });
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn selection_walks_like_the_twin_with_two_threads_a_core(case in any_case(16)) {
         check(&vector_machine("mini_2x4x2"), &case)?;
+    }
+
+    #[test]
+    fn who_pays_for_the_search_looks_where_it_would_have_looked(case in any_case(16)) {
+        check_paying(&vector_machine("mini_2x4x2"), case)?;
     }
 
     #[test]

@@ -67,6 +67,12 @@ impl Selection {
                 "wakeup_bias_prev",
             ),
             (
+                "bias_pays_search",
+                features.bias_pays_search
+                    && !(features.wakeup_bias_prev || features.select_bias_prev),
+                "wakeup_bias_prev or select_bias_prev",
+            ),
+            (
                 "fits_capacity",
                 features.fits_capacity != plain.fits_capacity
                     && !(features.util_fits_capacity || features.select_bias_prev),

@@ -67,6 +67,8 @@ pub struct Features {
     pub util_fits_capacity: bool,
     /// `select_bias_prev`, a patch.
     pub select_bias_prev: bool,
+    /// `bias_pays_search`, a control.
+    pub bias_pays_search: bool,
     /// Which version of the rule that those two share.
     pub fits_capacity: FitsCapacity,
     /// `tg_per_node`, a patch.
@@ -125,6 +127,7 @@ impl Features {
             wakeup_bias_prev: false,
             util_fits_capacity: false,
             select_bias_prev: false,
+            bias_pays_search: false,
             fits_capacity: FitsCapacity::V2,
             tg_per_node: false,
             tg_node: TgNode::Executing,

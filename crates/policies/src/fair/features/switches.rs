@@ -202,6 +202,10 @@ flags! {
         "a wakee stays on its previous CPU while that is idle or the wakee fits beside what is queued \
          there",
         "\"sched/fair: Introduce SELECT_BIAS_PREV\", M. Desnoyers, 2023-10-19";
+    "bias_pays_search" bias_pays_search:
+        "who is kept on its previous CPU by wakeup_bias_prev or select_bias_prev pays for the search \
+         that this saves",
+        "a control: it tells fewer migrations from a cheaper search";
     "tg_per_node" tg_per_node:
         "each NUMA node has its own counter of a group's load: writers stay on their node, readers sum \
          over all; matters only in task groups",

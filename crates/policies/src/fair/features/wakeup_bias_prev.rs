@@ -17,6 +17,8 @@ pub(in crate::fair) struct BiasPrev {
     pub(in crate::fair) threshold_1024: Option<u64>,
     /// The wakee fits beside what is queued on the previous CPU, which is room (`SELECT_BIAS_PREV`).
     pub(in crate::fair) fits: bool,
+    /// Who stays pays for the search that was spared him (`bias_pays_search`).
+    pub(in crate::fair) pays_search: bool,
 }
 
 impl BiasPrev {

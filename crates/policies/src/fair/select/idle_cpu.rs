@@ -50,22 +50,47 @@ impl Fair {
                 return Found::NOTHING;
             }
         }
-        let masked = world.allowed(ask.task).map(|allowed| span.and(allowed));
-        let mask = masked.as_ref().unwrap_or(span);
-        let start = CpuId(ask.target.0 + 1);
-        if has_idle_cores {
-            let found = self.scan_cores(world, mask, start);
-            if found.cpu.is_none_or(|(_, why)| why != reason::IDLE_CORE) {
-                self.llcs[llc.idx()].has_idle_cores = false;
-            }
-            return found;
+        let found = self.walk_span(world, ask, has_idle_cores, limit);
+        if has_idle_cores && found.cpu.is_none_or(|(_, why)| why != reason::IDLE_CORE) {
+            self.llcs[llc.idx()].has_idle_cores = false;
         }
-        let found = self.scan_cpus(world, mask, start, limit);
-        if self.all.features.sis_prop && (found.cpu.is_some() || mask.len() <= limit) {
+        let is_priced = self.all.features.sis_prop && !has_idle_cores;
+        if is_priced && (found.cpu.is_some() || self.nr_allowed(world, ask) <= limit) {
             let time_ns = u64::from(found.scanned) * self.all.tunables.sis_prop_cpu_ns;
             self.stats[ask.waker.idx()].sis_prop_account(time_ns);
         }
         found
+    }
+
+    /// The same walk, with the limit of `SIS_UTIL` or none, which leaves no trace.
+    pub(super) fn walk_llc(&self, world: &World, ask: Sibling, has_idle_cores: bool) -> Found {
+        let llc = world.topology().llc_of(ask.target);
+        let limit = match self.all.features.sis_util {
+            true => self.llcs[llc.idx()].nr_idle_scan as usize,
+            false => usize::MAX,
+        };
+        if limit == 0 || world.topology().llc_span(llc).len() < 2 {
+            return Found::NOTHING;
+        }
+        self.walk_span(world, ask, has_idle_cores, limit)
+    }
+
+    fn walk_span(&self, world: &World, ask: Sibling, has_idle_cores: bool, limit: usize) -> Found {
+        let span = world.topology().llc_span(world.topology().llc_of(ask.target));
+        let masked = world.allowed(ask.task).map(|allowed| span.and(allowed));
+        let mask = masked.as_ref().unwrap_or(span);
+        let start = CpuId(ask.target.0 + 1);
+        if has_idle_cores {
+            self.scan_cores(world, mask, start)
+        } else {
+            self.scan_cpus(world, mask, start, limit)
+        }
+    }
+
+    /// How many CPUs behind the target's LLC the task may use.
+    fn nr_allowed(&self, world: &World, ask: Sibling) -> usize {
+        let span = world.topology().llc_span(world.topology().llc_of(ask.target));
+        world.allowed(ask.task).map_or(span.len(), |allowed| span.and(allowed).len())
     }
 
     /// The first free CPU among the first `limit` of `mask` in wrap order from `start`.

@@ -32,7 +32,9 @@ impl Fair {
             && let Some(why) =
                 bias.before_target(is_near, self.is_free(world, prev), self.load_of(prev))
         {
-            return placement(prev, why, 0);
+            let scanned =
+                if bias.pays_search { self.unbiased_scan(world, ask, is_near) } else { 0 };
+            return placement(prev, why, scanned);
         }
         let instead = room.filter(|room| room.instead_of_idle);
         if let Some(why) = self.takes(world, target, instead, [reason::TARGET, reason::TARGET_FITS])
@@ -108,7 +110,31 @@ impl Fair {
         let threshold_1024 = self.all.tunables.wakeup_bias_prev_threshold_1024;
         let knows_spare = features.wakeup_bias_prev && features.util_est;
         let fits = features.select_bias_prev && room.is_some_and(|room| self.fits(room, prev));
-        Some(BiasPrev { threshold_1024: knows_spare.then_some(threshold_1024), fits })
+        Some(BiasPrev {
+            threshold_1024: knows_spare.then_some(threshold_1024),
+            fits,
+            pays_search: features.bias_pays_search,
+        })
+    }
+
+    /// How many CPUs the search without a bias would look at now. It changes nothing.
+    fn unbiased_scan(&self, world: &World, ask: Sibling, is_near: bool) -> u16 {
+        let Sibling { task, prev, target, .. } = ask;
+        let recent = self.wakees[task.idx()].recent_used_cpu;
+        let takes_recent = self.is_candidate(world, ask, recent) && self.is_free(world, recent);
+        if self.is_free(world, target) || is_near && self.is_free(world, prev) || takes_recent {
+            return 0;
+        }
+        let has_idle_cores = self.has_idle_cores(world, target);
+        let mut scanned = 0;
+        if self.has_smt && !has_idle_cores && is_near {
+            let (found, looks) = self.select_idle_smt(world, task, prev);
+            if found.is_some() {
+                return looks;
+            }
+            scanned = looks;
+        }
+        scanned + self.walk_llc(world, ask, has_idle_cores).scanned
     }
 
     /// The root queue of `cpu` and its capacity.
@@ -125,16 +151,20 @@ impl Fair {
         ask: Sibling,
         instead: Option<Room>,
     ) -> Option<(CpuId, Reason)> {
-        let Sibling { task, prev, target, .. } = ask;
-        let wakee = &mut self.wakees[task.idx()];
-        let recent = std::mem::replace(&mut wakee.recent_used_cpu, prev);
-        let is_candidate = recent != prev
-            && recent != target
-            && self.shares_cache(world, recent, target)
-            && world.is_allowed(task, recent);
+        let wakee = &mut self.wakees[ask.task.idx()];
+        let recent = std::mem::replace(&mut wakee.recent_used_cpu, ask.prev);
         let reasons = [reason::RECENT, reason::RECENT_FITS];
+        let is_candidate = self.is_candidate(world, ask, recent);
         let why = is_candidate.then(|| self.takes(world, recent, instead, reasons)).flatten();
         why.map(|why| (recent, why))
+    }
+
+    /// Whether `recent` is a third CPU near the target, where the task may run.
+    fn is_candidate(&self, world: &World, ask: Sibling, recent: CpuId) -> bool {
+        recent != ask.prev
+            && recent != ask.target
+            && self.shares_cache(world, recent, ask.target)
+            && world.is_allowed(ask.task, recent)
     }
 
     /// Source: `test_idle_cores()`.
