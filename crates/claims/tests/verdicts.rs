@@ -141,3 +141,20 @@ fn nothing_has_no_score() {
     let score = Score::of(&[]);
     assert_eq!((score.balanced_accuracy, score.median_error, score.judged), (None, None, 0));
 }
+
+/// Prediction P2.2 of `WAKEUP_BIAS_PREV`: time falls because more CPUs are busy (published: 259, then
+/// 344 of 384). Control: a gain at equal utilisation, or at less, is another mechanism and is refused.
+#[test]
+fn a_gain_at_equal_utilisation_is_not_that_of_wakeup_bias_prev() {
+    let text = include_str!("../../../claims/wakeup_bias_prev.toml");
+    let claims = read(text, "wakeup_bias_prev.toml").unwrap();
+    let claims: Vec<Claim> = claims.into_iter().map(Result::unwrap).collect();
+    let claim = |id: &str| claims.iter().find(|claim| claim.id == id).unwrap();
+    let busy = claim("S2.hb.cpus_used");
+    let published = effect(busy, 344.335_678 / 259.332_68).class;
+    assert_eq!(effect(claim("S2.hb.time"), 29.0 / 49.0).class, Class::Better);
+    assert_eq!(effect(busy, 1.1).class, published);
+    for refused in [1.0, 1.02, 0.9] {
+        assert_ne!(effect(busy, refused).class, published, "{refused}");
+    }
+}
