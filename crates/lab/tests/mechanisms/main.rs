@@ -4,108 +4,218 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+mod bias_prev;
+mod invariants;
+mod tg_load;
+
 use std::sync::Arc;
 
 use simsched_core::observe::Stats;
 use simsched_core::{
-    Cause, Config, Cost, HardwareModel, Seed, SimTime, Simulator, Status, Workload,
+    Cause, Config, Cost, HardwareModel, Nanos, Policy, Seed, SimTime, Simulator, Status, Workload,
 };
 use simsched_policies::catalog;
-use simsched_topology::Topology;
+use simsched_topology::{CpuId, Topology, builtin_text};
+
+use HardwareModel::{Free, Priced};
 
 /// What came of a run.
 struct Run {
+    machine: Arc<Topology>,
     stats: Stats,
+    /// What happened before the run counts.
+    before: Option<Stats>,
+    /// The policy's reasons, by row.
+    reasons: Vec<&'static str>,
+    end: SimTime,
 }
 
 impl Run {
     fn new(machine: &str, policy: &str, group: &str, command: &str, model: HardwareModel) -> Run {
-        let topology = Topology::builtin(machine, None).unwrap();
+        Run::on(&Topology::builtin(machine, None).unwrap(), policy, group, command, model)
+    }
+
+    fn on(
+        machine: &Topology,
+        policy: &str,
+        group: &str,
+        command: &str,
+        model: HardwareModel,
+    ) -> Run {
+        let config = Config { seed: Seed(1), hardware: model, ..Config::default() };
+        Run::between(machine, policy, group, command, config, [SimTime::ZERO, SimTime::NEVER])
+    }
+
+    /// The same, of which only what happens from the first time to the second counts.
+    fn between(
+        machine: &Topology,
+        policy: &str,
+        group: &str,
+        command: &str,
+        config: Config,
+        [from, to]: [SimTime; 2],
+    ) -> Run {
+        let machine = Arc::new(machine.clone());
         let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
-        let benchmark = simsched_workloads::catalog::parse(&argv, 1, topology.nr_cpus()).unwrap();
+        let benchmark = simsched_workloads::catalog::parse(&argv, 1, machine.nr_cpus()).unwrap();
         let workload = benchmark.workload();
         let setup = workload.setup();
         let settings = [("group".to_owned(), group.to_owned())];
         let policy = catalog::build(policy, &settings).unwrap();
-        let stats = Stats::new(&topology, setup.tasks.len(), setup.marks.len());
-        let config = Config { seed: Seed(1), hardware: model, ..Config::default() };
-        let mut run = Simulator::new(Arc::new(topology), policy, workload, stats, config).unwrap();
-        assert_eq!(run.run_until(SimTime::NEVER).unwrap(), Status::Finished);
-        Run { stats: run.into_parts().3 }
+        let reasons = policy.reasons().to_vec();
+        let stats = Stats::new(&machine, setup.tasks.len(), setup.marks.len());
+        let mut run = Simulator::new(machine.clone(), policy, workload, stats, config).unwrap();
+        let before = (from > SimTime::ZERO).then(|| {
+            run.run_until(from).unwrap();
+            run.observer().clone()
+        });
+        let status = run.run_until(to).unwrap();
+        assert_eq!(status == Status::Finished, to == SimTime::NEVER);
+        let end = run.world().now();
+        Run { machine, before, stats: run.into_parts().3, reasons, end }
     }
 
     /// A run of so many pairs that ask and answer, for 5 ms.
     fn pairs(machine: &str, policy: &str, nr_pairs: u32, model: HardwareModel) -> Run {
+        let machine = Topology::builtin(machine, None).unwrap();
+        Run::pairs_on(&machine, policy, nr_pairs, model)
+    }
+
+    fn pairs_on(machine: &Topology, policy: &str, nr_pairs: u32, model: HardwareModel) -> Run {
         let command = format!("netperf -t UDP_RR -n {nr_pairs} -l 0.005");
-        Run::new(machine, policy, "container", &command, model)
+        Run::on(machine, policy, "container", &command, model)
+    }
+
+    /// So many pairs that ask and answer and have done so for some 6 ms, for 4 ms. Starting a pair
+    /// takes less than 90 us.
+    fn steady(machine: &str, policy: &str, nr_pairs: u32) -> Run {
+        Run::steady_by(machine, policy, nr_pairs, 1)
+    }
+
+    fn steady_by(machine: &str, policy: &str, nr_pairs: u32, seed: u64) -> Run {
+        let machine = Topology::builtin(machine, None).unwrap();
+        let command = format!("netperf -t UDP_RR -n {nr_pairs} -l 1");
+        let start = 90 * u64::from(nr_pairs) + 6_000;
+        let span = [start, start + 4_000].map(|us| SimTime::ZERO + Nanos::from_micros(us));
+        let config = Config { seed: Seed(seed), ..Config::default() };
+        Run::between(&machine, policy, "container", &command, config, span)
+    }
+
+    /// What `count` has become since the run counts.
+    fn count(&self, count: impl Fn(&Stats) -> u64) -> u64 {
+        count(&self.stats) - self.before.as_ref().map_or(0, count)
+    }
+
+    fn wakeups(&self) -> u64 {
+        self.count(Stats::wakeups)
+    }
+
+    /// CPU time that was spent on `what`, ns.
+    fn cost(&self, what: Cost) -> u64 {
+        self.count(|stats| stats.total_cpu_time()[what as usize])
+    }
+
+    /// CPU time that was not idle, ns.
+    fn busy(&self) -> u64 {
+        let all = self.count(|stats| stats.total_cpu_time().iter().sum());
+        all - self.cost(Cost::Idle) - self.cost(Cost::IdleExit)
+    }
+
+    /// The part of the busy CPU time that was spent on these, in 1/10,000.
+    fn part(&self, what: &[Cost]) -> u64 {
+        what.iter().map(|what| self.cost(*what)).sum::<u64>() * 10_000 / self.busy()
     }
 
     /// The part of the busy CPU time that went into the two functions, in thousandths.
     fn share(&self) -> u64 {
-        let spent = self.stats.total_cpu_time();
-        let idle = spent[Cost::Idle as usize] + spent[Cost::IdleExit as usize];
-        let both = spent[Cost::UpdateCfsGroup as usize] + spent[Cost::UpdateLoadAvg as usize];
-        both * 1000 / (spent.iter().sum::<u64>() - idle)
+        self.part(&[Cost::UpdateCfsGroup, Cost::UpdateLoadAvg]) / 10
+    }
+
+    /// CPU time of one package by what it was spent on, ns.
+    fn costs_of_package(&self, package: u16) -> [u64; Cost::NAMES.len()] {
+        let mut sum = [0; Cost::NAMES.len()];
+        for cpu in (0..self.machine.nr_cpus()).map(CpuId::new) {
+            if self.machine.package_of(cpu).0 == package {
+                for (what, sum) in sum.iter_mut().enumerate() {
+                    *sum += self.count(|stats| stats.cpu_time(cpu)[what]);
+                }
+            }
+        }
+        sum
+    }
+
+    /// How busy a package was, and what part of that went into these, both in 1/10,000.
+    fn package(&self, package: u16, what: &[Cost]) -> (u64, u64) {
+        let spent = self.costs_of_package(package);
+        let all = spent.iter().sum::<u64>();
+        let busy = all - spent[Cost::Idle as usize] - spent[Cost::IdleExit as usize];
+        let part = what.iter().map(|what| spent[*what as usize]).sum::<u64>();
+        (busy * 10_000 / all, part * 10_000 / busy)
     }
 
     fn wakeup_migrations(&self) -> u64 {
-        self.stats.migrations_by_cause()[Cause::Wakeup as usize]
+        self.count(|stats| stats.migrations_by_cause()[Cause::Wakeup as usize])
+    }
+
+    /// Wakeups that went to another CPU, of a thousand.
+    fn moved(&self) -> u64 {
+        self.wakeup_migrations() * 1000 / self.wakeups()
+    }
+
+    fn row(&self, reason: &str) -> usize {
+        self.reasons.iter().position(|name| *name == reason).expect("a reason of the policy")
+    }
+
+    /// Wakeups that were placed for this reason, of a thousand.
+    fn placed(&self, reason: &str) -> u64 {
+        self.woken_for(reason) * 1000 / self.wakeups()
+    }
+
+    /// Wakeups that were placed for this reason.
+    fn woken_for(&self, reason: &str) -> u64 {
+        let row = self.row(reason);
+        self.count(|stats| stats.wakeups_by_reason()[row])
+    }
+
+    /// Migrations of wakeups that were placed for this reason.
+    fn migrated_for(&self, reason: &str) -> u64 {
+        let row = self.row(reason);
+        self.count(|stats| stats.migrations_by_reason()[Cause::Wakeup as usize][row])
+    }
+
+    /// How many CPUs were looked at for a hundred wakeups.
+    fn looks(&self) -> u64 {
+        self.count(Stats::scanned) * 100 / self.wakeups()
     }
 }
 
-use HardwareModel::{Free, Priced};
-
-/// Prediction P1.1: what the two functions cost follows the migrations of wakeups, not the load.
-/// Control: pairs that find their CPUs idle do not migrate, and pay nothing.
-#[test]
-fn the_load_of_a_group_costs_where_wakeups_migrate() {
-    let crowded = Run::pairs("spr-2x48", "cfs", 192, Priced);
-    let alone = Run::pairs("spr-2x48", "cfs", 24, Priced);
-    assert!(crowded.wakeup_migrations() > 50 * alone.wakeup_migrations());
-    assert!(crowded.share() > 200, "{}", crowded.share());
-    assert!(alone.share() < 10, "{}", alone.share());
-}
-
-/// Predictions P1.3 and P1.5: splitting the line pays where it is fought for. Each answered question
-/// is two wakeups. Controls: few pairs on the same machine, and a machine whose lines cost nothing.
-#[test]
-fn a_counter_for_each_node_pays_where_the_line_is_fought_for() {
-    let gain = |nr_pairs, model| {
-        let wakeups = |policy| Run::pairs("spr-2x48", policy, nr_pairs, model).stats.wakeups();
-        let (one, each) = (wakeups("cfs"), wakeups("cfs+tg_per_node"));
-        i64::try_from(each).unwrap() * 100 / i64::try_from(one).unwrap() - 100
-    };
-    let fought_for = gain(192, Priced);
-    assert!(fought_for >= 20, "{fought_for} %");
-    let few = gain(24, Priced);
-    assert!(few.abs() <= 3, "{few} %");
-    let free = gain(192, Free);
-    assert!(free.abs() <= 3, "{free} %");
-}
-
-/// The merged limit and the patch that writes nothing on migration take most of the writers' cost.
-#[test]
-fn who_writes_less_stalls_less() {
-    let stall = |policy| {
-        let spent = Run::pairs("spr-2x48", policy, 192, Priced).stats.total_cpu_time();
-        spent[Cost::UpdateLoadAvg as usize]
-    };
-    let all = stall("cfs");
-    for policy in ["cfs+tg_ratelimit", "cfs+tg_nomig"] {
-        assert!(stall(policy) * 4 < all, "{policy}");
+/// A built-in machine in this mode, with other lines in its file.
+fn cut(machine: &str, mode: Option<&str>, lines: &[(&str, &str)]) -> Topology {
+    let mut text = builtin_text(machine).unwrap().to_owned();
+    for (line, other) in lines {
+        assert!(text.contains(line), "{line}");
+        text = text.replace(line, other);
     }
+    Topology::parse(&text, machine, mode).unwrap()
 }
 
-/// The seed of `WAKEUP_BIAS_PREV`: wakeups jump to idle CPUs although the previous one has room, and
-/// each jump costs a refill.
-#[test]
-fn a_bias_for_the_previous_cpu_saves_migrations_and_refills() {
-    let command = "hackbench -g 16 -f 20 -T -p -l 250";
-    let run = |policy| Run::new("genoa", policy, "root", command, Priced);
-    let (plain, biased) = (run("cfs"), run("cfs+wakeup_bias_prev"));
-    assert!(biased.wakeup_migrations() * 4 < plain.wakeup_migrations());
-    let refill = |run: &Run| run.stats.total_cpu_time()[Cost::Refill as usize];
-    assert!(refill(&biased) * 2 < refill(&plain));
+/// One socket of an EPYC 9654 with two of its CCX: 32 CPUs.
+fn two_ccx() -> Topology {
+    let lines = [("sockets = 2", "sockets = 1"), ("llcs_per_socket = 12", "llcs_per_socket = 2")];
+    cut("genoa", None, &lines)
+}
+
+/// The virtual machine of the kernel lab whose 16 CPUs share one cache, nothing traced; it has no
+/// caches to price.
+fn one_llc_of_the_lab() -> Topology {
+    let lines = [
+        ("sockets = 2", "sockets = 1"),
+        ("llcs_per_socket = 2", "llcs_per_socket = 1"),
+        ("cores_per_llc = 2", "cores_per_llc = 8"),
+        ("cross_socket = 21", ""),
+        ("cross_socket = { v = 0, src = \"LAB\" }", ""),
+    ];
+    cut("t16", Some("untraced"), &lines)
 }
 
 /// Closed queues: nobody can wait longer for a line than all others need it for. The bound is what two

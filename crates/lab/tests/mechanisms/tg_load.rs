@@ -1,0 +1,152 @@
+//! "sched/fair: Make tg->load_avg per node", A. Lu, 2023-05-16: one number that all CPUs of a task
+//! group write and read.
+
+use simsched_core::Cost;
+use simsched_topology::{OsCosts, Topology};
+
+use super::{Free, Priced, Run, cut};
+
+/// What `patched` has more than `base`, in percent.
+fn more(base: u64, patched: u64) -> i64 {
+    i64::try_from(patched).unwrap() * 100 / i64::try_from(base).unwrap() - 100
+}
+
+/// Prediction P1.1: what the two functions cost follows the migrations of wakeups, not the load.
+/// Controls: pairs that find their CPUs idle do not migrate, nor do pairs on a machine that has no
+/// CPU left; both pay nothing.
+#[test]
+fn the_load_of_a_group_costs_where_wakeups_migrate() {
+    let crowded = Run::steady("spr-2x48", "cfs", 192);
+    assert!(crowded.share() > 200, "{}", crowded.share());
+    for nr_pairs in [24, 384] {
+        let still = Run::steady("spr-2x48", "cfs", nr_pairs);
+        assert!(crowded.wakeup_migrations() > 50 * still.wakeup_migrations(), "{nr_pairs}");
+        assert!(still.share() < 30, "{nr_pairs}: {}", still.share());
+    }
+}
+
+/// Prediction P1.2: the node that does not hold the line pays more of its time for it. Controls:
+/// without a preference for waiters at the line's home both pay the same; with a line for each node
+/// none is far from its own.
+#[test]
+fn the_node_far_from_the_line_pays_more_for_it() {
+    let fair = |costs: &mut OsCosts| {
+        (costs.line_handoff_pct, costs.line_home_reader_pct) = (0, 100);
+    };
+    let far_over_near = |policy, change: &dyn Fn(&mut OsCosts)| {
+        let machine = Topology::builtin("spr-2x48", None).unwrap();
+        let mut costs = *machine.costs();
+        change(&mut costs);
+        let command = "hackbench -g 10 -f 20 -T -p -l 80";
+        let run = Run::on(&machine.with_costs(costs), policy, "container", command, Priced);
+        let both = [Cost::UpdateCfsGroup, Cost::UpdateLoadAvg];
+        run.package(1, &both).1 * 100 / run.package(0, &both).1
+    };
+    let found = [
+        far_over_near("cfs", &|_| {}),
+        far_over_near("cfs", &fair),
+        far_over_near("cfs+tg_per_node", &fair),
+    ];
+    assert!(found[0] >= 120, "{found:?}");
+    assert!(found[1] * 110 < found[0] * 100 && found[2] * 110 < found[0] * 100, "{found:?}");
+}
+
+/// Predictions P1.3 and P1.5: splitting the line pays where it is fought for. Each answered question
+/// is two wakeups. Controls: few pairs on the same machine, and a machine whose lines cost nothing.
+#[test]
+fn a_counter_for_each_node_pays_where_the_line_is_fought_for() {
+    let gain = |nr_pairs, model| {
+        let wakeups = |policy| Run::pairs("spr-2x48", policy, nr_pairs, model).wakeups();
+        more(wakeups("cfs"), wakeups("cfs+tg_per_node"))
+    };
+    let fought_for = gain(192, Priced);
+    assert!(fought_for >= 20, "{fought_for} %");
+    let few = gain(24, Priced);
+    assert!(few.abs() <= 3, "{few} %");
+    let free = gain(192, Free);
+    assert!(free.abs() <= 3, "{free} %");
+}
+
+/// Prediction P1.4: share and throughput are not locked together. On Sapphire Rapids the readers'
+/// share stays and throughput rises by half (published: -5 % and +50 %); where the share itself is
+/// small it may change by a quarter and throughput does not (Ice Lake). Control: that time saved is
+/// share saved is refused in both.
+#[test]
+fn share_and_throughput_are_not_locked_together() {
+    let both = |machine, nr_pairs| {
+        let run = |policy| Run::pairs(machine, policy, nr_pairs, Priced);
+        let (one, each) = (run("cfs"), run("cfs+tg_per_node"));
+        let share = |run: &Run| run.part(&[Cost::UpdateCfsGroup]).max(1);
+        (more(share(&one), share(&each)), more(one.wakeups(), each.wakeups()))
+    };
+    let (share, throughput) = both("spr-2x48", 192);
+    assert!(share.abs() <= 25 && throughput >= 20, "{share} % {throughput} %");
+    assert!((throughput + share).abs() >= 10, "what the share loses is not what is gained");
+    let (share, throughput) = both("icelake", 48);
+    assert!(share.abs() >= 15 && throughput.abs() <= 3, "{share} % {throughput} %");
+}
+
+/// Prediction P1.6: with a thread for each CPU Ice Lake has more than one state. A node without an idle
+/// CPU has no wakeup that migrates and writes nothing; its share is that of its readers. Control: a
+/// node of the same runs that has idle CPUs pays for both.
+#[test]
+fn a_node_without_idle_cpus_stops_migrating_and_pays_no_writers() {
+    let mut seen = [0, 0];
+    let mut told = String::new();
+    for seed in [1, 3, 5, 6] {
+        let run = Run::steady_by("icelake", "cfs", 128, seed);
+        for node in [0, 1] {
+            let (busy, writers) = run.package(node, &[Cost::UpdateLoadAvg]);
+            told += &format!("seed {seed} node {node}: busy {busy}, writers {writers}; ");
+            if busy >= 9_900 {
+                seen[0] += 1;
+                assert!(writers < 50, "{told}");
+            } else if busy < 9_000 {
+                seen[1] += 1;
+                assert!(writers > 100, "{told}");
+            }
+        }
+    }
+    assert!(seen[0] > 0 && seen[1] > 0, "{told}");
+}
+
+/// Prediction P1.7: where little migrates, a reader that has to sum both nodes' counters pays more
+/// than with one. Control: on one node there is nothing to sum.
+#[test]
+fn readers_pay_for_the_sum_where_little_migrates() {
+    let readers = |machine: &Topology, policy| {
+        Run::pairs_on(machine, policy, 8, Priced).cost(Cost::UpdateCfsGroup)
+    };
+    let two_nodes = Topology::builtin("icelake", None).unwrap();
+    let one_node = cut("icelake", None, &[("sockets = 2", "sockets = 1")]);
+    let (one, each) = (readers(&two_nodes, "cfs"), readers(&two_nodes, "cfs+tg_per_node"));
+    assert!(each > one, "{one} {each}");
+    assert_eq!(readers(&one_node, "cfs"), readers(&one_node, "cfs+tg_per_node"));
+}
+
+/// Prediction P1.8: wakeups migrate where idle CPUs are found: hardly on an idle machine, whose
+/// previous CPUs are free, most on a part-idle one, hardly on a full one. Control: nobody is moved to
+/// an idle CPU where none is, and the CPUs that are looked at are none where the first is free.
+#[test]
+fn wakeups_migrate_where_idle_cpus_are_found() {
+    let runs = [16, 128, 256].map(|nr_pairs| Run::steady("icelake", "cfs", nr_pairs));
+    let [idle, part, full] = &runs;
+    let moved = runs.each_ref().map(Run::moved);
+    assert!(moved[1] > 100 && moved[0] < 10 && moved[2] < 10, "{moved:?}");
+    let found = |run: &Run| {
+        ["target", "recent", "sibling", "idle_core", "idle_cpu"].map(|why| run.migrated_for(why))
+    };
+    assert!(found(part).iter().filter(|count| **count > 0).count() >= 4, "{:?}", found(part));
+    assert!(found(full).iter().sum::<u64>() * 100 < full.wakeups(), "{:?}", found(full));
+    assert!(idle.looks() < 50 && part.looks() > 100, "{} {}", idle.looks(), part.looks());
+}
+
+/// The merged limit and the patch that writes nothing on migration take most of the writers' cost.
+#[test]
+fn who_writes_less_stalls_less() {
+    let stall = |policy| Run::pairs("spr-2x48", policy, 192, Priced).cost(Cost::UpdateLoadAvg);
+    let all = stall("cfs");
+    for policy in ["cfs+tg_ratelimit", "cfs+tg_nomig"] {
+        assert!(stall(policy) * 4 < all, "{policy}");
+    }
+}
