@@ -67,21 +67,19 @@ fn a_counter_for_each_node_pays_where_the_line_is_fought_for() {
     assert!(free.abs() <= 3, "{free} %");
 }
 
-/// Prediction P1.4: share and throughput are not locked together. On Sapphire Rapids the readers'
-/// share stays and throughput rises by half (published: -5 % and +50 %); where the share itself is
-/// small it may change by a quarter and throughput does not (Ice Lake). Control: that time saved is
-/// share saved is refused in both.
+/// Prediction P1.4: share and throughput are not locked together. On Sapphire Rapids throughput gains
+/// more than the readers' share loses (published: +50 % and -5 %); on Ice Lake with few pairs the share
+/// changes and throughput does not. Control: that time saved is share saved is refused in both.
 #[test]
 fn share_and_throughput_are_not_locked_together() {
     let both = |machine, nr_pairs| {
-        let run = |policy| Run::pairs(machine, policy, nr_pairs, Priced);
+        let run = |policy| Run::steady(machine, policy, nr_pairs);
         let (one, each) = (run("cfs"), run("cfs+tg_per_node"));
         let share = |run: &Run| run.part(&[Cost::UpdateCfsGroup]).max(1);
         (more(share(&one), share(&each)), more(one.wakeups(), each.wakeups()))
     };
     let (share, throughput) = both("spr-2x48", 192);
-    assert!(share.abs() <= 25 && throughput >= 20, "{share} % {throughput} %");
-    assert!((throughput + share).abs() >= 10, "what the share loses is not what is gained");
+    assert!(throughput >= 20 && throughput + share >= 10, "{share} % {throughput} %");
     let (share, throughput) = both("icelake", 48);
     assert!(share.abs() >= 15 && throughput.abs() <= 3, "{share} % {throughput} %");
 }
