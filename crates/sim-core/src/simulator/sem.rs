@@ -18,6 +18,9 @@ use crate::workload::Workload;
 const RSPIN: Nanos = Nanos::from_micros(10);
 const RSPIN_READER: u64 = 500;
 const RSPIN_READERS: u32 = 30;
+/// They look at the clock once in so many looks at the semaphore. Where CPUs take turns (`ipi_grid`) there
+/// is one look in each, for the pause between two of them ends it; elsewhere so many take no time.
+const RSPIN_LOOKS: u64 = 16;
 
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// A writer is at a semaphore for the first time: whether it looks again a moment later. It does
@@ -28,13 +31,16 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if run.retry || self.cpus[cpu.idx()].need_resched {
             return false;
         }
+        let turn = u64::from(self.prices.list().ipi_grid);
         let until = &mut self.sems_spin[sem.idx()];
         let spins = match self.ipc.sem_holder(sem) {
             Holder::Readers(readers) => {
                 let now = self.world.now();
                 if *until == SimTime::ZERO {
                     let more = RSPIN_READER * u64::from(readers.min(RSPIN_READERS));
-                    *until = now + RSPIN + Nanos(more);
+                    let limit = RSPIN.0 + more;
+                    let looks = (RSPIN_LOOKS * turn).max(1);
+                    *until = now + Nanos(limit.next_multiple_of(looks));
                 }
                 now < *until
             }
@@ -48,7 +54,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             }
         };
         if spins {
-            let ns = self.jittered(cpu, self.prices.list().recheck);
+            let ns = match turn {
+                0 => self.jittered(cpu, self.prices.list().recheck),
+                _ => Nanos(turn - self.world.now().0 % turn),
+            };
             self.begin(cpu, Stage::Op, Cost::Syscall, ns);
         }
         spins

@@ -1,10 +1,12 @@
 //! Semaphores of the kernel: who spins and who sleeps.
 
+use std::sync::Arc;
+
 use simsched_core::testkit::{RoundRobin, Script};
 use simsched_core::{Cost, Nanos, Op, SemId, Setup, Status, TaskId, Tracepoint};
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, Topology};
 
-use super::rig::{Log, objects, simulate};
+use super::rig::{Log, objects, simulate, simulate_on, topology};
 
 const SEM: SemId = SemId(0);
 const HELD: u32 = 50_000;
@@ -15,7 +17,7 @@ fn switches(log: &Log, task: TaskId) -> usize {
 
 /// The end of the one who is done first, while the other keeps the address space.
 fn end_of_a_thread() -> u64 {
-    let costs = *super::rig::topology().costs();
+    let costs = *topology().costs();
     u64::from(costs.thread_exit + costs.thread_exit_tail)
 }
 
@@ -53,18 +55,35 @@ fn a_reader_sleeps_at_once() {
     assert_eq!(switches, 2, "to sleep and to exit");
 }
 
-/// `rwsem_rspin_threshold()`: 10.5 us for one reader.
-#[test]
-fn a_writer_spins_at_a_reader_for_ten_microseconds_and_sleeps() {
+/// A reader holds the semaphore for 50 us, and a writer comes: what the writer spends, where CPUs take
+/// turns of so many ns, and how often it is switched out.
+fn beside_a_reader(turn: u32) -> (u64, usize) {
+    let mut costs = *topology().costs();
+    costs.ipi_grid = turn;
+    let machine = Topology::builtin("t16", None).unwrap().with_costs(costs);
     let mut script = Script::new(Setup { sems: 1, ..objects() });
     let hold = [Op::DownRead(SEM), Op::UpRead { sem: SEM, held: HELD }];
     script.task(CpuId(0), &[run(1_000_000), hold[0], hold[1], run(1_000_000)]);
     let writer = [Op::DownWrite(SEM), Op::UpWrite { sem: SEM, held: 0 }];
     let other = script.task(CpuId(2), &[run(1_010_000), writer[0], writer[1]]);
-    let (status, sim) = simulate(script, RoundRobin::default());
+    let (status, sim) = simulate_on(Arc::new(machine), script, RoundRobin::default());
     assert_eq!(status, Ok(Status::Finished));
-    let exit = end_of_a_thread();
-    let spent = sim.observer().charged(2, Cost::Syscall) - exit;
+    let spent = sim.observer().charged(2, Cost::Syscall) - end_of_a_thread();
+    (spent, switches(sim.observer(), other))
+}
+
+/// `rwsem_rspin_threshold()`: 10.5 us for one reader.
+#[test]
+fn a_writer_spins_at_a_reader_for_ten_microseconds_and_sleeps() {
+    let (spent, switches) = beside_a_reader(0);
     assert!((10_500..11_500).contains(&spent), "{spent}");
-    assert_eq!(switches(sim.observer(), other), 2, "to sleep and to exit");
+    assert_eq!(switches, 2, "to sleep and to exit");
+}
+
+/// It looks at the clock at every 16th look at the semaphore.
+#[test]
+fn where_cpus_take_turns_a_writer_spins_for_sixteen_of_them() {
+    let (spent, switches) = beside_a_reader(1_000);
+    assert!((15_000..17_000).contains(&spent), "{spent}");
+    assert_eq!(switches, 2, "to sleep and to exit");
 }

@@ -43,8 +43,12 @@ pub(crate) struct Space {
     pub(crate) to_stack: Nanos,
     /// The pipe that comes before that if the next worker is a receiver.
     pub(crate) to_pipe: Nanos,
-    /// Mapping a stack.
-    pub(crate) stack: u32,
+    /// Mapping a stack, and leave to use it.
+    pub(crate) stack: [u32; 2],
+    /// The page fault at the thread's descriptor on that.
+    pub(crate) stack_fault: u32,
+    /// From there to the thread's creation.
+    pub(crate) to_create: Nanos,
     /// From a worker's first instruction to its first page fault.
     pub(crate) to_fault: Nanos,
     /// A page fault.
@@ -106,8 +110,13 @@ impl Plan {
                     p.repeat(workers, |p, nth| {
                         p.spawn(Operand::fixed(next).plus(nth));
                         p.run(Dist::Constant(to_stack));
-                        p.down_write(lock);
-                        p.up_write(lock, space.stack);
+                        for held in space.stack {
+                            p.down_write(lock);
+                            p.up_write(lock, held);
+                        }
+                        p.down_read(lock);
+                        p.up_read(lock, space.stack_fault);
+                        p.run(Dist::Constant(space.to_create));
                     });
                 }
                 next += workers;

@@ -6,9 +6,13 @@
 //! the stack of its message thread before it waits; the message thread takes the whole stack, the
 //! last that came first.
 
-use simsched_core::{FutexId, MarkId, Nanos, Seed, TaskId};
+use simsched_core::{FutexId, MarkId, Nanos, Seed, SemId, TaskId};
 
-use super::costs::{REPORT_MESSENGER, REPORT_WORKER, SLACK, birth_messenger, birth_worker, work};
+use super::costs::{
+    BETWEEN_CALLS, BETWEEN_FAULTS, FAULT, FROM_FAULT, HEAP_FAULTS, HEAP_LEAVE, HEAP_MAP,
+    HEAP_UNMAP, REPORT_MESSENGER, REPORT_WORKER, SLACK, STACK, STACK_FAULT, STACK_LEAVE, TO_CREATE,
+    TO_FAULT, TO_STACK, stack_leave_more, work,
+};
 use super::script::{FIRST, Script};
 use crate::builder::{Body, ProgramId};
 use crate::dist::Dist;
@@ -52,12 +56,17 @@ impl Messages {
         let futexes = script.b.futexes(WORDS + self.messengers + all);
         debug_assert!(futexes == STOPPED, "the word has the id that it promises");
         let stacks = script.b.stacks(self.messengers, all);
-        script.parent(|p| self.parent(p));
-        let messenger = self.messenger(&mut script, stacks);
-        let worker = self.worker(&mut script, stacks);
+        let space = script.b.sems(1);
+        script.parent(|p| self.parent(p, space));
+        let messenger = self.messenger(&mut script, stacks, space);
+        let workers = [2, 1, 0].map(|pieces| self.worker(&mut script, stacks, space, pieces));
         for group in 0..self.messengers {
             script.thread(&format!("msg{group:03}"), messenger, [WORDS + group, group]);
             for nth in group * self.workers..(group + 1) * self.workers {
+                let worker = match nth {
+                    0 => workers[0],
+                    _ => workers[if nth % 2 == 1 { 1 } else { 2 }],
+                };
                 script.thread(&self.worker_name(nth), worker, [nth, group]);
             }
         }
@@ -84,9 +93,20 @@ impl Messages {
     }
 
     /// Creates all, sleeps, tells all to end, and waits for them.
-    fn parent(&self, p: &mut Body<'_>) {
+    fn parent(&self, p: &mut Body<'_>, space: SemId) {
         let threads = self.messengers * (1 + self.workers);
-        p.repeat(threads, |p, nth| p.spawn(Operand::from(FIRST).plus(nth)));
+        p.repeat(threads, |p, nth| {
+            p.run(TO_STACK);
+            maps(p, space, STACK);
+            p.run(BETWEEN_CALLS);
+            p.down_write(space);
+            p.run(stack_leave_more());
+            p.up_write(space, STACK_LEAVE);
+            p.run(BETWEEN_CALLS);
+            faults(p, space, STACK_FAULT);
+            p.run(TO_CREATE);
+            p.spawn(Operand::from(FIRST).plus(nth));
+        });
         p.sleep(Dist::Constant(Nanos(self.length.get() + SLACK.get())));
         p.futex_set(STOPPED, 1);
         for group in 0..self.messengers {
@@ -99,10 +119,10 @@ impl Messages {
     }
 
     /// Arguments: its own word, and its stack.
-    fn messenger(&self, script: &mut Script, stacks: StackId) -> ProgramId {
+    fn messenger(&self, script: &mut Script, stacks: StackId, space: SemId) -> ProgramId {
         let (own, stack) = (Operand::arg(0), Operand::arg(1).offset(stacks.0));
         script.b.program("msg", |p| {
-            p.run(birth_messenger());
+            begins(p, space);
             p.forever(|p| {
                 p.futex_set(own, u32::from(BLOCKED));
                 p.each(stack, |p, worker| {
@@ -118,8 +138,14 @@ impl Messages {
         })
     }
 
-    /// Arguments: its number, and that of its message thread.
-    fn worker(&self, script: &mut Script, stacks: StackId) -> ProgramId {
+    /// Arguments: its number, and that of its message thread. Its heap has so many pieces too many.
+    fn worker(
+        &self,
+        script: &mut Script,
+        stacks: StackId,
+        space: SemId,
+        pieces: usize,
+    ) -> ProgramId {
         let own = Operand::arg(0).offset(self.word());
         let messenger = Operand::arg(1).offset(WORDS);
         let end = |p: &mut Body<'_>| {
@@ -128,8 +154,9 @@ impl Messages {
                 p.exit();
             });
         };
-        script.b.program("wrk", |p| {
-            p.run(birth_worker());
+        script.b.program(&format!("wrk{pieces}"), |p| {
+            begins(p, space);
+            gets_heap(p, space, pieces);
             p.forever(|p| {
                 end(p);
                 p.futex_set(own, u32::from(BLOCKED));
@@ -142,6 +169,44 @@ impl Messages {
             });
         })
     }
+}
+
+/// What a thread does first: it touches its stack.
+fn begins(p: &mut Body<'_>, space: SemId) {
+    p.run(TO_FAULT);
+    faults(p, space, FAULT);
+    p.run(FROM_FAULT);
+}
+
+/// A thread gets a heap of its own with its first allocation.
+fn gets_heap(p: &mut Body<'_>, space: SemId, pieces: usize) {
+    let row = usize::from(pieces == 0);
+    maps(p, space, HEAP_MAP[row]);
+    for _ in 0..pieces {
+        p.run(BETWEEN_CALLS);
+        let [written, read] = HEAP_UNMAP;
+        maps(p, space, written);
+        faults(p, space, read);
+    }
+    p.run(BETWEEN_CALLS);
+    maps(p, space, HEAP_LEAVE[row]);
+    p.run(BETWEEN_CALLS);
+    for held in HEAP_FAULTS {
+        faults(p, space, held);
+        p.run(BETWEEN_FAULTS);
+    }
+}
+
+/// Maps memory of the address space, or asks for leave to use it.
+fn maps(p: &mut Body<'_>, space: SemId, held: u32) {
+    p.down_write(space);
+    p.up_write(space, held);
+}
+
+/// Touches a page that is not there.
+fn faults(p: &mut Body<'_>, space: SemId, held: u32) {
+    p.down_read(space);
+    p.up_read(space, held);
 }
 
 /// Wakes the owner of a word if it waits, or is about to; `before` comes before the call.
