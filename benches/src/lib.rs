@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use simsched_core::observe::Stats;
-use simsched_core::{Config, Policy, SimTime, Simulator, Workload};
+use simsched_core::{Config, HardwareModel, Policy, SimTime, Simulator, Workload};
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
 use simsched_workloads::catalog as workloads;
@@ -67,20 +67,34 @@ pub struct Counts {
 /// A run as it is measured: any policy, any workload, statistics on.
 pub type Run = Simulator<Box<dyn Policy + Send>, Box<dyn Workload + Send>, Stats>;
 
-/// `command` on `topology` under `policy`, before its start.
+/// `command` on `topology` under `policy`, before its start, with all hardware prices.
 ///
 /// # Panics
 /// When a name is wrong.
 #[must_use]
 pub fn simulator(topology: &Arc<Topology>, policy: &str, command: &str) -> Run {
+    simulator_on(topology, HardwareModel::Priced, policy, command)
+}
+
+/// The same with prices as told.
+///
+/// # Panics
+/// When a name is wrong.
+#[must_use]
+pub fn simulator_on(
+    topology: &Arc<Topology>,
+    hardware: HardwareModel,
+    policy: &str,
+    command: &str,
+) -> Run {
     let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
     let benchmark = workloads::parse(&argv, 1, topology.nr_cpus()).expect("a good command line");
     let workload = benchmark.workload();
     let setup = workload.setup();
     let stats = Stats::new(topology, setup.tasks.len(), setup.marks.len());
     let policy = policies::build(policy, &[]).expect("a known policy");
-    let topology = Arc::clone(topology);
-    Simulator::new(topology, policy, workload, stats, Config::default()).expect("a good workload")
+    let config = Config { hardware, ..Config::default() };
+    Simulator::new(Arc::clone(topology), policy, workload, stats, config).expect("a good workload")
 }
 
 /// Runs `command` on `topology` under `policy` to its end.
@@ -88,8 +102,13 @@ pub fn simulator(topology: &Arc<Topology>, policy: &str, command: &str) -> Run {
 /// # Panics
 /// When a name is wrong or the run fails.
 #[must_use]
-pub fn run_once(topology: &Arc<Topology>, policy: &str, command: &str) -> Counts {
-    let mut run = simulator(topology, policy, command);
+pub fn run_once(
+    topology: &Arc<Topology>,
+    hardware: HardwareModel,
+    policy: &str,
+    command: &str,
+) -> Counts {
+    let mut run = simulator_on(topology, hardware, policy, command);
     run.run_until(SimTime(1 << 50)).expect("the run ends well");
     Counts { switches: run.observer().context_switches(), events: run.events() }
 }

@@ -29,6 +29,7 @@ fn allocations_in_third_quarter(cpus: usize, policy: &str, command: &str) -> u64
 fn the_middle_of_a_run_allocates_for_growing_buffers_only() {
     let threads = "hackbench -g 8 -f 20 --threads --pipe -l 60 -s 100";
     assert!(allocations_in_third_quarter(128, "cfs", threads) <= 4);
+    assert!(allocations_in_third_quarter(128, "cfs+group=container", threads) <= 4);
     let sockets = "hackbench -g 4 -f 10 --process -l 100 -s 100";
     assert!(allocations_in_third_quarter(16, "cfs", sockets) <= 4);
 }

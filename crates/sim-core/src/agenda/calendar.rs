@@ -41,6 +41,8 @@ pub(super) struct Calendar {
     /// No plan is earlier; the plans on pages are less than [`PAGES`] later.
     at: u64,
     far: Tournament,
+    /// The earliest plan of the tournament, `u64::MAX` if there is none.
+    far_from: u64,
 }
 
 impl Calendar {
@@ -53,6 +55,7 @@ impl Calendar {
             words: 0,
             at: 0,
             far: Tournament::new(nr_cpus),
+            far_from: u64::MAX,
         }
     }
 
@@ -73,13 +76,17 @@ impl Calendar {
     fn arm_far(&mut self, cpu: CpuId, time: u64) {
         self.rows[cpu.idx() % CPUS].place = FAR;
         self.far.arm(cpu, time);
+        self.far_from = self.far.earliest();
     }
 
     /// Drops the plan of `cpu`, if there is one.
     pub(super) fn disarm(&mut self, cpu: CpuId) {
         match std::mem::replace(&mut self.rows[cpu.idx() % CPUS].place, NONE) {
             NONE => {}
-            FAR => self.far.disarm(cpu),
+            FAR => {
+                self.far.disarm(cpu);
+                self.far_from = self.far.earliest();
+            }
             page => self.unlink(cpu, usize::from(page) % PAGES),
         }
     }
@@ -97,7 +104,7 @@ impl Calendar {
     #[inline]
     pub(super) fn earliest(&self) -> u64 {
         let near = self.first_page().map_or(u64::MAX, |page| self.time_of(page));
-        near.min(self.far.earliest())
+        near.min(self.far_from)
     }
 
     /// Takes out whose plan is the earliest one, `time`; at one instant the CPU with the lowest
@@ -108,16 +115,20 @@ impl Calendar {
         let page = (time % PAGES as u64) as usize;
         let near = self.pages[page];
         // A page that has passed is empty, and none of those to come is earlier than `time`.
-        if self.far.earliest() == time && self.far.first().0 < near {
-            let cpu = self.far.first();
-            self.disarm(cpu);
-            return cpu;
+        if self.far_from == time && self.far.first().0 < near {
+            return self.take_far();
         }
         let row = &mut self.rows[usize::from(near) % CPUS];
         row.place = NONE;
         let next = row.next;
         self.behead(page, next);
         CpuId(near)
+    }
+
+    fn take_far(&mut self) -> CpuId {
+        let cpu = self.far.first();
+        self.disarm(cpu);
+        cpu
     }
 
     /// Time has passed up to `time`, and no plan is earlier.

@@ -112,8 +112,8 @@ pub(super) struct Cpu {
     pub speed: u16,
     /// What is armed is its next errand, not yet the end of its stage.
     pub errand: bool,
-    /// Some of the time that is not charged yet are stalls.
-    pub stalled: bool,
+    /// Of which rows of [`Cost::STALLS`] some time is not charged yet: one bit for each.
+    pub stalled: u8,
     pub stage: Stage,
     /// What the stage's time is charged to.
     pub cost: Cost,
@@ -132,6 +132,7 @@ pub(super) struct Cpu {
 }
 
 const _: () = assert!(size_of::<Cpu>() == 128, "two cache lines");
+const _: () = assert!(Cost::STALLS.len() <= 8, "a bit for each in `stalled`");
 
 /// What waits for a CPU, and what it needs less often.
 pub(super) struct Desk {
@@ -245,7 +246,7 @@ impl Cpu {
             debt: 0,
             speed: FULL,
             errand: false,
-            stalled: false,
+            stalled: 0,
             stage: Stage::Idle,
             cost: Cost::Idle,
             deferred: Deferred::default(),

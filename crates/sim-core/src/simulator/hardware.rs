@@ -25,7 +25,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `ns` of what `cpu` does next is a stall.
     #[inline]
     pub(super) fn note_stall(&mut self, cpu: CpuId, what: Cost, ns: Nanos) {
-        self.cpus[cpu.idx()].stalled = true;
+        self.cpus[cpu.idx()].stalled |= 1 << what.stall_row();
         self.desks[cpu.idx()].stalls[what.stall_row()] += ns.0;
     }
 
@@ -38,12 +38,15 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         mut side: Nanos,
         mut stage: Nanos,
     ) -> (Nanos, Nanos) {
-        let mut left = false;
-        for (row, what) in Cost::STALLS.into_iter().enumerate() {
+        let mut rows = std::mem::take(&mut self.cpus[cpu.idx()].stalled);
+        while rows != 0 {
+            let row = rows.trailing_zeros() as usize;
+            rows &= rows - 1;
+            let what = Cost::STALLS[row];
             let owed = &mut self.desks[cpu.idx()].stalls[row];
             let amount = Nanos((*owed).min((side + stage).0));
             *owed -= amount.0;
-            left |= *owed > 0;
+            self.cpus[cpu.idx()].stalled |= u8::from(*owed > 0) << row;
             let from_side = amount.0.min(side.0);
             side = Nanos(side.0 - from_side);
             stage = Nanos(stage.0 - (amount.0 - from_side));
@@ -51,7 +54,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.emit(Tracepoint::Charge { cpu, what, amount });
             }
         }
-        self.cpus[cpu.idx()].stalled = left;
         (side, stage)
     }
 

@@ -54,6 +54,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if row.cost != Cost::Syscall || row.debt != 0 || row.debt_end > row.charged {
             return self.begin_for(cpu, Stage::Op, Cost::Syscall, ns);
         }
+        // Errands that wait have left a debt.
+        debug_assert!(self.desks[cpu.idx()].errands.is_empty(), "CPU {cpu} forgets its errands");
         row.until = self.world.now() + ns;
         self.agenda.arm_stage(cpu, row.until);
     }
@@ -107,7 +109,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let read = matches!(op, Op::Read { .. }).then_some(bytes);
         let moved = self.hardware.message(self.world.topology(), cpu, pipe.idx(), read, now);
         if moved > 0 {
-            row.stalled = true;
+            row.stalled |= 1 << Cost::Message.stall_row();
             self.desks[cpu.idx()].stalls[Cost::Message.stall_row()] += u64::from(moved);
         }
         let copy = copy + Nanos(u64::from(moved));

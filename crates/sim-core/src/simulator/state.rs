@@ -256,7 +256,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let stalled = row.stalled;
         let mut side = row.debt_end.min(now).since(since);
         let mut amount = now.since(since) - side;
-        if stalled {
+        if stalled != 0 {
             (side, amount) = self.charge_stalls(cpu, side, amount);
         }
         if side.0 > 0 {
