@@ -75,7 +75,6 @@ const OF_PROCESSES: Outside = Outside {
     reap: Nanos(2_750),
     after: Nanos::from_micros(320),
     grace_period: None,
-    ..OUTSIDE
 };
 
 const fn nanos<const N: usize>(ns: [u64; N]) -> [Nanos; N] {
