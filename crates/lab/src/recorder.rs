@@ -33,7 +33,8 @@ fn stopper(cpu: CpuId) -> Task {
 pub struct Recorder {
     on: bool,
     marks: Marks,
-    events: Vec<Event>,
+    /// With the instants in ns.
+    events: Vec<(SimTime, Event)>,
     passed: Vec<Passed>,
     rows: Vec<Row>,
     /// The task that a CPU executes.
@@ -159,7 +160,9 @@ impl Recorder {
 
     /// What was told, in a run that has come to this `world`.
     #[must_use]
-    pub fn finish(self, world: &World) -> Record {
+    pub fn finish(mut self, world: &World) -> Record {
+        // Where CPUs take turns, they do not tell in the order of time.
+        self.events.sort_by_key(|&(at, _)| at);
         let own = || self.rows.iter().filter(|row| !row.background);
         let sum = |of: fn(&Times) -> u64| own().map(|row| of(&row.times)).sum();
         let stopped = if self.marks.stop.is_some() { self.stopped } else { world.now() };
@@ -175,7 +178,7 @@ impl Recorder {
             context_switches: sum(|times| times.switches),
             cpu_migrations: sum(|times| times.migrations),
             task_clock_ns: sum(|times| times.clock),
-            events: self.events,
+            events: self.events.into_iter().map(|(_, event)| event).collect(),
             passed: self.passed,
         }
     }
@@ -189,7 +192,7 @@ impl Recorder {
         if self.on {
             // The tracer shows the nearest microsecond.
             let us = (world.now().get() + 500) / 1000;
-            self.events.push(Event { us, cpu: cpu.0.into(), by, what });
+            self.events.push((world.now(), Event { us, cpu: cpu.0.into(), by, what }));
         }
     }
 
@@ -261,8 +264,8 @@ impl Recorder {
             return;
         }
         self.stopping[cpu.idx()] = true;
-        let last = self.events.last_mut().filter(|last| last.cpu == u32::from(cpu.0));
-        if let Some(Event { what: What::Switch { next, .. }, .. }) = last {
+        let last = self.events.last_mut().filter(|(_, last)| last.cpu == u32::from(cpu.0));
+        if let Some((_, Event { what: What::Switch { next, .. }, .. })) = last {
             *next = stopper(cpu);
         }
     }

@@ -52,8 +52,12 @@ costs! {
     context_switch_process,
     /// A context switch to a task of the same process.
     context_switch_thread,
-    /// A context switch to or from the idle task.
+    /// A context switch to the idle task.
     context_switch_idle,
+    /// A context switch from the idle task.
+    context_switch_from_idle,
+    /// From the switch to the idle task to the idle state.
+    idle_entry,
     /// From setting the sleep state to the dequeue; a wakeup in this window finds the task still queued.
     sleep_entry,
     /// From the dequeue, or the entry of one who stays queued, to the switch: leaving the runqueue, and
@@ -98,6 +102,11 @@ costs! {
     /// Interrupts between CPUs arrive at multiples of this; 0 or 1 on all real machines, the quantum of
     /// a simulated one.
     ipi_grid,
+    /// The quantum of a simulated machine whose CPUs take turns, in the order of their numbers: a CPU sees
+    /// what those before it have done in all of the same quantum, and what those behind it have done up
+    /// to its beginning; who spins looks once in each of its turns; and interrupts between CPUs arrive
+    /// when one begins. 0 or 1 where CPUs run side by side.
+    turn,
     /// How long a polling idle CPU takes to see a line written behind its LLC: one line transfer.
     poll_notice_same_llc,
     /// How long a polling idle CPU takes to see a line written in another socket.
@@ -122,6 +131,27 @@ costs! {
     syscall,
     /// Writing or reading up to 100 bytes of a pipe, on top of the system call.
     pipe_copy,
+    /// What a read of a pipe does before it is at the pipe's mutex, on top of the system call. This item
+    /// and the next ones up to `mutex_spin` count on machines whose CPUs take turns (`turn`).
+    pipe_read_entry,
+    /// The same for a write.
+    pipe_write_entry,
+    /// What a write takes longer that begins a page, under the mutex.
+    pipe_new_page,
+    /// The same on top where the page has to be allocated.
+    pipe_alloc_page,
+    /// What a read takes longer that empties a page, under the mutex.
+    pipe_old_page,
+    /// A write to an empty pipe looks for a reader that sleeps, and finds none.
+    pipe_wake,
+    /// From the unlocking of a pipe that is not ready to the last look before the sleep.
+    pipe_wait,
+    /// From the look behind a sleep to the mutex.
+    pipe_relock,
+    /// From a pipe's mutex that is taken to the first look of a spinner.
+    mutex_spin,
+    /// From that look which finds it free to the pipe.
+    mutex_spun,
     /// What a read of a pipe still does after it has woken the other side, up to user space; paid
     /// before the next op.
     pipe_read_tail,

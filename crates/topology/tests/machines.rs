@@ -201,29 +201,27 @@ fn a_shallow_wake_takes_about_two_microseconds() {
         let costs = found.costs();
         let c1 = &found.idle_states()[1];
         let by_ipi = costs.wakeup + costs.wake_affine + costs.ipi_send + costs.ipi_same_socket;
-        let wake = by_ipi + c1.exit_ns + costs.context_switch_idle;
+        let wake = by_ipi + c1.exit_ns + costs.context_switch_from_idle;
         assert!((1_500..=3_500).contains(&wake), "{text}: {wake} ns");
     }
 }
 
-/// The lab's round trip of a pipe takes 12 us, and 16 with tracing, each hop a whole number of quanta;
-/// a futex wake takes 4.1 us and 6.5, and the way to the next quantum; a timer reaches user space in 6.95
-/// us with tracing, on an idle CPU in 6.58, 7.0, 7.38 or 7.92.
+/// The lab's round trip of a pipe takes 16 us with tracing, each hop a whole number of quanta; a futex
+/// wake takes 6.5 us, and the way to the next quantum; a timer reaches user space in 6.95 us, on an idle
+/// CPU in 6.58, 7.0, 7.38 or 7.92.
 #[test]
 fn the_labs_paths_add_up_to_what_was_measured() {
-    for (name, hop_us, futex_ns) in [("t8@untraced", 6, 4_100), ("t8", 8, 6_500)] {
-        let c = *machine(name).costs();
-        let send = c.wakeup + c.wake_affine + c.handoff + c.ipi_send + c.ipi_same_socket;
-        let arrive = c.ipi_handler + c.activate + c.sleep_entry + c.pick + c.context_switch_idle;
-        let write = c.pipe_read_tail + c.syscall + c.pipe_copy;
-        let hop = send + arrive + c.recheck + c.pipe_copy + write;
-        assert_eq!(hop.next_multiple_of(c.ipi_grid), hop_us * 1000, "{name}: {hop}");
-        let futex = c.syscall + c.futex + send + arrive + c.recheck;
-        assert!(futex.abs_diff(futex_ns) <= futex_ns / 20, "{name}: {futex}");
-    }
     let c = *machine("t8").costs();
+    let send = c.wakeup + c.wake_affine + c.handoff + c.ipi_send + c.ipi_same_socket;
+    let switch = c.context_switch_from_idle + c.idle_entry;
+    let arrive = c.ipi_handler + c.activate + c.sleep_entry + c.pick + switch;
+    let write = c.pipe_read_tail + c.syscall + c.pipe_copy;
+    let hop = send + arrive + c.recheck + c.pipe_copy + write;
+    assert_eq!(hop.next_multiple_of(c.ipi_grid), 8_000, "{hop}");
+    let futex = c.syscall + c.futex + send + arrive + c.recheck;
+    assert!(futex.abs_diff(6_500) <= 6_500 / 20, "{futex}");
     let wakeup = c.timer_handler + c.wakeup + c.activate + c.sleep_entry + c.pick;
-    let idle = wakeup + c.context_switch_idle;
+    let idle = wakeup + c.context_switch_from_idle;
     assert!((6_500..=6_650).contains(&idle), "{idle}");
     let stopped = idle + c.tick_restart;
     assert!((6_990..=7_070).contains(&stopped), "{stopped}");
@@ -234,35 +232,19 @@ fn the_labs_paths_add_up_to_what_was_measured() {
     assert!((6_900..=7_000).contains(&preempting), "{preempting}");
 }
 
-/// Writing an event costs the same wherever it is written: sched_waking, sched_wakeup and sched_switch
-/// together 2.4 us, which is what the CPU time of a pipe's hop differs by.
+/// Counted in the lab's kernel with nothing traced: a message of hackbench that finds nobody asleep takes
+/// 1,209 ns to write and 1,245 to read, and a wakeup by an interrupt makes a write 722 ns longer; a task
+/// that has slept runs 5.3 us behind the interrupt.
 #[test]
-fn tracing_costs_the_lab_the_same_in_each_path() {
-    let [bare, traced] = ["t16@untraced", "t16@traced"].map(|name| *machine(name).costs());
-    let dearer: Vec<_> = bare
-        .iter()
-        .zip(traced.iter())
-        .filter(|((_, bare), (_, traced))| bare != traced)
-        .map(|((name, bare), (_, traced))| (name, traced - bare))
-        .collect();
-    let switch = 1_100;
-    assert_eq!(
-        dearer,
-        [
-            ("context_switch_process", switch),
-            ("context_switch_thread", switch),
-            ("context_switch_idle", switch),
-            ("wakeup", 550),
-            ("set_task_cpu", 550),
-            ("activate", 750),
-            ("thread_create", 500),
-            ("process_create", 600),
-            ("thread_exit", 500),
-            ("process_exit", 500),
-            ("stopper", switch + 550),
-            ("detach_task", 550),
-        ]
-    );
+fn the_labs_untraced_paths_add_up_to_what_was_counted() {
+    let c = *machine("t8@untraced").costs();
+    let near = |sum: u32, counted: u32| assert!(sum.abs_diff(counted) <= counted / 100, "{sum}");
+    near(c.syscall + c.pipe_write_entry + c.pipe_copy + c.pipe_write_tail, 1_209);
+    near(c.syscall + c.pipe_read_entry + c.pipe_copy + c.pipe_read_tail, 1_245);
+    near(c.wakeup + c.scan_same_llc + c.handoff + c.ipi_send, 722);
+    let handler = c.ipi_handler + c.activate;
+    near(handler + c.sleep_entry + c.pick + c.context_switch_from_idle, 1_340 + 456 + 3_476);
+    assert_eq!((c.turn, machine("t8").costs().turn), (1_000, 0));
 }
 
 #[test]

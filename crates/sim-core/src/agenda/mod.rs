@@ -10,6 +10,7 @@
 
 mod calendar;
 mod tournament;
+mod turns;
 mod wheel;
 
 use simsched_topology::CpuId;
@@ -17,6 +18,7 @@ use simsched_topology::CpuId;
 use crate::ids::TaskId;
 use crate::time::SimTime;
 use calendar::Calendar;
+use turns::Turns;
 use wheel::Wheel;
 
 /// What can happen. The order of the variants is the order at one instant.
@@ -43,6 +45,8 @@ pub struct Agenda {
     /// No source of the wheel fires earlier.
     wheel_from: u64,
     nr_cpus: u32,
+    /// On a machine whose CPUs take turns: whose turn it is.
+    turns: Option<Turns>,
 }
 
 impl Agenda {
@@ -58,7 +62,16 @@ impl Agenda {
             wheel: Wheel::new(2 * nr_cpus + nr_tasks),
             wheel_from: u64::MAX,
             nr_cpus: u32::try_from(nr_cpus).expect("at most 1,024 CPUs"),
+            turns: None,
         }
+    }
+
+    /// An empty agenda for a machine whose CPUs take turns of `quantum` ns each, 0 or 1 is none. Then
+    /// time goes back by less than a quantum wherever the turn passes to the next CPU.
+    #[must_use]
+    pub fn in_turns(nr_cpus: usize, nr_tasks: usize, quantum: u64) -> Agenda {
+        let turns = (quantum > 1).then(|| Turns::new(nr_cpus, quantum));
+        Agenda { turns, ..Agenda::new(nr_cpus, nr_tasks) }
     }
 
     /// Plans `event` for `time`, in place of what was planned for its source; 104 days at most.
@@ -76,14 +89,20 @@ impl Agenda {
     /// Plans the end of the stage of `cpu`.
     #[inline(always)]
     pub fn arm_stage(&mut self, cpu: CpuId, time: SimTime) {
-        self.stages.arm(cpu, time.min(LAST).0);
+        match &mut self.turns {
+            None => self.stages.arm(cpu, time.min(LAST).0),
+            Some(turns) => turns.arm(cpu, time.min(LAST).0),
+        }
     }
 
     /// Drops what is planned for the source of `event`, if anything is.
     #[inline]
     pub fn disarm(&mut self, event: Event) {
         match event {
-            Event::StageEnd(cpu) => self.stages.disarm(cpu),
+            Event::StageEnd(cpu) => match &mut self.turns {
+                None => self.stages.disarm(cpu),
+                Some(turns) => turns.disarm(cpu),
+            },
             _ => self.wheel.disarm(self.index(event)),
         }
     }
@@ -92,7 +111,10 @@ impl Agenda {
     #[must_use]
     pub fn planned(&self, event: Event) -> Option<SimTime> {
         let time = match event {
-            Event::StageEnd(cpu) => self.stages.planned(cpu),
+            Event::StageEnd(cpu) => match &self.turns {
+                None => self.stages.planned(cpu),
+                Some(turns) => turns.planned(cpu),
+            },
             _ => self.wheel.planned(self.index(event)),
         };
         time.map(SimTime)
@@ -102,6 +124,9 @@ impl Agenda {
     /// and nothing earlier may be armed.
     #[inline]
     pub fn next_until(&mut self, horizon: SimTime) -> Option<(SimTime, Event)> {
+        if self.turns.is_some() {
+            return self.next_in_turns(horizon);
+        }
         let stage = self.stages.earliest();
         if stage > self.wheel_from {
             match self.wheel.earliest(horizon.0.min(stage - 1)) {

@@ -6,6 +6,7 @@ use simsched_topology::{Distance, IdleState, OsCosts, Topology};
 use super::transfers::Transfers;
 use crate::balance::Look;
 use crate::ids::ProcId;
+use crate::ipc::Page;
 use crate::policy::{Far, Placement};
 use crate::rng::Stream;
 use crate::time::{Nanos, SimTime};
@@ -103,6 +104,7 @@ impl Prices {
         match (prev, next) {
             (Some(prev), Some(next)) if prev == next => self.costs.context_switch_thread,
             (Some(_), Some(_)) => self.costs.context_switch_process,
+            (None, Some(_)) => self.costs.context_switch_from_idle,
             _ => self.costs.context_switch_idle,
         }
     }
@@ -164,13 +166,29 @@ impl Prices {
         self.costs.ipi_handler.saturating_add(activations)
     }
 
+    /// How long a CPU's turn is on a machine whose CPUs take turns, in ns; 0 or 1 on all others.
+    #[inline]
+    pub(crate) fn quantum(&self) -> u64 {
+        u64::from(self.costs.turn)
+    }
+
+    /// When the turn of a CPU behind the one that `at` lies in begins; `at` where CPUs take no turns.
+    #[inline]
+    pub(crate) fn next_turn(&self, at: SimTime) -> SimTime {
+        match self.quantum() {
+            0 | 1 => at,
+            quantum => SimTime(at.0 - at.0 % quantum + quantum),
+        }
+    }
+
     /// When an interrupt that another CPU sends arrives, if nothing but the distance delayed it
     /// until `at`.
     #[inline]
     pub(crate) fn on_grid(&self, at: SimTime) -> SimTime {
-        match self.costs.ipi_grid {
-            0 => at,
-            grid => SimTime(at.0.next_multiple_of(u64::from(grid))),
+        match (self.quantum(), self.costs.ipi_grid) {
+            (2.., _) => self.next_turn(at),
+            (_, 0) => at,
+            (_, grid) => SimTime(at.0.next_multiple_of(u64::from(grid))),
         }
     }
 
@@ -191,6 +209,25 @@ impl Prices {
                 self.costs.poll_notice_same_llc
             }
             _ => self.costs.poll_notice_cross,
+        }
+    }
+
+    /// From user space to the mutex of a pipe.
+    #[inline]
+    pub(crate) fn pipe_entry(&self, op: Op) -> u32 {
+        let read = matches!(op, Op::Read { .. });
+        self.costs.syscall
+            + if read { self.costs.pipe_read_entry } else { self.costs.pipe_write_entry }
+    }
+
+    /// What turning a page of a pipe takes.
+    #[inline]
+    pub(crate) fn pipe_page(&self, page: Page) -> u32 {
+        match page {
+            Page::Stays => 0,
+            Page::Begun => self.costs.pipe_new_page,
+            Page::Allocated => self.costs.pipe_new_page + self.costs.pipe_alloc_page,
+            Page::Ended => self.costs.pipe_old_page,
         }
     }
 

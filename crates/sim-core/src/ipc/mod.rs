@@ -39,6 +39,19 @@ pub enum IpcVersion {
     V6_14,
 }
 
+/// What an op on a pipe does to the pipe's pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Page {
+    /// A write or a read goes on in the same page.
+    Stays,
+    /// A write begins one that a read has left.
+    Begun,
+    /// A write begins a new one.
+    Allocated,
+    /// A read comes to the end of one.
+    Ended,
+}
+
 /// What became of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -230,6 +243,24 @@ impl Ipc {
     /// Who holds `sem`.
     pub(crate) fn sem_holder(&self, sem: SemId) -> Holder {
         self.sems[sem.idx()].holder()
+    }
+
+    /// Whether nothing is in `pipe`.
+    #[inline]
+    pub(crate) fn is_empty(&self, pipe: PipeId) -> bool {
+        self.pipes[pipe.idx()].is_empty()
+    }
+
+    /// What becomes of a page of its pipe if `op` is done.
+    #[inline]
+    pub(crate) fn turns_page(&self, op: Op) -> Page {
+        match op {
+            Op::Write { pipe, bytes } if self.pipes[pipe.idx()].begins_page(bytes) => {
+                if self.pipes[pipe.idx()].allocates() { Page::Allocated } else { Page::Begun }
+            }
+            Op::Read { pipe, bytes } if self.pipes[pipe.idx()].ends_page(bytes) => Page::Ended,
+            _ => Page::Stays,
+        }
     }
 
     /// Whether `op` would find its pipe with nothing to read, or with no room to write anything;

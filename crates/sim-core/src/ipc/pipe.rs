@@ -13,6 +13,9 @@ const SLOTS: u8 = 16;
 /// Bytes of a slot: one page of x86.
 const PAGE: u32 = 4096;
 
+/// So many pages are kept for the next writes; more are freed (`anon_pipe_put_page()`).
+const SPARE: u8 = 2;
+
 /// The state of one pipe.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pipe {
@@ -27,6 +30,8 @@ pub(super) struct Pipe {
     offset: u16,
     first: u8,
     used: u8,
+    /// Pages that reads have left for the next writes (`tmp_page`).
+    spare: u8,
     /// Whether anybody has ever polled (`poll_usage`): from then on each write wakes.
     polled: bool,
 }
@@ -147,6 +152,26 @@ impl Pipe {
         !self.is_full() || (part != 0 && fits())
     }
 
+    /// Whether a write of `bytes` takes a new slot.
+    #[inline]
+    pub(super) fn begins_page(&self, bytes: u32) -> bool {
+        let fits = || u32::from(self.filled[self.slot(self.used - 1)]) + bytes <= PAGE;
+        self.used == 0 || !fits()
+    }
+
+    /// Whether a page that a write begins has to be allocated.
+    #[inline]
+    pub(super) fn allocates(&self) -> bool {
+        self.spare == 0
+    }
+
+    /// Whether a read of `bytes` empties the first slot.
+    #[inline]
+    pub(super) fn ends_page(&self, bytes: u32) -> bool {
+        self.used > 0
+            && u32::from(self.offset) + bytes >= u32::from(self.filled[usize::from(self.first)])
+    }
+
     /// How many bytes are written and not read.
     pub(super) fn bytes(&self) -> u32 {
         let filled = (0..self.used).map(|nth| u32::from(self.filled[self.slot(nth)])).sum::<u32>();
@@ -191,6 +216,7 @@ impl Pipe {
             let slot = self.slot(self.used);
             self.filled[slot] = page_bytes(chunk);
             self.used += 1;
+            self.spare = self.spare.saturating_sub(1);
             left -= chunk;
         }
         left
@@ -210,6 +236,7 @@ impl Pipe {
                 self.offset = 0;
                 self.first = (self.first + 1) % SLOTS;
                 self.used -= 1;
+                self.spare = (self.spare + 1).min(SPARE);
             } else {
                 self.offset = page_bytes(offset + chunk);
             }

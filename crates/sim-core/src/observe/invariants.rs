@@ -41,6 +41,8 @@ pub struct Invariants {
     lives: Vec<Life>,
     cpus: Vec<Seen>,
     now: SimTime,
+    /// By how much the CPUs' times may differ: less than this, in ns.
+    quantum: u64,
     /// Tracepoints until the next look at the whole machine.
     countdown: usize,
     /// Room for a recount: runnable tasks by CPU.
@@ -67,6 +69,7 @@ impl Invariants {
             lives: vec![Life::NEW; nr_tasks],
             cpus: vec![Seen::default(); nr_cpus],
             now: SimTime::ZERO,
+            quantum: 1,
             countdown: 0,
             runnable: vec![0; nr_cpus],
             first: None,
@@ -99,8 +102,10 @@ impl Invariants {
     }
 
     fn check(&mut self, world: &World, tracepoint: Tracepoint) -> Result<(), String> {
-        ensure(self.now <= world.now(), || format!("time ran backwards from {}", self.now))?;
-        self.now = world.now();
+        self.quantum = u64::from(world.topology().costs().turn).max(1);
+        let behind = self.now.since(world.now()).0;
+        ensure(behind < self.quantum, || format!("time ran backwards from {}", self.now))?;
+        self.now = self.now.max(world.now());
         match tracepoint {
             // A call that finds its task awake does nothing, and a new task is woken as a new one.
             Tracepoint::Waking { wakee, .. } => match world.task(wakee).state {
@@ -198,7 +203,9 @@ impl Invariants {
         ensure(seen.clock <= rq.clock && seen.clock_task <= rq.clock_task, || {
             format!("a clock of CPU {cpu} ran backwards")
         })?;
-        ensure(rq.clock <= world.sched_clock(), || format!("CPU {cpu} is ahead of the present"))?;
+        ensure(rq.clock < world.sched_clock() + self.quantum, || {
+            format!("CPU {cpu} is ahead of the present")
+        })?;
         ensure(rq.clock_task <= rq.clock, || format!("clock_task of CPU {cpu} is ahead of clock"))?;
         (seen.clock, seen.clock_task) = (rq.clock, rq.clock_task);
         Ok(())
@@ -207,7 +214,7 @@ impl Invariants {
     fn charge(&mut self, world: &World, cpu: CpuId, amount: Nanos) -> Result<(), String> {
         let charged = &mut self.cpus[cpu.idx()].charged;
         *charged += amount;
-        ensure(charged.get() <= world.now().get(), || {
+        ensure(charged.get() < world.now().get() + self.quantum, || {
             format!("CPU {cpu} was charged for {charged}, more than has passed")
         })
     }

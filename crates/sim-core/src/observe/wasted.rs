@@ -59,7 +59,7 @@ impl Wasted {
     #[inline]
     fn pass(&mut self, now: SimTime) {
         self.total += self.idle.min(self.waiting) * now.since(self.since).0;
-        self.since = now;
+        self.since = self.since.max(now);
     }
 }
 

@@ -217,6 +217,33 @@ pub(super) struct TaskRun {
     pub retry: bool,
     /// The stage under way only looks whether the op can be done.
     pub look: bool,
+    /// The part of an op on a pipe that is under way, where CPUs take turns.
+    pub phase: Phase,
+}
+
+/// The parts of an op on a pipe. The task is in its op ([`Progress::Under`]), or asleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// None is told apart: the op takes effect at the end of the stage.
+    None,
+    /// On its way to the mutex of the pipe, from user space.
+    Enter,
+    /// On its way to the mutex again.
+    Again,
+    /// Spinning at the mutex.
+    Spin,
+    /// It has given up spinning.
+    Slow,
+    /// Asleep on the mutex.
+    Sleep,
+    /// Back from there.
+    Woken,
+    /// It has the mutex, and copies.
+    Hold,
+    /// It has the mutex, and has found the pipe empty, or full.
+    Unready,
+    /// At the wait queue: it looks for the last time before it sleeps, or for the first time behind.
+    Look,
 }
 
 /// Where a task is between two of its ops.
@@ -323,6 +350,7 @@ impl TaskRun {
             timer_cpu: CpuId(0),
             retry: false,
             look: false,
+            phase: Phase::None,
         }
     }
 }

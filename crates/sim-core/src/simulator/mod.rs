@@ -6,6 +6,7 @@ mod cpu;
 mod fork;
 mod hardware;
 mod irq;
+mod mutex;
 mod ops;
 mod pipe;
 mod sem;
@@ -161,6 +162,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Charges what is under way, so that all CPU time up to now is accounted for.
     fn close(&mut self) {
+        // Where CPUs take turns, some may be ahead.
+        let last = self.cpus.iter().map(|row| row.charged).fold(self.world.now(), SimTime::max);
+        self.world.set_now(last);
         for idx in 0..self.cpus.len() {
             self.charge(CpuId::new(idx));
         }

@@ -2,7 +2,7 @@
 
 use simsched_topology::CpuId;
 
-use super::cpu::{Progress, Stage, TaskRun};
+use super::cpu::{Phase, Progress, Stage, TaskRun};
 use super::state::{Simulator, Step};
 use crate::agenda::Event;
 use crate::error::SimError;
@@ -58,6 +58,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 continue;
             }
             (run.op, run.progress, run.retry) = (op, Progress::Under, false);
+            if self.in_turns() && matches!(op, Op::Write { .. } | Op::Read { .. }) {
+                self.enter_pipe(cpu, op);
+                return Ok(());
+            }
             let (cost, ns) = self.price(cpu, task, op);
             self.begin(cpu, Stage::Op, cost, ns);
             return Ok(());
@@ -118,10 +122,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// A sleeper is back in its system call and looks again.
     pub(super) fn retry_op(&mut self, cpu: CpuId) {
-        let run = &mut self.cpus[cpu.idx()].run;
-        (run.progress, run.retry) = (Progress::Under, true);
         let recheck = self.prices.list().recheck;
+        let run = &mut self.cpus[cpu.idx()].run;
+        let slept_for_mutex = run.phase == Phase::Sleep;
+        (run.progress, run.retry) = (Progress::Under, run.retry || !slept_for_mutex);
         let ns = match self.cpus[cpu.idx()].run.op {
+            Op::Write { .. } | Op::Read { .. } if self.in_turns() => return self.retry_pipe(cpu),
             op @ (Op::Write { pipe, bytes } | Op::Read { pipe, bytes }) => {
                 self.pipe_op(cpu, op, pipe, recheck, bytes)
             }
@@ -174,10 +180,19 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let row = &self.cpus[cpu.idx()];
         let task = row.task.expect("an op has a task");
         let op = row.run.op;
+        let phase = row.run.phase;
         if row.run.look && !self.looked(cpu, op) {
             return Ok(());
         }
+        if phase != Phase::None && self.pipe_goes_on(cpu, task, op)? {
+            return Ok(());
+        }
         match op {
+            Op::Write { pipe, .. } if self.in_turns() => {
+                let was_empty = self.ipc.is_empty(pipe);
+                self.attempt(cpu, task, op);
+                self.looked_for_readers(cpu, was_empty);
+            }
             Op::Write { .. } | Op::Read { .. } => self.attempt(cpu, task, op),
             Op::Run(_) => self.done(cpu, Outcome::Done),
             Op::Stream { .. } | Op::Touch { .. } => {
@@ -204,7 +219,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.price_behind(cpu, op);
             }
         }
-        if self.scratch.is_empty() {
+        if self.scratch.is_empty() && self.desks[cpu.idx()].wakes.is_empty() {
             return self.after_op(cpu, task);
         }
         self.desks[cpu.idx()].wakes.extend(self.scratch.drain());

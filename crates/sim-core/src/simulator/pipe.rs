@@ -16,11 +16,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// the long way through `end_op`, without the questions that have one answer. True if this was
     /// one; else nothing has happened.
     ///
-    /// A paranoid run takes the long way, so that the two can be held against each other.
+    /// A paranoid run takes the long way, so that the two can be held against each other; so does one
+    /// on a machine whose CPUs take turns.
     #[inline(always)]
     pub(super) fn end_plain_op(&mut self, cpu: CpuId) -> Step<bool> {
         let row = &mut self.cpus[cpu.idx()];
-        if row.stage != Stage::Op || row.is_disturbed() || self.paranoid {
+        if row.stage != Stage::Op || row.is_disturbed() || self.paranoid || !self.mutexes.is_empty()
+        {
             return Ok(false);
         }
         let (task, last) = (row.task.expect("an op has a task"), row.run.op);
@@ -62,17 +64,24 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Asks the workload what `task` does next, and begins it.
     pub(super) fn next_op(&mut self, cpu: CpuId, task: TaskId) -> Step {
-        let TaskRun { op: last_op, outcome: last, .. } = self.cpus[cpu.idx()].run;
-        let tail = self.prices.pipe_tail(last_op);
-        if tail > 0 {
-            self.end_pipe_op(cpu, tail);
+        let TaskRun { outcome: last, .. } = self.cpus[cpu.idx()].run;
+        if self.pipe_op_ends(cpu) {
             return Ok(());
         }
         let op = self.workload.next_op(task, self.world.now(), last);
         self.begin_op(cpu, task, op)
     }
 
-    /// An op on a pipe has had its effect: the rest of its system call, once.
+    /// Begins the rest of a system call on a pipe that has had its effect, once; false if there is
+    /// none.
+    pub(super) fn pipe_op_ends(&mut self, cpu: CpuId) -> bool {
+        let tail = self.prices.pipe_tail(self.cpus[cpu.idx()].run.op);
+        if tail > 0 {
+            self.end_pipe_op(cpu, tail);
+        }
+        tail > 0
+    }
+
     #[cold]
     fn end_pipe_op(&mut self, cpu: CpuId, tail: u32) {
         self.cpus[cpu.idx()].run.op = Op::Yield;

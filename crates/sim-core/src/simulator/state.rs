@@ -5,6 +5,7 @@ use std::sync::Arc;
 use simsched_topology::{CpuId, CpuSet, Topology};
 
 use super::cpu::{Cpu, Desk, Stage, TaskRun};
+use super::mutex::Mutex;
 use crate::agenda::Agenda;
 use crate::balance::Moves;
 use crate::config::{Config, HardwareModel};
@@ -40,6 +41,8 @@ pub struct Simulator<P, W, O> {
     pub(super) desks: Vec<Desk>,
     pub(super) tasks: Vec<TaskRun>,
     pub(super) pipes_free: Vec<SimTime>,
+    /// The mutexes of the pipes where CPUs take turns; else none.
+    pub(super) mutexes: Vec<Mutex>,
     /// Until when writers spin at the readers who hold a semaphore now; zero if none has begun.
     pub(super) sems_spin: Vec<SimTime>,
     pub(super) counters: Counters,
@@ -105,12 +108,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let homes = policy.lines();
         let hardware = Hardware::new(&topology, &setup, &homes, config.hardware)?;
         let prices = Prices::new(&topology, config.jitter_1024, &hardware.transfers);
+        let quantum = prices.quantum();
         let nr_cpus = topology.nr_cpus();
         let deepest = Desk::new(&topology).governor;
         let polling = deepest.state(topology.idle_states()).polling;
         let dice = |cpu: CpuId| config.seed.stream("jitter", cpu.idx() as u64);
         let mut simulator = Simulator {
-            agenda: Agenda::new(nr_cpus, setup.tasks.len()),
+            agenda: Agenda::in_turns(nr_cpus, setup.tasks.len(), quantum),
             ipc: Ipc::new(&setup, config.ipc),
             prices: if config.hardware == HardwareModel::Free {
                 prices.of_free_hardware()
@@ -124,6 +128,11 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             desks: topology.cpus().iter().map(|_| Desk::new(&topology)).collect(),
             tasks: vec![TaskRun::new(); setup.tasks.len()],
             pipes_free: vec![SimTime::ZERO; setup.pipes as usize],
+            mutexes: if quantum > 1 {
+                vec![Mutex::default(); setup.pipes as usize]
+            } else {
+                Vec::new()
+            },
             sems_spin: vec![SimTime::ZERO; setup.sems as usize],
             counters: Counters::default(),
             jiffies_due: SimTime(world.tick().0),

@@ -198,6 +198,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         } else if self.world.rq(cpu).stopping {
             self.begin_stopper(cpu);
             return Ok(());
+        } else if self.prices.list().idle_entry > 0 {
+            let ns = self.jittered(cpu, self.prices.list().idle_entry);
+            self.begin(cpu, Stage::IdleExit, Cost::IdleExit, ns);
+            return Ok(());
         }
         self.back_in(cpu)
     }
@@ -332,8 +336,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// back from an interrupt, or it has just got the CPU.
     pub(super) fn resume_task(&mut self, cpu: CpuId, task: TaskId) -> Step {
         let row = &self.cpus[cpu.idx()];
-        match row.run.progress {
-            Progress::Next | Progress::Under if row.goes() => self.enter_schedule(cpu),
+        let (progress, goes) = (row.run.progress, row.goes());
+        match progress {
+            Progress::Next if goes && self.in_turns() && self.pipe_op_ends(cpu) => {}
+            Progress::Next | Progress::Under if goes => self.enter_schedule(cpu),
             Progress::Next => return self.next_op(cpu, task),
             Progress::Under => self.continue_op(cpu),
             Progress::Ended => {

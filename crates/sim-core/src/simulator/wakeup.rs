@@ -124,8 +124,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Waits for the wakee's old CPU, and looks again when it should be done.
     fn spin(&mut self, cpu: CpuId, prev: CpuId, task: TaskId, kind: WakeKind) {
-        let until = self.cpus[prev.idx()].until;
-        let wait = until.since(self.world.now()) + Nanos(1);
+        let now = self.world.now();
+        let until = match self.prices.quantum() {
+            0 | 1 => self.cpus[prev.idx()].until + Nanos(1),
+            _ => self.prices.next_turn(now),
+        };
+        let wait = until.since(now).max(Nanos(1));
         self.desk(cpu).wakee = Some((task, kind));
         self.begin(cpu, Stage::Spin, Cost::Wakeup, wait);
     }

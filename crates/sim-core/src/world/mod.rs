@@ -193,7 +193,6 @@ impl World {
 
     #[inline]
     pub(crate) fn set_now(&mut self, now: SimTime) {
-        debug_assert!(self.now <= now);
         self.now = now;
     }
 
