@@ -32,12 +32,14 @@ pub enum TopologyError {
         message: String,
     },
     /// A key that no machine has.
-    #[error("{at}: unknown key `{key}`{}", did_you_mean(nearest))]
+    #[error("{at}: unknown key `{key}`{}", meant(nearest, valid))]
     UnknownKey {
         /// Where.
         at: Place,
         /// The key with the tables it stands in, such as `cores.scokets`.
         key: String,
+        /// The keys that may stand there.
+        valid: Box<[String]>,
         /// The keys that may have been meant.
         nearest: Box<[String]>,
     },
@@ -107,4 +109,12 @@ pub enum TopologyError {
         /// Those that may have been meant.
         nearest: Box<[String]>,
     },
+}
+
+/// The names that are near; if there are none, all that are valid.
+fn meant(nearest: &[String], valid: &[String]) -> String {
+    if nearest.is_empty() {
+        return format!(", expected one of {}", valid.join(", "));
+    }
+    did_you_mean(nearest)
 }

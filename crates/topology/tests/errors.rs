@@ -37,7 +37,15 @@ fn an_unknown_key_comes_with_its_neighbours() {
         "node_per_socket = 1",
         "m.toml:11: unknown key `mode.two.node_per_socket`; did you mean `nodes_per_socket`?",
     );
-    check(REGULAR, "[mode.two]", "[colour]\nx = 1\n[mode.two]", "m.toml:10: unknown key `colour`");
+    check(
+        REGULAR,
+        "[mode.two]",
+        "[colour]\nx = 1\n[mode.two]",
+        "m.toml:10: unknown key `colour`, expected one of name, title, arch, default_mode, \
+         reclaim_distance, cores, mode, node, distance, costs, idle, core, llc, package, cluster, \
+         coregroup, vendor, uarch, model, line_bytes, page_kib, frequency_ghz, cache_kib, \
+         latency_ns, c2c_ns, bandwidth_gbs, smt",
+    );
     check(
         LISTED,
         "{ cpus = \"3\" }",
@@ -218,4 +226,60 @@ fn a_machine_may_override_single_prices() {
         parse(&wrong).expect_err("unknown").to_string(),
         "m.toml:17: unknown key `costs.sycall`; did you mean `syscall`?"
     );
+}
+
+/// A real machine with two threads in a core.
+const REAL: &str = "[frequency_ghz]\nbase = 2.4\nmax_1core = 3.7\nallcore = 3.2\n\
+                    [latency_ns]\nl1 = 1\nl2 = 4\nl3 = 13.5\ndram_local = 110\n\
+                    [smt]\nsibling_busy = { v = 0.6, lo = 0.5, hi = 0.7 }\n";
+
+#[track_caller]
+fn check_real(right: &str, wrong: &str, parts: &[&str]) {
+    let real = format!("{REGULAR}{REAL}");
+    parse(&real).expect("right");
+    assert_eq!(REAL.matches(right).count(), 1, "`{right}` stands there once");
+    let broken = format!("{REGULAR}{}", REAL.replace(right, wrong));
+    let error = parse(&broken).expect_err("wrong").to_string();
+    for part in parts {
+        assert!(error.contains(part), "no `{part}` in: {error}");
+    }
+}
+
+#[test]
+fn a_number_in_the_wrong_unit_is_refused() {
+    check_real("allcore = 3.2", "allcore = 3200", &["frequency_ghz.allcore", "3200", "0.5..8"]);
+    check_real("base = 2.4", "base = 2400", &["frequency_ghz.base", "2400", "0.5..8"]);
+    check_real("v = 0.6, lo = 0.5, hi = 0.7", "v = 60", &["smt.sibling_busy", "60"]);
+    check_real("v = 0.6, lo = 0.5, hi = 0.7", "v = 0", &["smt.sibling_busy", "0.1..1"]);
+    check_real("l3 = 13.5", "l3 = 13500", &["latency_ns.l3", "13500", "110 of dram_local"]);
+    check_real("allcore = 3.2", "allcore = 3.8", &["frequency_ghz.allcore", "3.7 of max_1core"]);
+}
+
+#[test]
+fn a_price_that_a_real_machine_needs_is_asked_for_with_its_default_source() {
+    let sibling = "sibling_busy = { v = 0.6, lo = 0.5, hi = 0.7 }\n";
+    check_real(sibling, "", &["`smt.sibling_busy` is missing", "SCHBENCH-SMT"]);
+    check_real("allcore = 3.2\n", "", &["`frequency_ghz.allcore` is missing", "data sheet"]);
+    check_real(
+        "v = 0.6, lo = 0.5, hi = 0.7",
+        "v = 0.6, lo = 0.5",
+        &["`smt.sibling_busy.hi` is missing"],
+    );
+}
+
+#[test]
+fn an_unknown_key_without_neighbours_comes_with_all_keys() {
+    let error =
+        parse(&format!("{REGULAR}\n[cache_kib]\nfoo = 1\n")).expect_err("unknown").to_string();
+    assert!(error.contains("`cache_kib.foo`, expected one of l1d, l1i, l2, l3"), "{error}");
+}
+
+#[test]
+fn a_number_with_a_unit_is_said_to_have_one() {
+    let error = parse(&format!("{REGULAR}\n[latency_ns]\nl1 = 10.3ns\n")).expect_err("a unit");
+    let text = error.to_string();
+    assert!(text.contains("`latency_ns.l1` is 10.3ns, expected a number without a unit"), "{text}");
+    let inline =
+        parse(&format!("{REGULAR}\n[latency_ns]\nl1 = {{ v = 10.3ns }}\n")).expect_err("a unit");
+    assert!(inline.to_string().contains("10.3ns"), "{inline}");
 }

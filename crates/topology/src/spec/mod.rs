@@ -7,6 +7,7 @@ mod costs;
 mod hardware;
 mod layout;
 mod mode;
+mod plausible;
 pub(crate) mod reader;
 mod syntax;
 
@@ -86,6 +87,7 @@ fn lower(root: &Table<'_>, mode: &mode::Mode<'_>) -> Result<Topology> {
 
     let (idle_states, idle_facts) = costs::idle(root)?;
     let facts = hardware::read(root, &mode.table, idle_facts)?;
+    plausible::check(root, &facts, &layout)?;
     let packages = spans(&layout.packages);
     let line_transfer = hardware::line_transfer(root, &facts.c2c_ns, &layout, packages.len())?;
     let cost_facts = costs::read(root, &mode.table, &facts.c2c_ns)?;

@@ -81,6 +81,7 @@ impl<'a> Table<'a> {
         Err(TopologyError::UnknownKey {
             at: self.doc.place(key.span().start),
             key: self.key(key.get_ref()),
+            valid: keys.iter().map(|&key| key.to_owned()).collect(),
             nearest: names.into_iter().map(str::to_owned).collect(),
         })
     }
@@ -126,6 +127,12 @@ impl<'a> Table<'a> {
         if !(lo_milli..=hi_milli).contains(&milli) {
             let [v, lo, hi] = [milli, lo_milli, hi_milli].map(decimal);
             return Err(item.contradicts(format!("{v} lies outside its own range {lo}..{hi}")));
+        }
+        for (key, other) in [("lo", "hi"), ("hi", "lo")] {
+            if self.get(key).is_some() && self.get(other).is_none() {
+                let expected = format!("the other end of the range, as `{key}` is given");
+                return Err(self.missing(other, &expected));
+            }
         }
         let src = self.get("src").map_or(Ok(""), |item| item.text())?.to_owned();
         Ok(Fact { milli, lo_milli, hi_milli, src })

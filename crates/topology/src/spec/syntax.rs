@@ -33,7 +33,12 @@ pub(super) fn describe(text: &str, span: Range<usize>, message: &str) -> String 
                         value.trim_end()
                     )
                 }
-                _ => format!("`{key}`: {message}"),
+                value => match with_unit(value) {
+                    Some(number) => format!(
+                        "`{key}` is {number}, expected a number without a unit: the key says it"
+                    ),
+                    None => format!("`{key}`: {message}"),
+                },
             }
         }
         None => message,
@@ -44,6 +49,16 @@ pub(super) fn describe(text: &str, span: Range<usize>, message: &str) -> String 
 fn is_bare_word(value: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     value.starts_with(|c: char| c.is_ascii_alphabetic()) && value.trim_end().chars().all(is_word)
+}
+
+/// A number with a word right behind it, such as `10.3ns`, in this value.
+fn with_unit(value: &str) -> Option<&str> {
+    let value = value.split('#').next().unwrap_or_default();
+    let words = value.split(|c: char| c.is_whitespace() || matches!(c, '{' | '}' | ',' | '='));
+    words.into_iter().find(|word| {
+        let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_'));
+        unit.len() < word.len() && unit.len() > 1 && unit.bytes().all(|b| b.is_ascii_alphabetic())
+    })
 }
 
 /// The full name of the key `found`, which stands at `in_line` of a line that begins at `start`.
