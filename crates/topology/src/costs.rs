@@ -226,8 +226,10 @@ costs! {
     scan_lines_pct,
     /// Lines of a pipe or socket and of its lock that move to who uses it after another core.
     pipe_state_lines,
-    /// Lines of a message that move from the core that wrote it to the one that reads it, beside
-    /// its bytes.
+    /// Lines of an open file that threads share: its count moves to who uses it.
+    file_lines,
+    /// Lines of a socket's message that move from the core that wrote it to the one that reads it,
+    /// beside its bytes.
     message_lines,
     /// How many of these transfers go on at once, in percent of one.
     message_overlap_pct,

@@ -21,6 +21,7 @@ use simsched_topology::{CpuId, NodeId, PackageId, Topology};
 
 use crate::config::HardwareModel;
 use crate::error::SimError;
+use crate::ids::TaskId;
 use crate::time::{Nanos, SimTime};
 use crate::workload::Setup;
 use lines::SharedLines;
@@ -40,6 +41,8 @@ pub(crate) struct Hardware {
     pub(crate) runqueues: RunqueueLocks,
     pub(crate) warmth: Warmth,
     pub(crate) speed: Speed,
+    /// By task: other tasks have its process, and so its files.
+    threads: Vec<bool>,
     /// Only if the workload has loops that are bound by it.
     pub(crate) memory: Option<Memory>,
     /// Nothing of all that takes any time.
@@ -75,7 +78,8 @@ impl Hardware {
         Ok(Hardware {
             memory,
             lines: SharedLines::new(topology, &homes),
-            messages: Messages::new(objects, costs),
+            messages: Messages::new(setup.pipes as usize, objects, costs),
+            threads: threads(setup),
             runqueues: RunqueueLocks::new(topology.nr_cpus(), costs),
             warmth: Warmth::new(topology, footprints.map(|bytes| u64::from(*bytes)), costs),
             speed: if free { Speed::free(topology) } else { Speed::new(topology) },
@@ -104,6 +108,28 @@ impl Hardware {
         u32::try_from(self.uncore(topology, cpu, at, ns).0).unwrap_or(u32::MAX)
     }
 
+    /// What the count of the file takes to come, with which `task` on `cpu` reads a pipe or writes it,
+    /// ns.
+    #[inline(always)]
+    pub(crate) fn file(
+        &mut self,
+        topology: &Topology,
+        cpu: CpuId,
+        task: TaskId,
+        pipe: usize,
+        reads: bool,
+        at: SimTime,
+    ) -> u32 {
+        if self.free || !self.threads[task.idx()] {
+            return 0;
+        }
+        let ns = self.messages.file(topology, &self.transfers, pipe, cpu, reads);
+        if ns == 0 {
+            return 0;
+        }
+        u32::try_from(self.uncore(topology, cpu, at, ns).0).unwrap_or(u32::MAX)
+    }
+
     /// `ns` of transfers of `cpu` as they take while a queue overflows at its socket.
     #[inline]
     pub(crate) fn uncore(&self, topology: &Topology, cpu: CpuId, at: SimTime, ns: u32) -> Nanos {
@@ -112,4 +138,13 @@ impl Hardware {
             factor => Nanos(u64::from(ns) * u64::from(factor) / 100),
         }
     }
+}
+
+/// Which tasks are threads of a process that has others.
+fn threads(setup: &Setup) -> Vec<bool> {
+    let mut counts = std::collections::BTreeMap::new();
+    for task in &setup.tasks {
+        *counts.entry(task.proc).or_insert(0_u32) += 1;
+    }
+    setup.tasks.iter().map(|task| counts[&task.proc] > 1).collect()
 }

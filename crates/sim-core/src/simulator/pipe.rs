@@ -116,11 +116,15 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let now = self.world.now();
         let start = now + Nanos(u64::from(row.debt));
         let read = matches!(op, Op::Read { .. }).then_some(bytes);
-        let moved = self.hardware.message(self.world.topology(), cpu, pipe.idx(), read, now);
-        if moved > 0 {
+        let (topology, hardware) = (self.world.topology(), &mut self.hardware);
+        let task = row.task.expect("an op has a task");
+        let file = hardware.file(topology, cpu, task, pipe.idx(), read.is_some(), now);
+        let moved = hardware.message(topology, cpu, pipe.idx(), read, now);
+        if file + moved > 0 {
             row.stalled |= 1 << Cost::Message.stall_row();
-            self.desks[cpu.idx()].stalls[Cost::Message.stall_row()] += u64::from(moved);
+            self.desks[cpu.idx()].stalls[Cost::Message.stall_row()] += u64::from(file + moved);
         }
+        let entry = entry + Nanos(u64::from(file));
         let copy = copy + Nanos(u64::from(moved));
         let free = &mut self.pipes_free[pipe.idx()];
         let end = (start + entry).max(*free) + copy;
