@@ -34,10 +34,15 @@ pub enum ClaimError {
 
 /// What is wrong with one claim: it is skipped, and the others are not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}: claim {id}: {key}: found {found}, expected {expected}{}", did_you_mean(nearest))]
+#[error(
+    "{file}:{line}: claim {id}: {key}: found {found}, expected {expected}{}",
+    did_you_mean(nearest)
+)]
 pub struct Refused {
     /// The file.
     pub file: String,
+    /// The line of the key at fault, or of the claim where the key is missing; from 1.
+    pub line: usize,
     /// Its id, or its place in the file where it has none: `#3`.
     pub id: String,
     /// The key at fault.

@@ -9,6 +9,7 @@
 
 pub mod claim;
 pub mod error;
+mod lines;
 pub mod metric;
 mod reader;
 pub mod score;

@@ -4,6 +4,8 @@ use std::fmt;
 
 use simsched_topology::nearest;
 
+use crate::claim::Better;
+
 /// What is measured, without its part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
@@ -46,6 +48,32 @@ enum Parts {
     /// Any name, of this.
     Name(&'static str),
 }
+
+const TIMES: &[(&str, f64)] = &[
+    ("s", 1.0),
+    ("sec", 1.0),
+    ("seconds", 1.0),
+    ("min", 60.0),
+    ("ms", 1e-3),
+    ("us", 1e-6),
+    ("usec", 1e-6),
+    ("ns", 1e-9),
+];
+
+const LATENCY_UNITS: &[(&str, f64)] = &[
+    ("us", 1.0),
+    ("usec", 1.0),
+    ("usecs", 1.0),
+    ("ms", 1e3),
+    ("msec", 1e3),
+    ("s", 1e6),
+    ("ns", 1e-3),
+];
+
+const BANDWIDTHS: &[(&str, f64)] =
+    &[("MB/s", 1.0), ("GB/s", 1e3), ("MiB/s", 1.048_576), ("GiB/s", 1_073.741_824)];
+
+const PERCENTS: &[(&str, f64)] = &[("%", 1.0), ("% cycles", 1.0), ("percent", 1.0)];
 
 const LATENCIES: &[&str] = &["p50", "p90", "p99", "p99.9"];
 
@@ -102,6 +130,58 @@ impl Family {
     #[must_use]
     pub fn is_parameter(self) -> bool {
         matches!(self, Family::ImbNumaNr | Family::Setting)
+    }
+
+    /// The units in which it may be published, each with how many of ours it is; none if any text
+    /// may stand for a unit that only the program knows.
+    #[must_use]
+    pub fn units(self) -> Option<&'static [(&'static str, f64)]> {
+        match self {
+            Family::Time => Some(TIMES),
+            Family::WakeupLatency | Family::RequestLatency => Some(LATENCY_UNITS),
+            Family::Bandwidth => Some(BANDWIDTHS),
+            Family::Share | Family::Stalled => Some(PERCENTS),
+            _ => None,
+        }
+    }
+
+    /// How many of our units one of `unit` is; none if that is not known. An empty one is ours.
+    #[must_use]
+    pub fn unit_scale(self, unit: &str) -> Option<f64> {
+        match self.units() {
+            _ if unit.is_empty() => Some(1.0),
+            Some(units) => units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale),
+            None => Some(1.0),
+        }
+    }
+
+    /// In which direction it is good by its nature; none if that is a matter of what is asked.
+    #[must_use]
+    pub fn good(self) -> Option<Better> {
+        match self {
+            Family::Time | Family::WakeupLatency | Family::RequestLatency => Some(Better::Lower),
+            Family::Throughput | Family::Bandwidth | Family::Rps => Some(Better::Higher),
+            _ => None,
+        }
+    }
+
+    /// Our unit, as it is printed beside a value; that of a throughput is the program's own.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self {
+            Family::Time => "s",
+            Family::Bandwidth => "MB/s",
+            Family::Rps => "requests/s",
+            Family::WakeupLatency | Family::RequestLatency => "us",
+            Family::ContextSwitchesPerCpuSecond | Family::MigrationsPerCpuSecond => "1/(CPU s)",
+            Family::BusyCpus => "CPUs",
+            Family::Share | Family::Stalled => "%",
+            Family::ContextSwitches
+            | Family::Migrations
+            | Family::Throughput
+            | Family::ImbNumaNr
+            | Family::Setting => "",
+        }
     }
 
     /// Whether it is a latency.

@@ -7,6 +7,7 @@ use toml::{Table, Value};
 
 use crate::claim::{Better, Claim, Kind, Published, Values};
 use crate::error::{ClaimError, Refused};
+use crate::lines::{Lines, line};
 use crate::metric::Metric;
 
 /// What a claim may say.
@@ -51,7 +52,7 @@ pub fn read(text: &str, file: &str) -> Result<Vec<Result<Claim, Refused>>, Claim
         Some(other) => return Err(shape("claim", described(other), Vec::new())),
     };
     let mut seen = BTreeSet::new();
-    let one = |(nth, value): (usize, &Value)| {
+    let mut one = |(nth, value): (usize, &Value)| {
         let place = format!("#{}", nth + 1);
         let reader = match value {
             Value::Table(table) => Reader::new(file, place, table),
@@ -68,12 +69,16 @@ pub fn read(text: &str, file: &str) -> Result<Vec<Result<Claim, Refused>>, Claim
         }
         Ok(claim)
     };
-    Ok(claims.iter().enumerate().map(one).collect())
+    let lines = Lines::of(text);
+    let placed = |(nth, value)| {
+        one((nth, value))
+            .map_err(|refused| Refused { line: lines.line(nth, &refused.key), ..refused })
+    };
+    Ok(claims.iter().enumerate().map(placed).collect())
 }
 
 fn syntax(error: &toml::de::Error, text: &str, file: &str) -> ClaimError {
-    let before = error.span().map_or(0, |span| span.start.min(text.len()));
-    let line = 1 + text.as_bytes()[..before].iter().filter(|byte| **byte == b'\n').count();
+    let line = line(text, error.span().map_or(0, |span| span.start));
     let what = error.message().split('\n').collect::<Vec<_>>().join(", ");
     ClaimError::Syntax { file: file.to_owned(), line, what }
 }
@@ -107,6 +112,7 @@ impl<'a> Reader<'a> {
     fn refused(&self, key: &str, found: &str, expected: &str) -> Refused {
         Refused {
             file: self.file.to_owned(),
+            line: 0,
             id: self.id.clone(),
             key: key.to_owned(),
             found: found.into(),
@@ -127,6 +133,14 @@ impl<'a> Reader<'a> {
         let kind = self.name_of("kind", &Kind::NAMES)?;
         self.check_kind(kind, &metric)?;
         let is_parameter = kind == Kind::Parameter;
+        let better = match self.table.get("better") {
+            None if is_parameter => Better::None,
+            _ => self.name_of("better", &Better::NAMES)?,
+        };
+        self.check_better(better, &metric)?;
+        let unit = self.maybe_text("unit", "the unit as published")?.unwrap_or_default();
+        let published = self.published(is_parameter)?;
+        self.check_unit(&unit, &metric, &published)?;
         let baseline = self.maybe_text("baseline", "a policy expression")?;
         let (baseline, workload) = if is_parameter {
             (
@@ -145,12 +159,9 @@ impl<'a> Reader<'a> {
             patched: self.text("patched", "a policy expression")?,
             workload,
             metric,
-            unit: self.maybe_text("unit", "the unit as published")?.unwrap_or_default(),
-            better: match self.table.get("better") {
-                None if is_parameter => Better::None,
-                _ => self.name_of("better", &Better::NAMES)?,
-            },
-            published: self.published(is_parameter)?,
+            unit,
+            better,
+            published,
             kind,
             options: self.options()?,
         })
@@ -173,6 +184,39 @@ impl<'a> Reader<'a> {
             }
             (Kind::EndToEnd | Kind::Mechanism, true) => {
                 Err(self.refused("kind", &found, "\"parameter\""))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// More time is never better, more throughput never worse.
+    fn check_better(&self, better: Better, metric: &Metric) -> Result<(), Refused> {
+        match metric.family.good() {
+            Some(good) if better != good && better != Better::None => {
+                let found = format!("\"{}\" of {metric}", better.name());
+                let expected = format!("\"{}\" or \"none\"", good.name());
+                Err(self.refused("better", &found, &expected))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Published values have a unit of their metric; of a ratio it does not matter.
+    fn check_unit(
+        &self,
+        unit: &str,
+        metric: &Metric,
+        published: &Published,
+    ) -> Result<(), Refused> {
+        let is_value = matches!(published.values, Values::Both { .. });
+        match metric.family.units() {
+            Some(units) if is_value && metric.family.unit_scale(unit).is_none() => {
+                let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
+                let expected =
+                    format!("one of {} (or a ratio in place of values)", known.join(", "));
+                let nearest = close(unit, known).into();
+                let refused = self.refused("unit", &format!("\"{unit}\""), &expected);
+                Err(Refused { nearest, ..refused })
             }
             _ => Ok(()),
         }

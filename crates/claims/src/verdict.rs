@@ -54,8 +54,8 @@ const POINTS: f64 = 7.0;
 /// By what factor they may differ otherwise.
 const FACTOR: f64 = 2.0;
 
-/// Below this a change is neutral, in percent.
-const LEAST: f64 = 3.0;
+/// Below this a change is neutral, in percent, even if nothing was published about its spread.
+pub const LEAST: f64 = 3.0;
 
 /// `100 * (1 - ratio)` where lower is better, `100 * (ratio - 1)` where higher is, or neither.
 #[must_use]
@@ -82,12 +82,45 @@ pub fn threshold(claim: &Claim) -> f64 {
 #[must_use]
 pub fn effect(claim: &Claim, ratio: f64) -> Effect {
     let improvement = improvement(ratio, claim.better);
-    let class = match improvement {
+    Effect { improvement, class: class_of(claim, improvement) }
+}
+
+fn class_of(claim: &Claim, improvement: f64) -> Class {
+    match improvement {
         i if i.abs() < threshold(claim) => Class::Neutral,
         i if i > 0.0 => Class::Better,
         _ => Class::Worse,
-    };
-    Effect { improvement, class }
+    }
+}
+
+/// The classes, from better to worse, of all improvements that differ from this one by at most
+/// `half` points: more than one if the interval crosses a bound of the class, so that the runs
+/// cannot tell.
+#[must_use]
+pub fn possible(claim: &Claim, improvement: f64, half: f64) -> Vec<Class> {
+    let best = class_of(claim, improvement + half);
+    let worst = class_of(claim, improvement - half);
+    Class::ALL.into_iter().filter(|class| (best..=worst).contains(class)).collect()
+}
+
+/// By what factor a simulated level may differ from a published one before it is remarked.
+pub const LEVEL: f64 = 3.0;
+
+/// The simulated level, which is `simulated` in the metric's own unit, over the `published` one,
+/// which is in that of the claim; none if the two cannot be compared: nothing but a ratio was
+/// published, or values relative to a base of 1 or 100, or the unit is none that is known here.
+#[must_use]
+pub fn level(claim: &Claim, published: f64, simulated: f64) -> Option<f64> {
+    let Values::Both { baseline, .. } = claim.published.values else { return None };
+    let is_relative = [1.0, 100.0].iter().any(|one| (baseline - one).abs() < 1e-9);
+    let scale = claim.metric.family.unit_scale(&claim.unit)?;
+    (!is_relative && published > 0.0).then(|| simulated / (published * scale))
+}
+
+/// Whether such a level is so far off that an agreement of ratios means little.
+#[must_use]
+pub fn is_far(level: f64) -> bool {
+    !(1.0 / LEVEL..=LEVEL).contains(&level)
 }
 
 impl Verdict {

@@ -116,6 +116,41 @@ fn a_kind_fits_its_metric() {
 }
 
 #[test]
+fn a_unit_is_one_of_its_metric() {
+    let parts = ["\"parsecs\"", "ms"];
+    check(("unit = \"s\"", "unit = \"parsecs\""), "unit", &parts);
+    let ratio = RIGHT.replace("baseline_value = 49.0\npatched_value = 29", "ratio = 0.59");
+    let ratio = ratio.replace("unit = \"s\"", "unit = \"normalised\"");
+    assert!(read(&ratio, "x.toml").unwrap()[0].is_ok());
+}
+
+#[test]
+fn a_good_direction_fits_its_metric() {
+    check(("better = \"lower\"", "better = \"higher\""), "better", &["time", "\"lower\""]);
+    let throughput = RIGHT.replace("metric = \"time\"", "metric = \"throughput\"");
+    let throughput = throughput.replace("unit = \"s\"", "unit = \"tx/s\"");
+    let refused = read(&throughput, "x.toml").unwrap().remove(0).unwrap_err();
+    assert_eq!(refused.key, "better");
+    let higher = throughput.replace("\"lower\"", "\"higher\"");
+    assert!(read(&higher, "x.toml").unwrap()[0].is_ok());
+}
+
+/// The first claim begins in line 2 of the text, its `metric` stands in line 9, and the second
+/// claim begins 15 lines further down.
+#[test]
+fn a_refused_claim_names_the_line_of_its_key() {
+    let lines: Vec<&str> = RIGHT.lines().collect();
+    assert_eq!((lines[1], lines[8]), ("[[claim]]", "metric = \"time\""));
+    let line =
+        |text: &str, nth: usize| read(text, "x.toml").unwrap()[nth].clone().unwrap_err().line;
+    assert_eq!(line(&RIGHT.replace("\"time\"", "\"tiem\""), 0), 9);
+    let second = RIGHT.replace("S2.hb.time", "b").replace("metric = \"time\"\n", "");
+    assert_eq!(line(&format!("{RIGHT}{second}"), 1), 2 + lines.len());
+    let options = RIGHT.replace("hz = 1000", "hz = [1]");
+    assert_eq!(line(&options, 0), lines.len());
+}
+
+#[test]
 fn an_id_stands_once_in_a_file() {
     let claims = read(&format!("{RIGHT}{RIGHT}"), "x.toml").unwrap();
     assert!(claims[0].is_ok());

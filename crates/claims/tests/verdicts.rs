@@ -2,10 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use simsched_claims::verdict::{effect, improvement, threshold};
+use simsched_claims::verdict::{effect, improvement, is_far, level, possible, threshold};
 use simsched_claims::{Answer, Better, Claim, Class, Score, Verdict, read};
 
-/// A claim of a time, with these further lines.
+/// A claim with these further lines.
 fn claim(better: &str, lines: &str) -> Claim {
     let text = format!(
         "[[claim]]\nid = \"a\"\nsource = \"s\"\ntopology = \"t8\"\nbaseline = \"cfs\"\n\
@@ -15,7 +15,7 @@ fn claim(better: &str, lines: &str) -> Claim {
 }
 
 fn of_ratio(better: &str, ratio: f64) -> Claim {
-    claim(better, &format!("metric = \"time\"\nratio = {ratio:?}"))
+    claim(better, &format!("metric = \"busy_cpus\"\nratio = {ratio:?}"))
 }
 
 #[track_caller]
@@ -157,4 +157,30 @@ fn a_gain_at_equal_utilisation_is_not_that_of_wakeup_bias_prev() {
     for refused in [1.0, 1.02, 0.9] {
         assert_ne!(effect(busy, refused).class, published, "{refused}");
     }
+}
+
+/// Neutral below 3 %: 10.8 +- 10.1 reaches down to 0.7, and 5 +- 1.9 stays above.
+#[test]
+fn an_interval_that_crosses_a_bound_leaves_more_than_one_class() {
+    let time = of_ratio("lower", 1.0);
+    assert_eq!(possible(&time, 10.8, 10.1), [Class::Better, Class::Neutral]);
+    assert_eq!(possible(&time, 5.0, 1.9), [Class::Better]);
+    assert_eq!(possible(&time, -5.0, 2.1), [Class::Neutral, Class::Worse]);
+    assert_eq!(possible(&time, 0.0, 2.9), [Class::Neutral]);
+    assert_eq!(possible(&time, 1.0, 5.0), Class::ALL);
+    assert_eq!(possible(&time, 40.0, f64::INFINITY), Class::ALL);
+}
+
+/// 90 s for 30,000 ms is three times as much, and a little more is too much.
+#[test]
+fn a_level_is_compared_in_one_unit() {
+    let values = |unit: &str, baseline: &str| {
+        let values = format!("baseline_value = {baseline}\npatched_value = 20000");
+        claim("lower", &format!("metric = \"time\"\nunit = \"{unit}\"\n{values}"))
+    };
+    let ms = values("ms", "30000");
+    assert_eq!(level(&ms, 30_000.0, 90.0), Some(3.0));
+    assert!(!is_far(3.0) && is_far(3.1) && is_far(0.3) && !is_far(0.34));
+    assert_eq!(level(&values("s", "1"), 1.0, 90.0), None, "relative to a base of 1");
+    assert_eq!(level(&of_ratio("lower", 0.5), 1.0, 90.0), None);
 }
