@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use simsched_core::Nanos;
 
-pub(crate) use self::sides::{CompareArgs, ValidateArgs};
+pub(crate) use self::sides::{CompareArgs, Span, ValidateArgs};
 
 /// A wind tunnel for the Linux fair scheduler.
 ///

@@ -1,10 +1,13 @@
 //! `Cutter`: a run to its end, or to the end of a stated span once it is stationary.
 //!
-//! A cut run warms up in steps of a fifth of the span. It counts as stationary after two successive
-//! steps in which no task was started and whose rates of work differ by at most 3 %; if it is not
-//! after four spans without new tasks, what follows is measured all the same, and said not to be stationary. Then the
-//! span is measured in ten batches of equal length, whose means tell how far the numbers can be
-//! trusted (batch means: Law, Simulation Modeling and Analysis, section 9.5.3).
+//! A cut run first warms up, for a time that does not depend on the span: what a machine settles
+//! into takes as long as its balancers and load averages take, however little of it is measured.
+//! The time counts from the last step in which a task was started. Then the rates of operations,
+//! migrations and context switches over the last half of it, in ten batches, must be without a
+//! [`Trend`]; if they are not, it warms up for half as long again, up to twice the time in all.
+//! Then the span is measured in ten batches of equal length, whose means tell how far the numbers
+//! can be trusted (batch means: Law, Simulation Modeling and Analysis, section 9.5.3), and whether
+//! the rates still change within it. What is not steady by then is measured all the same, and said.
 
 use simsched_core::observe::Stats;
 use simsched_core::{
@@ -14,29 +17,36 @@ use simsched_topology::Topology;
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::meter::{Meter, Totals, WorkUnit};
+use crate::meter::{Meter, RATES, Totals};
 use crate::progress::Progress;
 use crate::report::End;
 use crate::run::Watch;
 use crate::student::Spread;
+use crate::trend::Trend;
 
 /// Events between two looks at the clock and at Ctrl-C: some 10 ms.
 const PORTION: u64 = 100_000;
 
-/// Steps of the warm-up in one span.
-const STEPS: u64 = 5;
+/// Batches of the measured span, and of the part of the warm-up that must be steady.
+const BATCHES: usize = 10;
 
-/// After how many steps nobody waits for a steady rate any more.
-const MOST_STEPS: u64 = 4 * STEPS;
+/// Steps of the warm-up that is asked for: the last half of it is one window of [`BATCHES`].
+const STEPS: usize = 2 * BATCHES;
+
+/// After how many steps without new tasks nobody waits for steady rates any more.
+const MOST_STEPS: usize = 2 * STEPS;
 
 /// The same for a program that starts tasks all the time.
-const MOST_STEPS_WITH_FORKS: u64 = 50 * MOST_STEPS;
+const MOST_STEPS_WITH_FORKS: usize = 20 * STEPS;
 
-/// By how much the rates of two steps may differ.
-const STEADY: f64 = 0.03;
-
-/// Batches of the measured span.
-const BATCHES: u64 = 10;
+/// What is measured of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slice {
+    /// For how long, of simulated time.
+    pub(crate) span: Nanos,
+    /// How long it runs before at least.
+    pub(crate) warmup: Nanos,
+}
 
 /// Watches what only a part of the run, or only these commands, ask for.
 #[derive(Clone, Debug, Default)]
@@ -63,8 +73,8 @@ pub(crate) struct Cut {
     pub(crate) span: Nanos,
     /// What went before.
     pub(crate) warmup: Nanos,
-    /// Whether the rate of work was steady when the span began.
-    pub(crate) stationary: bool,
+    /// Whether the rates of [`RATES`] were steady when the span began.
+    pub(crate) settled: bool,
     /// What was done in the span,
     pub(crate) totals: Totals,
     /// and in each of its batches.
@@ -74,6 +84,16 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
+    /// How each of [`RATES`] changes over the span.
+    pub(crate) fn trends(&self) -> [(&'static str, Option<Trend>); RATES.len()] {
+        trends(&self.batches)
+    }
+
+    /// Whether they were steady before the span, and are within it.
+    pub(crate) fn is_stationary(&self) -> bool {
+        self.settled && is_steady(&self.trends())
+    }
+
     /// Half the 95 % interval of the mean of `number` over the batches, in percent of the mean.
     pub(crate) fn batch_ci95_pct(&self, number: impl Fn(&Totals) -> Option<f64>) -> Option<f64> {
         let numbers: Vec<f64> = self.batches.iter().map(number).collect::<Option<_>>()?;
@@ -121,15 +141,16 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
         Totals::of(self.run, self.meter, self.topology)
     }
 
-    /// Runs until it is stationary, and measures `span`. There is no cut of a run that ends before.
+    /// Runs until it is stationary, and measures. There is no cut of a run that ends before.
     pub(crate) fn cut(
         &mut self,
-        span: Nanos,
+        slice: Slice,
         horizon: SimTime,
         new_stats: impl Fn() -> Stats,
     ) -> Result<(End, Option<Cut>), Failure> {
-        let batch = Nanos((span.get() / BATCHES).max(1));
-        let stationary = match self.warm_up(Nanos((span.get() / STEPS).max(1)), horizon)? {
+        let batch = Nanos((slice.span.get() / BATCHES as u64).max(1));
+        let step = Nanos((slice.warmup.get() / STEPS as u64).max(1));
+        let settled = match self.warm_up(step, horizon)? {
             Warm::Ended(end) => return Ok((end, None)),
             Warm::Steady => true,
             Warm::Unsteady => false,
@@ -148,28 +169,28 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
         }
         let totals = last.since(&start);
         let (span, warmup) = (Nanos(totals.span_ns), Nanos(start.span_ns));
-        let cut = Cut { span, warmup, stationary, totals, batches, wasted_before };
+        let cut = Cut { span, warmup, settled, totals, batches, wasted_before };
         Ok((End::Span, Some(cut)))
     }
 
     fn warm_up(&mut self, step: Nanos, horizon: SimTime) -> Result<Warm, Failure> {
-        let (mut before, mut settled) = (None, 0);
+        // The steps since the last one in which a task was started.
+        let mut steps: Vec<Totals> = Vec::new();
         for _ in 0..MOST_STEPS_WITH_FORKS {
             let (start, forks) = (self.totals(), self.run.observer().0.forks());
             if let Some(end) = self.on_for(step, horizon)? {
                 return Ok(Warm::Ended(end));
             }
-            let rate = self.totals().since(&start).rate(WorkUnit::Operations);
-            let is_settled = self.run.observer().0.forks() == forks;
-            let now = rate.filter(|rate| is_settled && *rate > 0.0);
-            if let (Some(before), Some(now)) = (before, now)
-                && differ_by(before, now) <= STEADY
-            {
+            if self.run.observer().0.forks() != forks {
+                steps.clear();
+                continue;
+            }
+            steps.push(self.totals().since(&start));
+            let has_window = steps.len() >= STEPS && steps.len().is_multiple_of(BATCHES);
+            if has_window && is_steady(&trends(&steps[steps.len() - BATCHES..])) {
                 return Ok(Warm::Steady);
             }
-            before = now;
-            settled += u64::from(is_settled);
-            if settled == MOST_STEPS {
+            if steps.len() == MOST_STEPS {
                 break;
             }
         }
@@ -177,13 +198,21 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
     }
 }
 
+/// How each of [`RATES`] changes over these batches.
+fn trends(batches: &[Totals]) -> [(&'static str, Option<Trend>); RATES.len()] {
+    RATES.map(|(name, rate)| {
+        let rates: Option<Vec<f64>> = batches.iter().map(rate).collect();
+        (name, rates.and_then(|rates| Trend::of(&rates)))
+    })
+}
+
+fn is_steady(trends: &[(&str, Option<Trend>)]) -> bool {
+    trends.iter().all(|(_, trend)| trend.is_none_or(|trend| trend.is_steady()))
+}
+
 /// How a warm-up came out.
 enum Warm {
     Steady,
     Unsteady,
     Ended(End),
-}
-
-fn differ_by(a: f64, b: f64) -> f64 {
-    (a - b).abs() / a.max(b)
 }

@@ -19,10 +19,12 @@ mod scenario;
 mod sensitivity;
 mod settings;
 mod sides;
+mod states;
 mod student;
 mod summary;
 mod sweep;
 mod topo;
+mod trend;
 mod validate;
 
 use std::process::ExitCode;

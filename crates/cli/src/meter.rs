@@ -68,6 +68,16 @@ impl WorkUnit {
     }
 }
 
+/// Something that is done so often a second.
+type Rate = (&'static str, fn(&Totals) -> Option<f64>);
+
+/// What must be steady in a run that is stationary.
+pub(crate) const RATES: [Rate; 3] = [
+    ("operations", |totals| totals.per_second(totals.ops)),
+    ("migrations", |totals| totals.per_second(totals.migrations)),
+    ("context_switches", |totals| totals.per_second(totals.task_switches)),
+];
+
 /// CPU time by what it was spent on, in ns.
 pub(crate) type Costs = [u64; Cost::NAMES.len()];
 
@@ -131,9 +141,13 @@ impl Totals {
     }
 
     /// The same per second; none of no time.
-    #[expect(clippy::cast_precision_loss, reason = "below 2^52 in any run that ends")]
     pub(crate) fn rate(&self, unit: WorkUnit) -> Option<f64> {
-        (self.span_ns > 0).then(|| self.work(unit) as f64 * 1e9 / self.span_ns as f64)
+        self.per_second(self.work(unit))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "below 2^52 in any run that ends")]
+    fn per_second(&self, count: u64) -> Option<f64> {
+        (self.span_ns > 0).then(|| count as f64 * 1e9 / self.span_ns as f64)
     }
 
     /// CPU time of this node, or of all, by what it was spent on.

@@ -103,8 +103,13 @@ pub(crate) struct CutReport {
     pub(crate) span_ns: u64,
     /// What ran before and does not count.
     pub(crate) warmup_ns: u64,
-    /// Whether the rate of work had become steady by then.
+    /// Whether operations, migrations and context switches were steady before the span and in it.
     pub(crate) stationary: bool,
+    /// Whether they were before.
+    pub(crate) settled: bool,
+    /// By how much the rate of each changes over the span, in percent of it; of those that change by
+    /// more than chance and enough to matter.
+    pub(crate) trends_pct: BTreeMap<&'static str, f64>,
     /// What was done in the span, in messages or operations.
     pub(crate) work: u64,
     pub(crate) work_unit: &'static str,
@@ -240,7 +245,14 @@ impl CutReport {
         CutReport {
             span_ns: cut.span.get(),
             warmup_ns: cut.warmup.get(),
-            stationary: cut.stationary,
+            stationary: cut.is_stationary(),
+            settled: cut.settled,
+            trends_pct: cut
+                .trends()
+                .into_iter()
+                .filter_map(|(name, trend)| Some((name, trend.filter(|t| !t.is_steady())?)))
+                .map(|(name, trend)| (name, trend.change_pct))
+                .collect(),
             work: cut.totals.work(unit),
             work_unit: unit.name(),
             work_total: total,

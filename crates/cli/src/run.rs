@@ -6,7 +6,7 @@ use simsched_core::observe::{Digest, Invariants, Stats};
 use simsched_core::{Config, Nanos, Policy, Seed, SimTime, Simulator, Workload};
 use simsched_topology::Topology;
 
-use crate::cut::{Cut, Cutter, Window};
+use crate::cut::{Cut, Cutter, Slice, Window};
 use crate::domains::DomainTable;
 use crate::failure::Failure;
 use crate::meter::{Meter, Metered, Totals};
@@ -26,7 +26,7 @@ pub(crate) struct Plan<P, W> {
     pub(crate) config: Config,
     pub(crate) duration: Option<Nanos>,
     /// How much of a run that has become stationary is measured; none is the whole run.
-    pub(crate) span: Option<Nanos>,
+    pub(crate) span: Option<Slice>,
     pub(crate) paranoid: bool,
 }
 
@@ -89,7 +89,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
             Cutter { run: &mut run, meter: &meter, topology: &self.topology, progress };
         let (end, cut) = match self.span {
             None => (cutter.until(horizon)?, None),
-            Some(span) => cutter.cut(span, horizon, new_stats)?,
+            Some(slice) => cutter.cut(slice, horizon, new_stats)?,
         };
         let whole = Totals::of(&run, &meter, &self.topology);
         let (events, wasted) = (run.events(), run.observer().0.idle_while_waiting());

@@ -11,7 +11,7 @@ use simsched_workloads::WorkloadError;
 use simsched_workloads::catalog::{self as workloads, Benchmark, MarkTimes, SpanTimes};
 
 use crate::args::RunArgs;
-use crate::cut::Cut;
+use crate::cut::{Cut, Slice};
 use crate::failure::Failure;
 use crate::meter::Totals;
 use crate::progress::Progress;
@@ -34,7 +34,7 @@ pub(crate) struct Scenario {
     workload: Vec<String>,
     duration: Option<Nanos>,
     /// How much of a run is measured; none is the whole run.
-    span: Option<Nanos>,
+    span: Option<Slice>,
     paranoid: bool,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Side<'a> {
     pub(crate) policy: &'a str,
     pub(crate) settings: &'a [(String, String)],
     pub(crate) workload: &'a [String],
-    pub(crate) span: Option<Nanos>,
+    pub(crate) span: Option<Slice>,
     pub(crate) duration: Option<Nanos>,
 }
 
@@ -114,6 +114,11 @@ impl Scenario {
         let notes: Vec<String> =
             found.map(|(key, needs)| format!("{key} has no effect without {needs}")).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
+    }
+
+    /// The policy expression as given.
+    pub(crate) fn policy_name(&self) -> &str {
+        &self.policy
     }
 
     fn policy(&self) -> Result<Box<dyn Policy + Send>, Failure> {

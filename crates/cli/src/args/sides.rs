@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use simsched_core::Nanos;
 
+use crate::cut::Slice;
+
 use super::{duration, seed, seeds, setting};
 
 /// The arguments of `simsched compare`.
@@ -39,6 +41,12 @@ pub(crate) struct CompareArgs {
     /// Measure so much simulated time of each run once it is stationary, in place of the whole run
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) span: Option<Nanos>,
+
+    /// How long a run warms up before that at least, counted from the last new task. It goes on, up to
+    /// twice as long, until operations, migrations and context switches are steady
+    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = duration)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) warmup: Nanos,
 
     /// Stop each run after this much simulated time, such as 10s, 500ms or 250us
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
@@ -88,9 +96,15 @@ pub(crate) struct ValidateArgs {
 
     /// How much simulated time of a run is measured once it is stationary; `whole` runs are measured
     /// from start to end
-    #[arg(long, value_name = "TIME|whole", default_value = "50ms", value_parser = Span::parse)]
+    #[arg(long, value_name = "TIME|whole", default_value = "100ms", value_parser = Span::parse)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) span: Span,
+
+    /// How long a run warms up before that at least, counted from the last new task. It goes on, up to
+    /// twice as long, until operations, migrations and context switches are steady
+    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = duration)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) warmup: Nanos,
 
     /// At each low and high end of the machines' physical parameters too; a claim whose class depends
     /// on one is undecided
@@ -115,6 +129,11 @@ pub(crate) struct ValidateArgs {
 pub(crate) struct Span(pub(crate) Option<Nanos>);
 
 impl Span {
+    /// With this warm-up; none for whole runs.
+    pub(crate) fn slice(self, warmup: Nanos) -> Option<Slice> {
+        self.0.map(|span| Slice { span, warmup })
+    }
+
     fn parse(text: &str) -> Result<Span, String> {
         if text == "whole" {
             return Ok(Span(None));

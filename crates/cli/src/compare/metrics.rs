@@ -83,19 +83,49 @@ impl Row {
         Some(if self.better == Better::Lower { -percent } else { percent })
     }
 
-    /// The class of each policy but the first.
-    pub(crate) fn others(&self) -> impl Iterator<Item = &'static str> {
-        let class = |cell: &Cell| {
-            let gain = cell.paired.and_then(|paired| self.gain(&paired)).unwrap_or(0.0);
-            let names = match self.better {
-                Better::None => ["falls", "rises"],
-                _ => ["worse", "better"],
-            };
-            match gain {
-                gain if gain.abs() < NEUTRAL => "neutral",
-                gain => names[usize::from(gain > 0.0)],
-            }
-        };
-        self.cells.iter().skip(1).map(class)
+    /// Half the interval of what a policy gains, in points: of several seeds that of the paired
+    /// differences, of one that of the batch means of both sides.
+    fn half(&self, cell: &Cell) -> Option<f64> {
+        if let Some(half) = cell.paired.and_then(|paired| paired.ci95_pct) {
+            return Some(half);
+        }
+        let base = self.cells.first()?;
+        let ratio = cell.spread.mean / base.spread.mean;
+        Some((ratio * base.batch_ci95_pct?.hypot(cell.batch_ci95_pct?)).abs())
     }
+
+    /// The classes of each policy but the first.
+    pub(crate) fn others(&self) -> impl Iterator<Item = Classes> {
+        let class = |gain: f64| match gain {
+            gain if gain.abs() < NEUTRAL => 0,
+            gain if gain > 0.0 => 1,
+            _ => -1,
+        };
+        self.cells.iter().skip(1).map(move |cell| {
+            let gain = cell.paired.and_then(|paired| self.gain(&paired)).unwrap_or(0.0);
+            let half = self.half(cell).unwrap_or(0.0);
+            Classes { class: class(gain), low: class(gain - half), high: class(gain + half) }
+        })
+    }
+
+    /// The name of a class.
+    pub(crate) fn named(&self, class: i8) -> &'static str {
+        let names = match self.better {
+            Better::None => ["falls", "neutral", "rises"],
+            _ => ["worse", "neutral", "better"],
+        };
+        names[match class {
+            0 => 1,
+            class => 2 * usize::from(class > 0),
+        }]
+    }
+}
+
+/// What a change amounts to: -1 for worse or less, 0 for neutral, 1 for better or more; and the
+/// same at both ends of its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Classes {
+    pub(crate) class: i8,
+    pub(crate) low: i8,
+    pub(crate) high: i8,
 }

@@ -7,14 +7,15 @@ mod why;
 
 use std::sync::{Arc, Mutex};
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, Span};
 use crate::failure::Failure;
 use crate::output::{self, Place};
 use crate::progress::Progress;
 use crate::scenario::{self, Outcome, Scenario, Side};
-use crate::sensitivity::{self, Sweep};
+use crate::sensitivity::{self, Sure, Sweep};
 use crate::{interrupt, list, sides, topo};
 
+use metrics::Classes;
 pub(crate) use metrics::Row;
 pub(crate) use why::Difference;
 
@@ -49,6 +50,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let (topology, file) = (Arc::new(topology), file.unwrap_or("built-in"));
     let policies: Vec<&str> = args.policies.iter().map(String::as_str).collect();
     let (settings, notes) = sides::share(&policies, &args.settings)?;
+    let mut notes: Vec<String> =
+        notes.into_iter().map(|note| format!("{note}: it goes without")).collect();
     let on = |topology: &Arc<_>, seed| -> Result<Vec<Scenario>, Failure> {
         let side = |(policy, settings): (&&str, &sides::Given)| {
             let side = Side {
@@ -57,7 +60,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
                 policy,
                 settings,
                 workload: &args.workload,
-                span: args.span,
+                span: Span(args.span).slice(args.warmup),
                 duration: args.duration,
             };
             Scenario::of_side(&side, seed)
@@ -65,19 +68,26 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         policies.iter().zip(&settings).map(side).collect()
     };
     let scenarios = on(&topology, args.seed)?;
+    for scenario in &scenarios {
+        notes.extend(scenario.note().map(|note| format!("{}: {note}", scenario.policy_name())));
+    }
     for note in &notes {
-        output::say(&format!("note: {note}: it goes without"));
+        output::say(&format!("note: {note}"));
     }
     interrupt::listen();
     let place = Place::of(args.json.as_deref())?;
     let progress = Mutex::new(Progress::start(args.quiet));
-    let runs = of_all(&scenarios, args.seed, args.seeds, &progress)?;
+    let runs = match of_all(&scenarios, args.seed, args.seeds, &progress) {
+        Err(Failure::Interrupted) => scenarios.iter().map(|_| Vec::new()).collect(),
+        runs => runs?,
+    };
     let rows = metrics::rows(&runs);
-    let why = runs.iter().skip(1).map(|other| why::differences(&runs[0], other)).collect();
+    let others = runs.iter().skip(1).filter(|other| !other.is_empty());
+    let why = others.map(|other| why::differences(&runs[0], other)).collect();
     let mut comparison = Comparison { args, runs, rows, why, sweep: None, notes };
     if args.sweep_hw && !interrupt::is_asked() {
-        let again = |topology: &Arc<_>, seeds| {
-            of_all(&on(topology, args.seed)?, args.seed, seeds, &progress)
+        let again = |topology: &Arc<_>, (skip, seeds)| {
+            of_all(&on(topology, args.seed)?, args.seed.wrapping_add(skip), seeds, &progress)
         };
         comparison.sweep = Some(sweep(&comparison, &again, &progress)?);
     }
@@ -103,7 +113,8 @@ pub(crate) fn last_seed(seed: u64, seeds: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The runs of all sides; of seeds that Ctrl-C has stopped on one side there is none on any.
+/// The runs of all sides; of seeds that Ctrl-C has stopped on one side there is none on any, and if
+/// that are all seeds each side has no runs.
 fn of_all(
     scenarios: &[Scenario],
     seed: u64,
@@ -122,17 +133,20 @@ fn sweep(
     again: &sensitivity::Again<'_>,
     progress: &Mutex<Progress>,
 ) -> Result<Sweep<Flip>, Failure> {
-    let judge = |runs: &[Vec<Outcome>]| {
+    let judge = |runs: &[Vec<Outcome>], sure: Sure| {
         let rows = metrics::rows(runs);
         let flips = |row: &Row| {
             let base = comparison.rows.iter().find(|base| base.name == row.name)?;
             let pairs = base.others().zip(row.others()).enumerate();
-            let changed = pairs.filter(|(_, (from, to))| from != to);
-            let flip = |(idx, (from, to)): (usize, (&'static str, &'static str))| Flip {
+            let changed = pairs.filter(|(_, (from, to))| match sure {
+                Sure::No => from.class != to.class,
+                Sure::Yes => from.high < to.low || to.high < from.low,
+            });
+            let flip = |(idx, (from, to)): (usize, (Classes, Classes))| Flip {
                 metric: row.name,
                 policy: comparison.args.policies[idx + 1].clone(),
-                from,
-                to,
+                from: row.named(from.class),
+                to: row.named(to.class),
             };
             Some(changed.map(flip).collect::<Vec<_>>())
         };

@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
+use simsched_claims::Better;
 use simsched_topology::Topology;
 
 use super::metrics::Cell;
 use super::{Comparison, Difference, Row};
 use crate::output::units::{self, decimal, span_of};
 use crate::sensitivity;
+use crate::states::States;
 
 /// Lines of each subject, and below how many points the rest is left out.
 const LINES: usize = 4;
@@ -41,7 +43,13 @@ fn head(comparison: &Comparison<'_>, topology: &Topology) -> String {
         line("workload", &first.report.scenario.workload);
     }
     let last = args.seed.saturating_add(args.seeds - 1);
-    line("seeds", &format!("{} to {last}, the same for all policies", args.seed));
+    line(
+        "seeds",
+        &match args.seeds {
+            1 => format!("{last}, the same for all policies"),
+            _ => format!("{} to {last}, the same for all policies", args.seed),
+        },
+    );
     for (key, value) in &args.settings {
         line("set", &format!("{key}={value}"));
     }
@@ -81,6 +89,14 @@ fn cuts(side: &[crate::scenario::Outcome]) -> Option<String> {
     );
     if unsteady > 0 {
         let _ = write!(told, "; {unsteady} of {} runs were not stationary", cuts.len());
+        let mut trends = std::collections::BTreeMap::new();
+        for (name, change) in cuts.iter().flat_map(|cut| &cut.trends_pct) {
+            let most: &mut f64 = trends.entry(*name).or_insert(*change);
+            *most = if change.abs() > most.abs() { *change } else { *most };
+        }
+        for (name, change) in trends {
+            let _ = write!(told, ", {} {change:+.0} % over the span", name.replace('_', " "));
+        }
     }
     if cuts.len() < side.len() {
         let whole = side.len() - cuts.len();
@@ -92,6 +108,13 @@ fn cuts(side: &[crate::scenario::Outcome]) -> Option<String> {
 fn table(text: &mut String, comparison: &Comparison<'_>) {
     let policies = &comparison.args.policies;
     let width = policies.iter().map(String::len).max().unwrap_or(0).max(30) + 2;
+    if comparison.rows.is_empty() {
+        return;
+    }
+    text.push_str(
+        "\nIn parentheses, against the first policy, in percent: what is gained where less or more \
+         is better\n(negative: a loss), and the change, marked ~, where neither is; *: 95 % sure\n",
+    );
     let _ = write!(text, "\n{:<40}{:<8}", "", "");
     for policy in policies {
         let _ = write!(text, "{policy:>width$}");
@@ -100,10 +123,14 @@ fn table(text: &mut String, comparison: &Comparison<'_>) {
     for row in &comparison.rows {
         lines(text, row, width);
     }
-    text.push_str(
-        "\nIn parentheses: the gain on the first policy in percent, less being a loss, of a count \
-         the change; *: 95 % sure\n",
-    );
+    for row in &comparison.rows {
+        for (policy, cell) in policies.iter().zip(&row.cells) {
+            if let Some(states) = States::of(&cell.values) {
+                let _ =
+                    writeln!(text, "\nnote: {}: the seeds of {policy} {}", row.name, states.told());
+            }
+        }
+    }
 }
 
 /// Mean with gain, the interval of the gain, and the deviation in percent.
@@ -121,7 +148,9 @@ fn lines(text: &mut String, row: &Row, width: usize) {
     };
     line("Amean", &name, &|cell| {
         let gain = cell.paired.map_or(Some(0.0), |paired| row.gain(&paired));
-        let gain = gain.map_or_else(|| "      -".to_owned(), |gain| format!("{gain:7.2}"));
+        let mark = if row.better == Better::None && cell.paired.is_some() { "~" } else { "" };
+        let gain = gain.map_or_else(|| "-".to_owned(), |gain| format!("{mark}{gain:+.2}"));
+        let gain = format!("{gain:>8}");
         let is_sure = cell.paired.is_some_and(|paired| paired.significant);
         let (left, right) = if is_sure { ('*', '*') } else { ('(', ')') };
         let mean = match row.unit {

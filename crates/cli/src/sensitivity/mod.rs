@@ -4,7 +4,9 @@
 //! the parameters of one table of the machine file are moved together first, each to an end of its
 //! range, in a run of one seed; if all sides run the same as before, none of them is ever paid, and
 //! they are left out. Else the table is halved, and so on. Each parameter that is paid runs at both
-//! ends with one seed; where that finds another class, all seeds decide.
+//! ends with one seed; where that finds another class, all seeds decide. A flip is one only if the
+//! intervals of both runs leave no class in common. How many classes another seed changes on the
+//! machine as it is says what such a list is worth.
 
 mod machine;
 
@@ -20,14 +22,31 @@ use crate::interrupt;
 use crate::progress::Progress;
 use crate::scenario::Outcome;
 
-/// Runs all sides again, on another machine, with so many seeds.
-pub(crate) type Again<'a> = dyn Fn(&Arc<Topology>, u64) -> Result<Vec<Vec<Outcome>>, Failure> + 'a;
+/// Runs all sides again, on another machine: so many seeds from the first one on are left out, and
+/// so many run.
+pub(crate) type Again<'a> =
+    dyn Fn(&Arc<Topology>, (u64, u64)) -> Result<Vec<Vec<Outcome>>, Failure> + 'a;
+
+/// What of these runs is of another class than before.
+pub(crate) type Judge<'a, F> = dyn Fn(&[Vec<Outcome>], Sure) -> Vec<F> + 'a;
+
+/// When a class is another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sure {
+    /// When the values say so.
+    No,
+    /// When no class is possible within the intervals of both.
+    Yes,
+}
 
 /// What a sweep has found.
 #[derive(Clone, Debug)]
 pub(crate) struct Sweep<F> {
     /// What changes, and with what.
     pub(crate) flips: Vec<(At, F)>,
+    /// How many classes are others with other seeds on the same machine, by the values alone; none
+    /// if that was not run.
+    pub(crate) other_seed_flips: Option<usize>,
     /// Parameters that were run at the ends of their ranges.
     pub(crate) paid: Vec<String>,
     /// Those that these runs never pay.
@@ -52,7 +71,7 @@ struct Sweeper<'a, F> {
     base: &'a [String],
     seeds: u64,
     again: &'a Again<'a>,
-    judge: &'a dyn Fn(&[Vec<Outcome>]) -> Vec<F>,
+    judge: &'a Judge<'a, F>,
     progress: &'a Mutex<Progress>,
     found: Sweep<F>,
 }
@@ -64,18 +83,23 @@ pub(crate) fn sweep<F>(
     topo: &str,
     (base, seeds): (&[String], u64),
     again: &Again<'_>,
-    judge: &dyn Fn(&[Vec<Outcome>]) -> Vec<F>,
+    judge: &Judge<'_, F>,
     progress: &Mutex<Progress>,
 ) -> Result<Sweep<F>, Failure> {
     let machine = Machine::load(topo)?;
     let found = Sweep {
         flips: Vec::new(),
+        other_seed_flips: None,
         paid: Vec::new(),
         unpaid: Vec::new(),
         fixed: Vec::new(),
         partial: false,
     };
     let mut sweeper = Sweeper { machine: &machine, base, seeds, again, judge, progress, found };
+    match sweeper.other_seed() {
+        Err(Failure::Interrupted) => sweeper.found.partial = true,
+        other => other?,
+    }
     for table in machine.parameters.chunk_by(|a, b| a.table() == b.table()) {
         match sweeper.group(table) {
             Err(Failure::Interrupted) => {
@@ -89,6 +113,14 @@ pub(crate) fn sweep<F>(
 }
 
 impl<F> Sweeper<'_, F> {
+    /// As many other seeds on the machine as it is.
+    fn other_seed(&mut self) -> Result<(), Failure> {
+        let same = self.machine.with(&[]).map_err(Failure::Input)?;
+        let runs = (self.again)(&same, (self.seeds, self.seeds))?;
+        self.found.other_seed_flips = Some((self.judge)(&runs, Sure::No).len());
+        Ok(())
+    }
+
     fn group(&mut self, group: &[Parameter]) -> Result<(), Failure> {
         if interrupt::is_asked() {
             return Err(Failure::Interrupted);
@@ -103,7 +135,7 @@ impl<F> Sweeper<'_, F> {
             return Ok(());
         }
         let runs = match moved {
-            Ok(machine) => Some((self.again)(&machine, 1)?),
+            Ok(machine) => Some((self.again)(&machine, (0, 1))?),
             Err(_) => None,
         };
         if runs.as_ref().is_some_and(|runs| self.is_the_same(runs)) {
@@ -137,13 +169,14 @@ impl<F> Sweeper<'_, F> {
             let one = if idx + 1 == ends.len() {
                 last
             } else {
-                own = (self.again)(&machine, 1)?;
+                own = (self.again)(&machine, (0, 1))?;
                 &own
             };
-            let mut flips = (self.judge)(one);
-            if !flips.is_empty() && self.seeds > 1 {
-                flips = (self.judge)(&(self.again)(&machine, self.seeds)?);
-            }
+            let flips = match (self.judge)(one, Sure::No).is_empty() {
+                true => Vec::new(),
+                false if self.seeds == 1 => (self.judge)(one, Sure::Yes),
+                false => (self.judge)(&(self.again)(&machine, (0, self.seeds))?, Sure::Yes),
+            };
             let (milli, usual_milli) = (*end, parameter.milli);
             let at = At { parameter: parameter.name(), milli, usual_milli };
             self.found.flips.extend(flips.into_iter().map(|flip| (at.clone(), flip)));
@@ -168,13 +201,16 @@ impl At {
 
 /// What was found, in lines.
 pub(crate) fn text<F>(sweep: &Sweep<F>, said: impl Fn(&F) -> String) -> String {
-    let Sweep { flips, paid, unpaid, fixed, partial } = sweep;
+    let Sweep { flips, other_seed_flips, paid, unpaid, fixed, partial } = sweep;
     let mut text = format!(
         "\nSensitivity: {} physical parameters were run at the ends of their ranges\n",
         paid.len()
     );
     if flips.is_empty() {
-        text += "  none of them changes a class\n";
+        text += "  none of them changes a class by more than the intervals allow\n";
+    }
+    if let Some(count) = other_seed_flips {
+        let _ = writeln!(text, "  on the same machine other seeds change {count} classes");
     }
     for (at, flip) in flips {
         let _ = writeln!(text, "  {}: {}", at.told(), said(flip));
@@ -204,6 +240,7 @@ pub(crate) fn json<F>(sweep: &Sweep<F>, said: impl Fn(&F) -> Value) -> Value {
     };
     json!({
         "flips": sweep.flips.iter().map(flip).collect::<Vec<_>>(),
+        "other_seed_flips": sweep.other_seed_flips,
         "paid": sweep.paid,
         "unpaid": sweep.unpaid,
         "not_moved": sweep.fixed,

@@ -4,20 +4,23 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use simsched_claims::{Claim, read as parse};
+use simsched_claims::{Claim, Refused, read as parse};
 
 use crate::failure::Failure;
+use crate::output;
 
-/// The claims of these files and folders, of which the ids begin with one of `only` if there are
-/// any, and what is wrong with those that cannot be read.
+/// The claims of these files and folders, in their order, of which the ids begin with one of `only`
+/// if there are any; those that cannot be read are replaced by what is wrong. A file that is given
+/// twice is read once, and said.
 ///
 /// # Errors
 /// When a file cannot be read at all, a folder has none, or no claim is meant.
 pub(super) fn read(
     paths: &[PathBuf],
     only: &[String],
-) -> Result<(Vec<Claim>, Vec<String>), Failure> {
-    let (mut claims, mut errors) = (Vec::new(), Vec::new());
+) -> Result<Vec<Result<Claim, Refused>>, Failure> {
+    let mut claims = Vec::new();
+    let mut seen = Vec::new();
     let is_meant = |id: &str| only.is_empty() || only.iter().any(|start| id.starts_with(start));
     for path in paths {
         for file in files(path)? {
@@ -26,20 +29,24 @@ pub(super) fn read(
                 ErrorKind::InvalidData => Failure::Input(format!("{name}: the file is not text")),
                 _ => Failure::file(&file, &error),
             })?;
-            for claim in parse(&text, &name).map_err(Failure::input)? {
-                match claim {
-                    Ok(claim) if is_meant(&claim.id) => claims.push(claim),
-                    Err(refused) if is_meant(&refused.id) => errors.push(refused.to_string()),
-                    _ => {}
-                }
+            let real = fs::canonicalize(&file).unwrap_or_else(|_| file.clone());
+            if seen.contains(&real) {
+                output::say(&format!("note: {name} was given before, and counts once"));
+                continue;
             }
+            seen.push(real);
+            let meant = |claim: &Result<Claim, Refused>| match claim {
+                Ok(claim) => is_meant(&claim.id),
+                Err(refused) => is_meant(&refused.id),
+            };
+            claims.extend(parse(&text, &name).map_err(Failure::input)?.into_iter().filter(meant));
         }
     }
-    if claims.is_empty() && errors.is_empty() {
+    if claims.is_empty() {
         let meant = only.join(", ");
         return Err(Failure::Input(format!("--only: found {meant}, expected the start of an id")));
     }
-    Ok((claims, errors))
+    Ok(claims)
 }
 
 /// The file, or the `.toml` files below the folder, by name.

@@ -1,10 +1,12 @@
 //! A validation as JSON; `docs/json.md` describes it.
 
 use serde_json::{Value, json};
-use simsched_claims::{Class, Kind, Score, Values};
+use simsched_claims::verdict::threshold;
+use simsched_claims::{Claim, Class, Kind, Refused, Score, Values};
 
 use super::Validation;
 use super::judge::{Judged, Measured, Run, State};
+use super::text::unit;
 use crate::report;
 use crate::sensitivity;
 
@@ -27,8 +29,9 @@ pub(super) fn of(validation: &Validation<'_>) -> Value {
         "seed": args.seed,
         "seeds": args.seeds,
         "span_ns": report::nanos(args.span.0),
+        "warmup_ns": args.span.0.map(|_| args.warmup.get()),
         "partial": validation.stopped,
-        "claims": validation.judged.iter().map(claim).collect::<Vec<_>>(),
+        "claims": validation.entries().map(entry).collect::<Vec<_>>(),
         "score": score(&validation.score(None)),
         "score_by_kind": {
             "end_to_end": score(&validation.score(Some(Kind::EndToEnd))),
@@ -55,6 +58,19 @@ fn score(score: &Score) -> Value {
         "undecided": score.undecided,
         "directionless": score.directionless,
     })
+}
+
+fn entry(entry: Result<&Judged, &Refused>) -> Value {
+    match entry {
+        Ok(judged) => claim(judged),
+        Err(refused) => json!({
+            "file": refused.file,
+            "line": refused.line,
+            "id": refused.id,
+            "state": "refused",
+            "result": { "error": refused.to_string() },
+        }),
+    }
 }
 
 fn claim(judged: &Judged) -> Value {
@@ -96,22 +112,33 @@ fn of_run(judged: &Judged, run: &Run) -> Value {
     json!({
         "published": effect(run.verdict.published),
         "simulated": effect(run.verdict.simulated),
+        "neutral_below_pct": threshold(&judged.claim),
         "agrees": run.verdict.agrees(),
         "size_agrees": run.verdict.size_agrees(),
         "error_points": run.verdict.error(),
-        "baseline": side(&run.baseline),
-        "patched": side(&run.patched),
+        "baseline": side(&judged.claim, &run.baseline),
+        "patched": side(&judged.claim, &run.patched),
         "paired": run.paired,
+        "interval": run.interval.map(|it| json!({ "half_points": it.half, "from": it.from })),
+        "possible": run.possible.iter().map(|class| class.name(better)).collect::<Vec<_>>(),
+        "is_undecided": run.is_undecided(),
+        "remarks": run.remarks,
         "undecided": run.undecided.iter().map(undecided).collect::<Vec<_>>(),
     })
 }
 
-fn side(measured: &Measured) -> Value {
+fn side(claim: &Claim, measured: &Measured) -> Value {
     json!({
         "mean": measured.mean,
         "values": measured.values,
         "batch_ci95_pct": measured.batch_ci95_pct,
+        "unit": unit(claim),
+        "level": measured.level,
+        "states": measured.states.as_ref().map(|states| {
+            states.of.map(|(mean, seeds)| json!({ "mean": mean, "seeds": seeds }))
+        }),
         "cut": measured.cut,
         "not_stationary": measured.unsteady,
+        "trends_pct": measured.trends,
     })
 }

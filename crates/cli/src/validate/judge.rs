@@ -1,9 +1,10 @@
 //! A claim and its runs become a verdict.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use simsched_claims::verdict::effect;
-use simsched_claims::{Claim, Class, Values, Verdict};
+use simsched_claims::verdict::{is_far, level, possible};
+use simsched_claims::{Claim, Class, Family, Values, Verdict};
 use simsched_topology::Topology;
 
 use super::plan::{Job, Prepared, Ready};
@@ -15,7 +16,8 @@ use crate::paired::Paired;
 use crate::progress::Progress;
 use crate::report::CutReport;
 use crate::scenario::{Outcome, Scenario};
-use crate::sensitivity::{self, Sweep};
+use crate::sensitivity::{self, Sure, Sweep};
+use crate::states::States;
 use crate::{interrupt, sides};
 
 /// The runs of all jobs, by seed.
@@ -46,8 +48,43 @@ pub(super) struct Run {
     pub(super) baseline: Measured,
     pub(super) patched: Measured,
     pub(super) paired: Paired,
+    /// How far the simulated improvement can be trusted.
+    pub(super) interval: Option<Interval>,
+    /// The classes within the interval; more than one leaves the claim undecided.
+    pub(super) possible: Vec<Class>,
     /// The parameters on which the class depends, with the class that they lead to.
     pub(super) undecided: Vec<(String, Class)>,
+    /// What else the reader should know of the values.
+    pub(super) remarks: Vec<String>,
+}
+
+impl Run {
+    /// Whether the runs do not tell the class.
+    pub(super) fn is_undecided(&self) -> bool {
+        self.possible.len() > 1 || !self.undecided.is_empty()
+    }
+}
+
+/// The 95 % interval of an improvement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Interval {
+    /// Half of it, in points.
+    pub(super) half: f64,
+    /// Where it comes from: `seeds` (Student's t over the paired differences) or `batches` (of one
+    /// seed, the batch means of both sides).
+    pub(super) from: &'static str,
+}
+
+impl Interval {
+    fn of(baseline: &Measured, patched: &Measured, paired: &Paired) -> Option<Interval> {
+        if let Some(half) = paired.ci95_pct {
+            return Some(Interval { half, from: "seeds" });
+        }
+        // Relative errors of two numbers that have nothing to do with each other.
+        let ratio = patched.mean / baseline.mean;
+        let half = ratio * baseline.batch_ci95_pct?.hypot(patched.batch_ci95_pct?);
+        Some(Interval { half, from: "batches" })
+    }
 }
 
 /// A metric on one side.
@@ -55,12 +92,18 @@ pub(super) struct Measured {
     /// By seed.
     pub(super) values: Vec<f64>,
     pub(super) mean: f64,
-    /// The widest of all seeds.
+    /// It over the published one, if the two are of one kind.
+    pub(super) level: Option<f64>,
+    /// Half its 95 % interval by batch means in percent, the widest of all seeds.
     pub(super) batch_ci95_pct: Option<f64>,
     /// What was measured of the first run, if not all of it.
     pub(super) cut: Option<CutReport>,
     /// How many runs were not stationary.
     pub(super) unsteady: usize,
+    /// Which rates still changed in the span, and how much at most, in percent.
+    pub(super) trends: BTreeMap<&'static str, f64>,
+    /// The states of the machine between which the seeds are divided, if they are.
+    pub(super) states: Option<States>,
 }
 
 /// The sweep over the machine of some claims.
@@ -121,28 +164,77 @@ fn of_runs(
 }
 
 fn verdict(claim: &Claim, baseline: &[&Outcome], patched: &[&Outcome]) -> Result<Run, String> {
-    let baseline = measured(claim, baseline).map_err(|why| format!("metric: {why}"))?;
-    let patched = measured(claim, patched).map_err(|why| format!("metric: {why}"))?;
+    let mut baseline = measured(claim, baseline).map_err(|why| format!("metric: {why}"))?;
+    let mut patched = measured(claim, patched).map_err(|why| format!("metric: {why}"))?;
     if baseline.mean <= 0.0 {
         return Err(format!("metric: {} is {} on the baseline", claim.metric, baseline.mean));
     }
     let verdict = Verdict::of(claim, patched.mean / baseline.mean);
     let verdict = verdict.ok_or("ratio: found nothing, expected what was published")?;
+    if let Values::Both { baseline: before, patched: after } = claim.published.values {
+        for (side, published) in [(&mut baseline, before), (&mut patched, after)] {
+            side.level = level(claim, published, side.mean).filter(|_| side.is_of_the_whole(claim));
+        }
+    }
     let paired = Paired::of(&baseline.values, &patched.values);
-    Ok(Run { verdict, baseline, patched, paired, undecided: Vec::new() })
+    let interval = Interval::of(&baseline, &patched, &paired);
+    let improvement = verdict.simulated.improvement;
+    let possible = possible(claim, improvement, interval.map_or(0.0, |interval| interval.half));
+    let remarks = remarks(&baseline, &patched, interval);
+    let undecided = Vec::new();
+    Ok(Run { verdict, baseline, patched, paired, interval, possible, undecided, remarks })
+}
+
+/// What a reader of the verdict could overlook.
+fn remarks(baseline: &Measured, patched: &Measured, interval: Option<Interval>) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if interval.is_none() {
+        remarks.push("one seed and no batches: how sure this is cannot be said".to_owned());
+    }
+    for (name, side) in [("baseline", baseline), ("patched", patched)] {
+        if let Some(level) = side.level.filter(|level| is_far(*level)) {
+            let times = if level < 0.1 { format!("{level:.3}") } else { format!("{level:.2}") };
+            remarks.push(format!("the {name} is {times} times the published value"));
+        }
+    }
+    for (name, side) in [("baseline", baseline), ("patched", patched)] {
+        if let Some(states) = &side.states {
+            remarks.push(format!("the seeds of the {name} {}", states.told()));
+        }
+    }
+    remarks
+}
+
+impl Measured {
+    /// Whether the value is that of the whole program, so that its level can be compared: a count of
+    /// a part of a run is not.
+    fn is_of_the_whole(&self, claim: &Claim) -> bool {
+        let is_count = matches!(claim.metric.family, Family::Migrations | Family::ContextSwitches);
+        !is_count || self.cut.as_ref().is_none_or(|cut| cut.work_total.is_some())
+    }
 }
 
 fn measured(claim: &Claim, runs: &[&Outcome]) -> Result<Measured, String> {
     let numbers: Vec<Number> =
         runs.iter().map(|run| Number::of(&claim.metric, run)).collect::<Result<_, _>>()?;
     let values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
-    let unsteady = |run: &&&Outcome| run.cut.as_ref().is_some_and(|cut| !cut.stationary);
+    let cuts = || runs.iter().filter_map(|run| run.report.cut.as_ref());
+    let mut trends: BTreeMap<&'static str, f64> = BTreeMap::new();
+    for (name, change) in cuts().flat_map(|cut| &cut.trends_pct) {
+        let most = trends.entry(name).or_insert(*change);
+        if change.abs() > most.abs() {
+            *most = *change;
+        }
+    }
     Ok(Measured {
         mean: crate::student::Spread::of(&values).mean,
+        states: States::of(&values),
         values,
+        level: None,
         batch_ci95_pct: numbers.iter().filter_map(|number| number.batch_ci95_pct).reduce(f64::max),
-        cut: runs.iter().find_map(|run| run.report.cut.clone()),
-        unsteady: runs.iter().filter(unsteady).count(),
+        cut: cuts().next().cloned(),
+        unsteady: cuts().filter(|cut| !cut.stationary).count(),
+        trends,
     })
 }
 
@@ -188,11 +280,11 @@ fn sweep_pair(
 ) -> Result<Option<Swept>, Failure> {
     let sides = [&jobs[pair.0], &jobs[pair.1]];
     let topology = sides[0].key.topology.clone();
-    let again = |machine: &Arc<Topology>, seeds: u64| {
+    let again = |machine: &Arc<Topology>, (skip, seeds): (u64, u64)| {
         let scenario = |job: &&Job| job.key.scenario(machine, &job.key.topology, args);
         let scenarios: Vec<Scenario> = sides.iter().map(scenario).collect::<Result<_, _>>()?;
-        let runs =
-            sides::measure_all(&scenarios.iter().collect::<Vec<_>>(), (args.seed, seeds), progress);
+        let all = scenarios.iter().collect::<Vec<_>>();
+        let runs = sides::measure_all(&all, (args.seed.wrapping_add(skip), seeds), progress);
         let runs = runs.into_iter().map(|side| side.into_iter().collect::<Result<Vec<_>, _>>());
         sides::paired(runs.collect::<Result<Vec<_>, _>>()?)
     };
@@ -203,17 +295,26 @@ fn sweep_pair(
     let (Some(first), Some(second)) = (digest(pair.0), digest(pair.1)) else { return Ok(None) };
     let ours = |judged: &Judged| judged.jobs == Some(pair) && matches!(judged.state, State::Run(_));
     let members: Vec<usize> = (0..judged.len()).filter(|idx| ours(&judged[*idx])).collect();
-    let classes: Vec<(usize, &Claim, Class)> = members
+    let classes: Vec<(usize, &Claim, Class, Vec<Class>)> = members
         .iter()
         .filter_map(|idx| match &judged[*idx].state {
-            State::Run(run) => Some((*idx, &judged[*idx].claim, run.verdict.simulated.class)),
+            State::Run(run) => {
+                let class = run.verdict.simulated.class;
+                Some((*idx, &judged[*idx].claim, class, run.possible.clone()))
+            }
             _ => None,
         })
         .collect();
-    let flips = |runs: &[Vec<Outcome>]| -> Vec<(usize, Class)> {
-        let class = |(idx, claim, usual): &(usize, &Claim, Class)| {
-            let now = class_of(claim, runs)?;
-            (now != *usual).then_some((*idx, now))
+    let flips = |runs: &[Vec<Outcome>], sure: Sure| -> Vec<(usize, Class)> {
+        let class = |(idx, claim, usual, before): &(usize, &Claim, Class, Vec<Class>)| {
+            let [baseline, patched] = [0, 1].map(|side| runs[side].iter().collect::<Vec<_>>());
+            let run = verdict(claim, &baseline, &patched).ok()?;
+            let now = run.verdict.simulated.class;
+            let is_flip = match sure {
+                Sure::No => now != *usual,
+                Sure::Yes => run.possible.iter().all(|class| !before.contains(class)),
+            };
+            is_flip.then_some((*idx, now))
         };
         classes.iter().filter_map(class).collect()
     };
@@ -226,13 +327,4 @@ fn sweep_pair(
         }
     }
     Ok(Some(Swept { claims, topology, sweep }))
-}
-
-/// The class of the metric of `claim` in runs of both sides.
-fn class_of(claim: &Claim, runs: &[Vec<Outcome>]) -> Option<Class> {
-    let mean = |side: &Vec<Outcome>| {
-        measured(claim, &side.iter().collect::<Vec<_>>()).ok().map(|side| side.mean)
-    };
-    let (baseline, patched) = (mean(runs.first()?)?, mean(runs.get(1)?)?);
-    (baseline > 0.0).then(|| effect(claim, patched / baseline).class)
 }

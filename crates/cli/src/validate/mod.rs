@@ -10,7 +10,7 @@ mod text;
 
 use std::sync::Mutex;
 
-use simsched_claims::{Answer, Claim, Kind, Score};
+use simsched_claims::{Answer, Claim, Kind, Refused, Score};
 
 use crate::args::ValidateArgs;
 use crate::compare::last_seed;
@@ -27,7 +27,9 @@ pub(crate) struct Validation<'a> {
     args: &'a ValidateArgs,
     /// The claims that could be read, in the order of the files.
     judged: Vec<Judged>,
-    /// What was wrong with the others, and with those that have no verdict.
+    /// The others, each with how many of `judged` stand before it.
+    refused: Vec<(usize, Refused)>,
+    /// What was wrong with those, and with those that have no verdict.
     errors: Vec<String>,
     sweeps: Vec<judge::Swept>,
     stopped: bool,
@@ -36,11 +38,11 @@ pub(crate) struct Validation<'a> {
 /// Does what `simsched validate` is asked for.
 pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     last_seed(args.seed, args.seeds)?;
-    let (claims, errors) = files::read(&args.paths, &args.only)?;
+    let claims = files::read(&args.paths, &args.only)?;
     interrupt::listen();
     let place = Place::of(args.json.as_deref())?;
     let page = args.page.as_deref().map(Whole::begin).transpose()?;
-    let validation = run(args, claims, errors);
+    let validation = run(args, claims);
     for error in &validation.errors {
         output::say(error);
     }
@@ -50,7 +52,17 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     if validation.errors.is_empty() { Ok(()) } else { Err(Failure::Below) }
 }
 
-fn run(args: &ValidateArgs, claims: Vec<Claim>, mut errors: Vec<String>) -> Validation<'_> {
+fn run(args: &ValidateArgs, read: Vec<Result<Claim, Refused>>) -> Validation<'_> {
+    let (mut claims, mut refused, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    for claim in read {
+        match claim {
+            Ok(claim) => claims.push(claim),
+            Err(why) => {
+                errors.push(why.to_string());
+                refused.push((claims.len(), why));
+            }
+        }
+    }
     let plan = Plan::of(claims, args);
     let progress = Mutex::new(Progress::start(args.quiet));
     let scenarios: Vec<_> = plan.jobs.iter().map(|job| &job.scenario).collect();
@@ -67,7 +79,7 @@ fn run(args: &ValidateArgs, claims: Vec<Claim>, mut errors: Vec<String>) -> Vali
     });
     errors.extend(failed);
     progress.into_inner().expect("nobody panics while telling").clear();
-    Validation { args, judged, errors, sweeps, stopped: interrupt::is_asked() }
+    Validation { args, judged, refused, errors, sweeps, stopped: interrupt::is_asked() }
 }
 
 /// `FILE: claim ID`.
@@ -76,6 +88,20 @@ fn place(claim: &Claim) -> String {
 }
 
 impl Validation<'_> {
+    /// All claims in the order of the files, those that could not be read too.
+    fn entries(&self) -> impl Iterator<Item = Result<&Judged, &Refused>> {
+        let mut refused = self.refused.iter().peekable();
+        let mut judged = self.judged.iter();
+        let mut done = 0;
+        std::iter::from_fn(move || {
+            if let Some((_, why)) = refused.next_if(|(before, _)| *before == done) {
+                return Some(Err(why));
+            }
+            done += 1;
+            judged.next().map(Ok)
+        })
+    }
+
     /// The score of the claims of this kind, or of all that were run.
     fn score(&self, kind: Option<Kind>) -> Score {
         let of_kind =
@@ -84,7 +110,7 @@ impl Validation<'_> {
             State::Run(run) => Some(Answer {
                 verdict: run.verdict,
                 better: judged.claim.better,
-                undecided: !run.undecided.is_empty(),
+                undecided: run.is_undecided(),
             }),
             _ => None,
         };

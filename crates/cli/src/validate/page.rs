@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::Validation;
 use super::judge::State;
-use super::text::{cells, scores, side};
+use super::text::{rows, scores, side};
 use crate::sensitivity;
 
 pub(super) fn of(validation: &Validation<'_>) -> String {
@@ -13,7 +13,8 @@ pub(super) fn of(validation: &Validation<'_>) -> String {
     let span = args.span.0.map_or_else(
         || "whole runs".to_owned(),
         |span| {
-            format!("{} of each run once it is stationary", crate::output::units::span(span.get()))
+            let [span, warmup] = [span, args.warmup].map(|it| crate::output::units::span(it.get()));
+            format!("{span} of each run after {warmup} or more")
         },
     );
     let last = args.seed.saturating_add(args.seeds - 1);
@@ -25,8 +26,7 @@ pub(super) fn of(validation: &Validation<'_>) -> String {
     page.push_str("\n## Claims\n\n");
     row(&mut page, &["claim", "metric", "published", "simulated", "verdict"]);
     row(&mut page, &["---"; 5]);
-    for judged in &validation.judged {
-        let cells = cells(judged);
+    for cells in rows(validation) {
         row(&mut page, &cells.each_ref().map(String::as_str));
     }
     measured(&mut page, validation);
@@ -62,8 +62,14 @@ fn measured(page: &mut String, validation: &Validation<'_>) {
         let State::Run(run) = &judged.state else { continue };
         let claim = &judged.claim;
         let place = format!("{}: {}", claim.topology, claim.workload);
-        row(page, &[&claim.id, &place, &claim.baseline, &side(&run.baseline)]);
-        row(page, &["", "", &claim.patched, &side(&run.patched)]);
+        row(page, &[&claim.id, &place, &claim.baseline, &side(claim, &run.baseline)]);
+        row(page, &["", "", &claim.patched, &side(claim, &run.patched)]);
+    }
+    for judged in &validation.judged {
+        let State::Run(run) = &judged.state else { continue };
+        for remark in &run.remarks {
+            let _ = writeln!(page, "\n{}: {}.", escaped(&judged.claim.id), escaped(remark));
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use simsched_claims::{Kind, Score};
+use simsched_claims::verdict::{LEAST, is_far, threshold};
+use simsched_claims::{Claim, Family, Kind, Score};
 
 use super::judge::{Judged, Measured, Run, State};
 use super::{Validation, place};
@@ -11,12 +12,14 @@ use crate::sensitivity;
 
 pub(super) fn of(validation: &Validation<'_>) -> String {
     let mut text = String::new();
-    let head = ["claim", "metric", "published", "simulated", "verdict"];
-    line(&mut text, &head.map(str::to_owned));
-    for judged in &validation.judged {
-        line(&mut text, &cells(judged));
-    }
+    table(&mut text, validation);
     measured(&mut text, validation);
+    for judged in &validation.judged {
+        let State::Run(run) = &judged.state else { continue };
+        for remark in &run.remarks {
+            let _ = writeln!(text, "note: {}: {remark}", judged.claim.id);
+        }
+    }
     for judged in validation.judged.iter().filter(|judged| !judged.notes.is_empty()) {
         let _ = writeln!(text, "note: {}: {}", place(&judged.claim), judged.notes.join("; "));
     }
@@ -35,13 +38,36 @@ pub(super) fn of(validation: &Validation<'_>) -> String {
     text
 }
 
-fn line(text: &mut String, cells: &[String; 5]) {
-    let [claim, metric, published, simulated, verdict] = cells;
-    let _ = writeln!(text, "{claim:<38} {metric:<32} {published:<20} {simulated:<30} {verdict}");
+/// One row for each claim; each column is as wide as its widest cell.
+fn table(text: &mut String, validation: &Validation<'_>) {
+    let head = ["claim", "metric", "published", "simulated", "verdict"].map(str::to_owned);
+    let rows: Vec<[String; 5]> = std::iter::once(head).chain(rows(validation)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..4).map(|column| width(column).unwrap_or(0)).collect();
+    for [claim, metric, published, simulated, verdict] in &rows {
+        let [a, b, c, d] = widths[..] else { unreachable!("four columns have a width") };
+        let _ = writeln!(
+            text,
+            "{claim:<a$}  {metric:<b$}  {published:<c$}  {simulated:<d$}  {verdict}"
+        );
+    }
+}
+
+/// All claims in the order of the files, those that could not be read with the others.
+pub(super) fn rows<'a>(
+    validation: &'a Validation<'_>,
+) -> impl Iterator<Item = [String; 5]> + use<'a> {
+    validation.entries().map(|entry| match entry {
+        Ok(judged) => cells(judged),
+        Err(refused) => {
+            let skipped = "skipped, see the errors".to_owned();
+            [refused.id.clone(), String::new(), String::new(), String::new(), skipped]
+        }
+    })
 }
 
 /// Claim, metric, what was published, what was simulated, and the verdict.
-pub(super) fn cells(judged: &Judged) -> [String; 5] {
+fn cells(judged: &Judged) -> [String; 5] {
     let (claim, metric) = (judged.claim.id.clone(), judged.claim.metric.to_string());
     let rest = match &judged.state {
         State::Run(run) => of_run(judged, run),
@@ -64,40 +90,63 @@ fn of_run(judged: &Judged, run: &Run) -> [String; 3] {
     let told = |effect: simsched_claims::Effect, ci95: &str| {
         format!("{:+.1} %{ci95} {}", effect.improvement, effect.class.name(better))
     };
-    let ci95 = run.paired.ci95_pct.map_or_else(String::new, |ci95| format!(" +-{ci95:.1}"));
+    let ci95 = run.interval.map_or_else(String::new, |it| format!(" +-{:.1}", it.half));
     let verdict = &run.verdict;
-    let word = match (run.undecided.is_empty(), verdict.agrees(), verdict.size_agrees()) {
-        (false, ..) => format!("undecided: {}", undecided(judged, run)),
-        (true, true, true) => "agrees, size too".to_owned(),
-        (true, true, false) => "agrees, size does not".to_owned(),
-        (true, false, _) => "disagrees".to_owned(),
+    // Where the published spread makes it wide, the neutral range is said.
+    let bound = threshold(&judged.claim);
+    let wide = if bound > LEAST { format!(" (below {bound:.1} %)") } else { String::new() };
+    let word = match (run.is_undecided(), verdict.agrees(), verdict.size_agrees()) {
+        (true, ..) => format!("undecided: {}", undecided(judged, run)),
+        (false, true, true) => "agrees, size too".to_owned(),
+        (false, true, false) => "agrees, size does not".to_owned(),
+        (false, false, _) => "disagrees".to_owned(),
     };
-    [told(verdict.published, ""), told(verdict.simulated, &ci95), word]
+    let far = [&run.baseline, &run.patched].iter().any(|side| side.level.is_some_and(is_far));
+    let unsteady = run.baseline.unsteady + run.patched.unsteady > 0;
+    let states = run.baseline.states.is_some() || run.patched.states.is_some();
+    let flags = [(far, "level off"), (unsteady, "not stationary"), (states, "two states")];
+    let flags: Vec<&str> = flags.iter().filter(|(is, _)| *is).map(|(_, flag)| *flag).collect();
+    let flags = if flags.is_empty() { String::new() } else { format!(" ({})", flags.join(", ")) };
+    [told(verdict.published, &wide), told(verdict.simulated, &ci95), word + &flags]
 }
 
-/// The parameters on which the class depends.
-pub(super) fn undecided(judged: &Judged, run: &Run) -> String {
+/// The classes within the interval, and the parameters on which the class depends.
+fn undecided(judged: &Judged, run: &Run) -> String {
     let better = judged.claim.better;
-    let told = run.undecided.iter().map(|(at, class)| format!("{} with {at}", class.name(better)));
-    told.collect::<Vec<_>>().join(", ")
+    let mut told = Vec::new();
+    if run.possible.len() > 1 {
+        let names: Vec<&str> = run.possible.iter().map(|class| class.name(better)).collect();
+        told.push(names.join(" or "));
+    }
+    let with = |(at, class): &(String, simsched_claims::Class)| {
+        format!("{} with {at}", class.name(better))
+    };
+    told.extend(run.undecided.iter().map(with));
+    told.join(", ")
 }
 
-/// The values themselves, and what part of the runs they come from.
+/// The values themselves in our units, and what part of the runs they come from.
 fn measured(text: &mut String, validation: &Validation<'_>) {
     text.push_str(
         "\nmeasured (mean over the seeds; 95 % interval by batch means, the widest of a seed)\n",
     );
+    let ids = validation.judged.iter().map(|judged| judged.claim.id.chars().count());
+    let width = ids.max().unwrap_or(0);
     for judged in &validation.judged {
         let State::Run(run) = &judged.state else { continue };
         let id = &judged.claim.id;
-        let _ = writeln!(text, "  {id:<36} baseline {}", side(&run.baseline));
-        let _ = writeln!(text, "  {:<36} patched  {}", "", side(&run.patched));
+        let _ = writeln!(text, "  {id:<width$} baseline {}", side(&judged.claim, &run.baseline));
+        let _ = writeln!(text, "  {:<width$} patched  {}", "", side(&judged.claim, &run.patched));
     }
 }
 
 /// A value, with how it was measured.
-pub(super) fn side(measured: &Measured) -> String {
+pub(super) fn side(claim: &Claim, measured: &Measured) -> String {
     let mut text = value(measured.mean);
+    let unit = unit(claim);
+    if !unit.is_empty() {
+        let _ = write!(text, " {unit}");
+    }
     if let Some(ci95) = measured.batch_ci95_pct {
         let _ = write!(text, " +-{ci95:.1} %");
     }
@@ -120,8 +169,19 @@ pub(super) fn side(measured: &Measured) -> String {
             measured.unsteady,
             measured.values.len()
         );
+        for (name, change) in &measured.trends {
+            let _ = write!(text, ", {} {change:+.0} % over the span", name.replace('_', " "));
+        }
     }
     text
+}
+
+/// The unit of our values; a throughput has the program's own, which is what was published of it.
+pub(super) fn unit(claim: &Claim) -> &str {
+    match claim.metric.family {
+        Family::Throughput => claim.unit.trim_end_matches('?'),
+        family => family.unit(),
+    }
 }
 
 /// A mean, with enough digits where it is small.

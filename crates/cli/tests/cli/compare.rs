@@ -64,7 +64,8 @@ fn a_policy_gains_nothing_on_itself() {
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let on = |threads: &str| {
-        let mut run = command(&format!("{SIDES} --json - --seeds 3 --span 2ms {LOAD}0"));
+        let mut run =
+            command(&format!("{SIDES} --json - --seeds 3 --span 2ms --warmup 2ms {LOAD}0"));
         let output = run.env("RAYON_NUM_THREADS", threads).output();
         output.expect("the command runs").stdout
     };
@@ -78,11 +79,13 @@ fn the_number_of_threads_changes_nothing() {
 #[test]
 fn the_table_has_a_column_each_and_says_why() {
     let text = prints(&format!("{SIDES} --seeds 3 {LOAD}"));
-    let (_, table) = text.split_once("\n\n").unwrap();
+    let (_, told) = text.split_once("\n\n").unwrap();
+    let (explained, table) = told.split_once("\n\n").unwrap();
+    assert!(explained.contains("95 % sure"), "what the signs mean comes first: {explained}");
     let head = table.lines().next().unwrap();
     assert!(head.contains(" cfs ") && head.ends_with(" wakeup_bias_prev"), "{head}");
     let time = table.lines().nth(1).unwrap();
-    assert!(time.starts_with("time ") && time.contains("Amean") && time.contains("(   0.00 %)"));
+    assert!(time.starts_with("time ") && time.contains("Amean") && time.contains("(   +0.00 %)"));
     let (_, why) = text.split_once("Why: wakeup_bias_prev against cfs\n").unwrap();
     assert!(why.contains("    wakeup, "), "{why}");
     for subject in ["migrations", "wakeups", "costs", "waits"] {
@@ -117,7 +120,7 @@ fn a_setting_of_one_side_is_left_out_on_the_other_and_said() {
 #[test]
 fn a_long_run_is_cut_and_extrapolated_and_says_so() {
     let load = "-- hackbench -g 2 -f 4 -T -p -l 20000";
-    let args = format!("{SIDES} --seeds 1 --span 5ms");
+    let args = format!("{SIDES} --seeds 1 --span 5ms --warmup 20ms");
     let cut = json(&format!("{args} --json - {load}"));
     let told = &cut["policies"][0]["cuts"][0];
     assert_eq!((&told["span_ns"], &told["batches"]), (&5_000_000.into(), &10.into()));
@@ -140,7 +143,7 @@ fn an_extrapolated_time_is_near_that_of_the_whole_run() {
         let compared = json(&format!("{args} {span} {load}"));
         number(&metric(&compared, "time")["policies"][0]["mean"])
     };
-    let (whole, cut) = (of(""), of("--span 20ms"));
+    let (whole, cut) = (of(""), of("--span 20ms --warmup 20ms"));
     assert!((cut / whole - 1.0).abs() < 0.15, "{cut} s of {whole} s");
 }
 

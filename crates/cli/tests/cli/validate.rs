@@ -84,7 +84,10 @@ fn every_metric_that_a_run_has_can_be_claimed() {
         "wakeup_latency:p99",
     ];
     let load = ("workload", "\"hackbench -g 2 -f 8 -T -p -l 50\"");
-    let one = |metric: &&str| claim(metric, &[("metric", &format!("\"{metric}\"")), load]);
+    let one = |metric: &&str| {
+        let better = if *metric == "throughput" { "\"higher\"" } else { "\"lower\"" };
+        claim(metric, &[("metric", &format!("\"{metric}\"")), ("better", better), load])
+    };
     let text: String = metrics.iter().map(one).collect();
     let found = validated(&file("metrics.toml", &text), "--seeds 1");
     for (idx, metric) in metrics.into_iter().enumerate() {
@@ -147,15 +150,21 @@ fn a_bad_claim_names_file_id_and_key_and_is_skipped() {
     check("option", &[("options", "{ SIS_UTLI = false }")], &["options: ", "SIS_UTIL"]);
     check("value", &[("ratio", "")], &["baseline_value: found nothing"]);
     check("type", &[("ratio", "\"half\"")], &["ratio: found \"half\", expected a number"]);
+    check(
+        "unit",
+        &[("unit", "\"parsecs\""), ("ratio", ""), ("baseline_value", "4"), ("patched_value", "2")],
+        &["unit: ", "parsecs", ".toml:9:"],
+    );
     check("key", &[("metrik", "\"time\"")], &["metrik: ", "did you mean `metric`"]);
 }
 
 #[test]
 fn a_metric_that_a_run_does_not_have_is_said_and_never_guessed() {
     let rps = ("metric", "\"rps:p50\"");
-    check("rps", &[rps], &["metric not available: rps:p50", "rps_p50", "messages"]);
+    let higher = ("better", "\"higher\"");
+    check("rps", &[rps, higher], &["metric not available: rps:p50", "rps_p50", "messages"]);
     let copy = ("metric", "\"bandwidth:copy\"");
-    check("copy", &[copy], &["metric not available: bandwidth:copy"]);
+    check("copy", &[copy, higher], &["metric not available: bandwidth:copy"]);
     let level = [("metric", "\"imb_numa_nr:NUMA-Q\""), ("kind", "\"parameter\"")];
     let level = [&level[..], &[("ratio", ""), ("patched_value", "1")]].concat();
     check("level", &level, &["NUMA-Q", "expected one of MC"]);
@@ -193,7 +202,10 @@ fn a_setting_of_one_side_is_left_out_on_the_other_and_said() {
 fn the_number_of_threads_changes_nothing() {
     let path = file("threads.toml", &(claim("a", &[]) + &claim("b", &[("baseline", "\"fifo\"")])));
     let on = |threads: &str| {
-        let args = format!("validate --quiet --span 1ms --seeds 2 --json - {}", path.display());
+        let args = format!(
+            "validate --quiet --span 1ms --warmup 1ms --seeds 2 --json - {}",
+            path.display()
+        );
         let output = command(&args).env("RAYON_NUM_THREADS", threads).output();
         output.expect("the command runs").stdout
     };
@@ -212,6 +224,66 @@ fn the_page_has_a_row_for_each_claim() {
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.starts_with("# Published results"), "{page}");
     assert!(page.contains("| on\\|page | time | +0.0 % neutral |"), "{page}");
+}
+
+/// A claim that cannot be read has its row in the table and its entry in the JSON, in its place.
+#[test]
+fn a_claim_that_is_refused_is_listed_with_the_others() {
+    let text = claim("one", &[]) + &claim("bad", &[("metric", "\"tiem\"")]) + &claim("two", &[]);
+    let path = file("refused.toml", &text);
+    let args = format!("validate --quiet --span whole --seeds 1 --json - {}", path.display());
+    let found: Value = serde_json::from_slice(&simsched(&args).stdout).unwrap();
+    let of = |key: &str| -> Vec<String> {
+        let claims = found["claims"].as_array().unwrap().iter();
+        claims.map(|claim| claim[key].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(of("id"), ["one", "bad", "two"]);
+    assert_eq!(of("state"), ["judged", "refused", "judged"]);
+    let text = simsched(&args.replace("--json -", "")).stdout;
+    let text = String::from_utf8(text).unwrap();
+    let row = text.lines().find(|line| line.starts_with("bad ")).unwrap();
+    assert!(row.ends_with("skipped, see the errors"), "{row}");
+}
+
+#[test]
+fn a_file_that_is_given_twice_counts_once() {
+    let path = file("twice.toml", &claim("a", &[])).display().to_string();
+    let args = format!("validate --quiet --span whole --seeds 1 --json - {path} {path}");
+    let output = simsched(&args);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["claims"].as_array().unwrap().len(), 1);
+    assert!(String::from_utf8(output.stderr).unwrap().contains("was given before"));
+}
+
+/// The published value is far from what so small a run takes.
+#[test]
+fn a_level_that_is_far_off_is_said_beside_the_verdict() {
+    let values = [("ratio", ""), ("baseline_value", "5000.0"), ("patched_value", "5000.0")];
+    let path = file("level.toml", &claim("a", &values));
+    let found = validated(&path, "--seeds 1");
+    let side = &found["claims"][0]["result"]["baseline"];
+    let (mean, level) = (side["mean"].as_f64().unwrap(), side["level"].as_f64().unwrap());
+    assert!((level - mean / 5000.0).abs() < 1e-12);
+    let text = prints(&format!("validate --quiet --span whole --seeds 1 {}", path.display()));
+    assert!(text.contains("(level off)") && text.contains("times the published value"), "{text}");
+}
+
+/// Of seeds that differ, an interval that reaches over a bound decides nothing: what is said to be
+/// possible is what lies within it.
+#[test]
+fn a_claim_is_undecided_exactly_if_its_interval_holds_two_classes() {
+    let text = claim("a", &[]) + &claim("b", &[("metric", "\"migrations\""), ("unit", "\"\"")]);
+    let text = text.replace("unit = \"\"\n", "");
+    let found = validated(&file("interval.toml", &text), "--seeds 3");
+    for claim in found["claims"].as_array().unwrap() {
+        let result = &claim["result"];
+        let improvement = result["simulated"]["improvement_pct"].as_f64().unwrap();
+        let half = result["interval"]["half_points"].as_f64().unwrap();
+        assert_eq!(result["interval"]["from"], "seeds");
+        let crosses = [3.0, -3.0].iter().any(|bound| (improvement - bound).abs() < half);
+        assert_eq!(result["is_undecided"], crosses, "{result}");
+        assert_eq!(result["possible"].as_array().unwrap().len() > 1, crosses);
+    }
 }
 
 /// Every row of both threads: of the first 26, of the second 8.
@@ -237,5 +309,6 @@ fn a_sweep_says_on_which_parameters_a_class_depends() {
     let undecided = found["claims"][0]["result"]["undecided"].as_array().unwrap();
     assert_eq!(flips.len(), undecided.len());
     assert_eq!(found["score"]["undecided"], u32::from(!flips.is_empty()));
+    assert!(sweep["sweep_hw"]["other_seed_flips"].is_number());
     assert!(!sweep["sweep_hw"]["paid"].as_array().unwrap().is_empty());
 }
