@@ -143,7 +143,7 @@ fn an_extrapolated_time_is_near_that_of_the_whole_run() {
         let compared = json(&format!("{args} {span} {load}"));
         number(&metric(&compared, "time")["policies"][0]["mean"])
     };
-    let (whole, cut) = (of(""), of("--span 20ms --warmup 20ms"));
+    let (whole, cut) = (of(""), of("--span 20ms --warmup 8ms"));
     assert!((cut / whole - 1.0).abs() < 0.15, "{cut} s of {whole} s");
 }
 
