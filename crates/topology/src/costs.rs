@@ -157,8 +157,18 @@ costs! {
     pipe_read_tail,
     /// The same for a write.
     pipe_write_tail,
-    /// Sending or receiving up to 100 bytes of a local socket, on top of the system call.
-    socket_copy,
+    /// Sending up to 100 bytes on a local socket, on top of the system call: a buffer is allocated,
+    /// filled and queued.
+    unix_send,
+    /// What a send still does after it has woken the receiver, up to user space; paid before the next op.
+    unix_send_tail,
+    /// Receiving up to 100 bytes from a local socket where there are any, on top of the system call, until
+    /// the buffer is no longer accounted to the sender.
+    unix_recv,
+    /// The same as `unix_send_tail` for a receive: the buffer is freed.
+    unix_recv_tail,
+    /// Finding a local socket empty, on top of the system call, up to the sleep.
+    unix_look,
     /// Sending a datagram of up to 100 bytes over loopback, on top of the system call: with what the
     /// softirq does to receive it, which runs on the sender's CPU.
     udp_send,

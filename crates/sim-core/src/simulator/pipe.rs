@@ -72,16 +72,25 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.begin_op(cpu, task, op)
     }
 
-    /// Begins the rest of a system call on a pipe that has had its effect, once; false if there is
+    /// Begins the rest of a system call on a pipe or socket that has had its effect, once; false if there is
     /// none.
     pub(super) fn pipe_op_ends(&mut self, cpu: CpuId) -> bool {
-        let tail = self.prices.pipe_tail(self.cpus[cpu.idx()].run.op);
+        let tail = self.tail_of(self.cpus[cpu.idx()].run.op);
         if tail > 0 {
             self.end_pipe_op(cpu, tail);
         }
         tail > 0
     }
 
+    /// What an op leaves to do when it has had its effect.
+    fn tail_of(&self, op: Op) -> u32 {
+        match op {
+            Op::Send { socket, .. } | Op::Recv { socket, .. } => self.socket_tail(op, socket),
+            _ => self.prices.pipe_tail(op),
+        }
+    }
+
+    /// An op on a pipe or socket has had its effect: the rest of its system call, once.
     #[cold]
     fn end_pipe_op(&mut self, cpu: CpuId, tail: u32) {
         self.cpus[cpu.idx()].run.op = Op::Yield;

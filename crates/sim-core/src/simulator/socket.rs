@@ -4,6 +4,7 @@ use simsched_topology::CpuId;
 
 use super::cpu::Stage;
 use super::state::Simulator;
+use crate::ids::SocketId;
 use crate::ipc::SocketKind;
 use crate::observer::{Cost, Observer};
 use crate::policy::Policy;
@@ -22,7 +23,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         };
         let list = self.prices.list();
         let protocol = match (self.ipc.socket_kind(socket), op) {
-            (SocketKind::Unix, _) => list.socket_copy,
+            (SocketKind::Unix, Op::Send { .. }) => list.unix_send,
+            (SocketKind::Unix, _) => list.unix_recv,
             (SocketKind::Udp, Op::Send { .. }) => list.udp_send,
             (SocketKind::Udp, _) => list.udp_recv,
             (SocketKind::Tcp, Op::Send { .. }) => list.tcp_send,
@@ -32,15 +34,17 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Op::Send { bytes, .. } | Op::Recv { bytes, .. } => bytes,
             _ => 0,
         };
-        if matches!(op, Op::Recv { .. }) && self.ipc.socket_kind(socket) != SocketKind::Unix {
-            bytes = bytes.min(self.ipc.receivable(socket));
+        if matches!(op, Op::Recv { .. }) {
+            let look = self.looks_in_vain(socket);
             let run = &mut self.cpus[cpu.idx()].run;
-            run.look = bytes == 0;
-            if run.look {
-                let recheck = self.prices.list().recheck;
-                return self.jittered(cpu, entry + recheck);
+            run.look = look.is_some();
+            if let Some(look) = look {
+                return self.jittered(cpu, entry + look);
             }
-            run.op = Op::Recv { socket, bytes };
+            if self.ipc.socket_kind(socket) != SocketKind::Unix {
+                bytes = bytes.min(self.ipc.receivable(socket));
+                run.op = Op::Recv { socket, bytes };
+            }
         }
         let pipes = self.pipes_free.len();
         let moved = match op {
@@ -51,13 +55,30 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.jittered(cpu, copied) + Nanos(u64::from(moved))
     }
 
-    /// Who slept to receive looks again; at a local socket it has paid for the copy already.
+    /// What it takes to find nothing to receive; none where there is something.
+    fn looks_in_vain(&self, socket: SocketId) -> Option<u32> {
+        let list = self.prices.list();
+        match self.ipc.socket_kind(socket) {
+            SocketKind::Unix => (self.ipc.socket_bytes(socket) == 0).then_some(list.unix_look),
+            _ => (self.ipc.receivable(socket) == 0).then_some(list.recheck),
+        }
+    }
+
+    /// What an op on a local socket leaves to do when it has had its effect.
+    pub(super) fn socket_tail(&self, op: Op, socket: SocketId) -> u32 {
+        let list = self.prices.list();
+        match (self.ipc.socket_kind(socket), op) {
+            (SocketKind::Unix, Op::Send { .. }) => list.unix_send_tail,
+            (SocketKind::Unix, _) => list.unix_recv_tail,
+            _ => 0,
+        }
+    }
+
+    /// Who slept to receive looks again; a sender has made its buffer already.
     pub(super) fn retry_socket(&mut self, cpu: CpuId, op: Op) -> Nanos {
         let recheck = self.prices.list().recheck;
         match op {
-            Op::Recv { socket, .. } if self.ipc.socket_kind(socket) != SocketKind::Unix => {
-                self.socket_op(cpu, op, recheck)
-            }
+            Op::Recv { .. } => self.socket_op(cpu, op, recheck),
             _ => self.jittered(cpu, recheck),
         }
     }
@@ -65,8 +86,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// The look at a socket is over: if something has arrived since, the copy follows.
     pub(super) fn looked_at_socket(&mut self, cpu: CpuId, op: Op) -> bool {
         let Op::Recv { socket, .. } = op else { return true };
-        let is_unix = self.ipc.socket_kind(socket) == SocketKind::Unix;
-        if is_unix || self.ipc.receivable(socket) == 0 {
+        if !self.cpus[cpu.idx()].run.look || self.looks_in_vain(socket).is_some() {
             return true;
         }
         let ns = self.socket_op(cpu, op, 0);
