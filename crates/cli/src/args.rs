@@ -231,8 +231,9 @@ pub(crate) struct LabArgs {
     pub(crate) seed: u64,
 
     /// How many runs of each scenario are judged together, with this seed and those after it: by their
-    /// mean where the kernel's own runs differ, else by their median
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    /// mean where the kernel's own runs differ, else by their median. Fewer are quicker, and a verdict is
+    /// then as much about their scatter
+    #[arg(long, value_name = "N", default_value_t = 10)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=100))]
     pub(crate) seeds: u64,
 

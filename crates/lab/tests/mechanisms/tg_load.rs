@@ -37,7 +37,7 @@ fn the_node_far_from_the_line_pays_more_for_it() {
         let machine = Topology::builtin("spr-2x48", None).unwrap();
         let mut costs = *machine.costs();
         change(&mut costs);
-        let command = "hackbench -g 10 -f 20 -T -p -l 80";
+        let command = "hackbench -g 10 -f 20 -T -p -l 200";
         let run = Run::on(&machine.with_costs(costs), policy, "container", command, Priced);
         let both = [Cost::UpdateCfsGroup, Cost::UpdateLoadAvg];
         run.package(1, &both).1 * 100 / run.package(0, &both).1

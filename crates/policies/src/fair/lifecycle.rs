@@ -225,8 +225,9 @@ impl Fair {
         }
         let rq = world.rq(cpu);
         let lag = world.sched_clock().wrapping_sub(rq.clock);
-        // Somebody may have aged the queue on behalf of the idle CPU, beyond its own clock.
-        let now = rq.clock_task + lag;
+        // Somebody may have aged the queue on behalf of the idle CPU, beyond its own clock; and where
+        // clocks compare to a quantum only, the present may lie before that clock.
+        let now = rq.clock_task.wrapping_add(lag);
         let now = if before(now, last) { last } else { now };
         self.all.entity_mut(se).update_load_avg_blocked(now);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use simsched_topology::{CpuId, Topology};
+use simsched_topology::{CpuId, NodeId, Topology};
 
 use super::stopper::StopWork;
 use crate::hardware::{FULL, IdleGovernor};
@@ -313,8 +313,11 @@ impl Cpu {
     }
 }
 
+/// More lines than a CPU has ever had to go to at once; a longer list only costs an allocation.
+const ERRANDS: usize = 512;
+
 impl Desk {
-    pub(super) fn new(topology: &Topology) -> Desk {
+    pub(super) fn new(topology: &Topology, lines: &[NodeId]) -> Desk {
         Desk {
             wakes: VecDeque::with_capacity(4),
             waking: None,
@@ -333,7 +336,7 @@ impl Desk {
             tick_stopped: true,
             idle_ticked: false,
             idle_begins: false,
-            errands: VecDeque::new(),
+            errands: VecDeque::with_capacity(if lines.is_empty() { 0 } else { ERRANDS }),
             stalls: [0; Cost::STALLS.len()],
             callbacks_until: SimTime::ZERO,
         }

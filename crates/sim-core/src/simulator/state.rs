@@ -110,7 +110,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let prices = Prices::new(&topology, config.jitter_1024, &hardware.transfers);
         let quantum = prices.quantum();
         let nr_cpus = topology.nr_cpus();
-        let deepest = Desk::new(&topology).governor;
+        let deepest = Desk::new(&topology, &[]).governor;
         let polling = deepest.state(topology.idle_states()).polling;
         let dice = |cpu: CpuId| config.seed.stream("jitter", cpu.idx() as u64);
         let mut simulator = Simulator {
@@ -125,7 +125,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             has_lines: !homes.is_empty(),
             hardware,
             cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, dice(cpu))).collect(),
-            desks: topology.cpus().iter().map(|_| Desk::new(&topology)).collect(),
+            desks: topology.cpus().iter().map(|_| Desk::new(&topology, &homes)).collect(),
             tasks: vec![TaskRun::new(); setup.tasks.len()],
             pipes_free: vec![SimTime::ZERO; setup.pipes as usize],
             mutexes: if quantum > 1 {
