@@ -18,8 +18,9 @@ pub(crate) use self::sides::{CompareArgs, Span, ValidateArgs};
 #[command(name = "simsched", version, arg_required_else_help = true)]
 #[command(
     after_help = "Example:\n  simsched run --topo genoa --policy cfs -- hackbench -g 2 -l 50\n\n\
-                        The exit code is 0 when the run is done, 2 for bad input, 3 when the \
-                        simulation failed, 130 after Ctrl-C."
+                        The exit code is 0 when the run is done, 1 when what was judged falls \
+                        below its bar or cannot be judged (lab, validate), 2 for bad input, 3 when \
+                        the simulation failed, 130 after Ctrl-C."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

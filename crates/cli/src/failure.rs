@@ -113,11 +113,20 @@ pub(crate) fn of_arguments(error: &clap::Error) -> String {
         (ErrorKind::UnknownArgument, Some(word), _) if is_run && !word.starts_with('-') => {
             format!("unexpected argument '{word}': put the workload after --, as in `-- hackbench`")
         }
-        (ErrorKind::MissingRequiredArgument, ..) if usage.contains("--topo <") => {
-            format!("{}; {MACHINES}", said(&usage))
-        }
+        (ErrorKind::MissingRequiredArgument, ..) => said(&usage) + &listed(error),
         _ => said(&usage),
     }
+}
+
+/// Where what is missing is listed, as the end of a sentence.
+fn listed(error: &clap::Error) -> String {
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
+        return String::new();
+    };
+    let is_missing = |option: &str| missing.iter().any(|missing| missing.starts_with(option));
+    let lists = [("--topo", MACHINES), ("--policy", "`simsched policies` lists the policies")];
+    let lists = lists.into_iter().filter(|(option, _)| is_missing(option));
+    lists.map(|(_, list)| format!("; {list}")).collect()
 }
 
 /// What clap says, with its first hint and without its usage lines.

@@ -33,6 +33,7 @@ pub(crate) fn lab(args: &LabArgs) -> Result<(), Failure> {
     let jobs: Vec<Job<'_>> = benches.iter().flat_map(Bench::jobs).collect();
     check_only(&benches, &jobs, args)?;
     interrupt::listen();
+    output::are_apart(&[("--json", args.json.as_deref()), ("--dump", args.dump.as_deref())])?;
     let place = Place::of(args.json.as_deref())?;
     let dump = Dump::of(args, &jobs)?;
     let outcomes = run(&jobs, args);

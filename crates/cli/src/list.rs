@@ -3,7 +3,7 @@
 use simsched_core::{Reason, SETTINGS};
 use simsched_policies::catalog as policies;
 use simsched_topology::{did_you_mean, nearest};
-use simsched_workloads::catalog as workloads;
+use simsched_workloads::{catalog as workloads, lab};
 
 use crate::args::{PoliciesArgs, PoliciesCommand};
 use crate::failure::Failure;
@@ -22,6 +22,9 @@ pub(crate) fn policies(args: &PoliciesArgs) -> Result<(), Failure> {
 pub(crate) fn workloads(name: Option<&str>) -> Result<(), Failure> {
     match name {
         None => output::print(&all_workloads()),
+        Some(name) if name.starts_with(lab::PREFIX) && name != lab::NAME => {
+            output::print(&scenario(name)?)
+        }
         Some(name) => output::print(&workload(workloads::find(name).map_err(Failure::input)?)),
     }
 }
@@ -134,7 +137,10 @@ fn show(name: &str) -> Result<(), Failure> {
     let sections = sections();
     let items = || sections.iter().flat_map(|section| &section.items);
     let Some(item) = items().find(|item| item.name == name) else {
-        let hint = did_you_mean(&nearest(name, items().map(|item| item.name.as_str())));
+        let hint = match policies::not_modelled(name) {
+            Some(what) => format!(": {what}, is not modelled yet"),
+            None => did_you_mean(&nearest(name, items().map(|item| item.name.as_str()))),
+        };
         return Err(Failure::Input(format!(
             "no policy, feature or setting is called `{name}`{hint}; `simsched policies list` \
              lists them"
@@ -225,6 +231,24 @@ fn all_workloads() -> String {
         .iter()
         .map(|entry| format!("{:<width$}  {}\n", entry.name, entry.doc))
         .collect()
+}
+
+/// One scenario of the kernel lab, or one kind of them.
+fn scenario(word: &str) -> Result<String, Failure> {
+    // Any machine will do: its number of CPUs stands in the text.
+    const NR_CPUS: usize = 16;
+    let name = word.strip_prefix(lab::PREFIX).unwrap_or(word);
+    let kind = |(kind, doc): &(&str, &str)| format!("{}{kind}  {doc}\n", lab::PREFIX);
+    if let Some(found) = lab::SCENARIOS.iter().find(|(kind, _)| *kind == name) {
+        return Ok(kind(found));
+    }
+    let benchmark = workloads::parse(&[word.to_owned()], 0, NR_CPUS).map_err(Failure::input)?;
+    let plain = name.replace("-long", "");
+    let starts = |kind: &str| {
+        kind.split(char::is_uppercase).next().is_some_and(|start| plain.starts_with(start))
+    };
+    let own = lab::SCENARIOS.iter().find(|(kind, _)| starts(kind));
+    Ok(format!("{}\n{}", benchmark.banner(), own.map_or_else(String::new, kind)))
 }
 
 fn workload(entry: &workloads::Entry) -> String {

@@ -19,8 +19,19 @@ impl Settings {
     /// Finds out whose each setting is.
     ///
     /// # Errors
-    /// When neither the simulator nor the policy `expression` has it, or it does not take the value.
+    /// When neither the simulator nor the policy `expression` has it, or it does not take the value,
+    /// or the expression itself says what it is: one of the two would be run under a name that tells
+    /// the other.
     pub(crate) fn sort(expression: &str, given: &[(String, String)]) -> Result<Settings, Failure> {
+        let named = catalog::named(expression);
+        for (key, value) in given {
+            if named.contains(&catalog::plain(key)) {
+                return Err(Failure::Input(format!(
+                    "policy `{expression}` says itself what {key} is, and so does --set \
+                     {key}={value}: give it in one place"
+                )));
+            }
+        }
         Settings::sort_onto(Config::default(), expression, given)
     }
 
@@ -67,8 +78,10 @@ pub(crate) fn numa_imbalance(given: &[(String, String)]) -> Result<NumaImbalance
 /// What is wrong with a policy, in a sentence. A key that the policy does not have may be meant for
 /// the simulator.
 pub(crate) fn refused(error: PolicyError) -> Failure {
-    let PolicyError::UnknownKey { policy, key, .. } = error else {
-        return Failure::Input(format!("failed to {error}"));
+    let (policy, key, is_feature) = match error {
+        PolicyError::UnknownKey { policy, key, .. } => (policy, key, false),
+        PolicyError::UnknownFeature { policy, key, .. } => (policy, key, true),
+        _ => return Failure::Input(format!("failed to {error}")),
     };
     if SETTINGS.iter().any(|setting| setting.name == key) {
         return Failure::Input(format!(
@@ -79,9 +92,12 @@ pub(crate) fn refused(error: PolicyError) -> Failure {
     let own = features.iter().map(|f| f.key).chain(tunables.iter().map(|setting| setting.key));
     let names = own.chain(SETTINGS.iter().map(|SettingInfo { name, .. }| *name));
     let hint = did_you_mean(&nearest(&key, names));
-    Failure::Input(format!(
-        "neither policy `{policy}` nor the simulator has a setting `{key}`{hint}"
-    ))
+    Failure::Input(match is_feature {
+        true => format!("policy `{policy}` has no feature `{key}`{hint}"),
+        false => format!(
+            "neither policy `{policy}` nor the simulator has a feature or setting `{key}`{hint}"
+        ),
+    })
 }
 
 #[cfg(test)]

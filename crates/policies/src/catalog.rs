@@ -14,7 +14,7 @@ mod selection;
 use simsched_core::Policy;
 
 pub use self::effect::Change;
-pub use self::selection::{Selection, parse};
+pub use self::selection::{Selection, named, not_modelled, parse, plain};
 use crate::error::PolicyError;
 pub use crate::fair::features::Difference;
 use crate::fair::features::{CHOICES, Choice, FLAGS, FeatureFlag, Version};

@@ -18,6 +18,24 @@ pub enum PolicyError {
         /// Names that are close to it.
         nearest: Vec<&'static str>,
     },
+    /// The kernel has this policy, but it is not modelled yet.
+    #[error("find policy `{name}`: {what}, is not modelled yet (known: {known})")]
+    NotModelled {
+        /// The name as written.
+        name: String,
+        /// What it is.
+        what: &'static str,
+        /// All policies, and the patches that may stand for one.
+        known: String,
+    },
+    /// Nothing stands behind a `+`.
+    #[error(
+        "read policy `{expression}`: found nothing behind a `+`, expected FEATURE or KEY=VALUE"
+    )]
+    NothingAdded {
+        /// The expression as written.
+        expression: String,
+    },
     /// The policy, or a feature, has no such version.
     #[error("find version `{version}` of `{name}` (known: {known})")]
     UnknownVersion {
@@ -27,6 +45,16 @@ pub enum PolicyError {
         version: String,
         /// Its versions.
         known: String,
+    },
+    /// The policy has no such feature, where only a feature may stand.
+    #[error("find feature `{key}` of policy `{policy}`{}", did_you_mean(nearest))]
+    UnknownFeature {
+        /// The policy.
+        policy: String,
+        /// The key as written.
+        key: String,
+        /// Keys that are close to it.
+        nearest: Vec<&'static str>,
     },
     /// The policy has no such feature or tunable.
     #[error("find feature or setting `{key}` of policy `{policy}`{}", did_you_mean(nearest))]

@@ -9,7 +9,7 @@
 use simsched_core::TtwuQueue;
 use simsched_policies::PolicyError;
 use simsched_policies::catalog::{
-    build, canonical_name, features, parse, policies, reasons, settings, versions,
+    build, canonical_name, features, named, parse, policies, reasons, settings, versions,
 };
 
 fn pairs(settings: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -67,7 +67,14 @@ fn an_unknown_name_brings_the_nearest_ones() {
         "wakeup_bias",
         &format!("find policy `wakeup_bias` ({known}); did you mean `wakeup_bias_prev`?"),
     );
-    check_error("eevdf", &format!("find policy `eevdf` ({known})"));
+    check_error(
+        "cfs+SIS_UTLI",
+        "find feature `SIS_UTLI` of policy `cfs`; did you mean `SIS_UTIL`?",
+    );
+    check_error(
+        "cfs+wakeup_bias",
+        "find feature `wakeup_bias` of policy `cfs`; did you mean `wakeup_bias_prev`?",
+    );
     check_error(
         "cfs+group=nest",
         "set `group` to `nest`: expected one of root, container, nested:2, nested:3, nested:4, \
@@ -83,6 +90,34 @@ fn an_unknown_name_brings_the_nearest_ones() {
         "find feature or setting `latency_ms` of policy `cfs`; did you mean `latency_ns`?",
     );
     check_error("fifo+SIS_UTIL=on", "find feature or setting `SIS_UTIL` of policy `fifo`");
+}
+
+#[test]
+fn a_plus_needs_something_behind_it() {
+    let said = |expr: &str| build(expr, &[]).err().unwrap().to_string();
+    for expr in ["cfs+", "cfs++SIS_UTIL", "cfs@6.1+SIS_UTIL+"] {
+        let want = format!(
+            "read policy `{expr}`: found nothing behind a `+`, expected FEATURE or KEY=VALUE"
+        );
+        assert_eq!(said(expr), want);
+    }
+}
+
+#[test]
+fn a_policy_of_newer_kernels_is_said_to_be_not_modelled_yet() {
+    let said = build("eevdf", &[]).err().unwrap().to_string();
+    assert!(
+        said.contains("EEVDF, the rule of the fair class since Linux 6.6, is not modelled yet")
+    );
+    assert!(said.contains("(known: cfs, fifo, "), "{said}");
+}
+
+#[test]
+fn an_expression_tells_which_features_and_settings_it_names() {
+    let check = |expr: &str, keys: &[&str]| assert_eq!(named(expr), keys, "{expr}");
+    check("cfs@6.1", &[]);
+    check("cfs+NO_NEXT_BUDDY+SIS_UTIL=off", &["NEXT_BUDDY", "SIS_UTIL"]);
+    check("wakeup_bias_prev@6.1+sched_latency_ns=7", &["wakeup_bias_prev", "latency_ns"]);
 }
 
 #[test]

@@ -60,6 +60,7 @@ pub(crate) fn find(name: &str) -> Result<(&'static str, &'static str), TopologyE
     let found = MACHINES.iter().find(|(known, ..)| *known == bare);
     found.map(|(_, file, text)| (*file, *text)).ok_or_else(|| TopologyError::UnknownMachine {
         name: name.to_owned(),
+        valid: builtin_names().into_iter().map(str::to_owned).collect(),
         nearest: nearest(bare, MACHINES.iter().map(|m| m.0))
             .into_iter()
             .map(str::to_owned)

@@ -102,10 +102,12 @@ pub enum TopologyError {
         nearest: Box<[String]>,
     },
     /// No machine of this name is built in.
-    #[error("no machine `{name}` is built in{}", did_you_mean(nearest))]
+    #[error("no machine `{name}` is built in{}", meant(nearest, valid))]
     UnknownMachine {
         /// The name asked for.
         name: String,
+        /// All that are built in.
+        valid: Box<[String]>,
         /// Those that may have been meant.
         nearest: Box<[String]>,
     },

@@ -1,13 +1,14 @@
 //! `nearest`: the names that somebody may have meant by a name that does not exist.
 
-/// The candidates closest to `name`: those at the least distance, in alphabetical order, at most three.
+/// The candidates closest to `name`: those that it begins, or that differ by one slip, before all
+/// others; of these those at the least distance, in alphabetical order, at most three.
 ///
 /// Close is an edit distance (insert, delete, replace, swap neighbours) of at most a third of the
 /// longer name, or one being the beginning of the other. Case and `-` against `_` do not count.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = folded(name);
-    let mut found: Vec<(usize, &str)> =
+    let mut found: Vec<((bool, usize), &str)> =
         candidates.into_iter().filter_map(|c| Some((closeness(&wanted, &folded(c))?, c))).collect();
     found.sort();
     found.dedup();
@@ -31,11 +32,14 @@ fn folded(name: &str) -> Vec<char> {
     name.chars().map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect()
 }
 
-/// The edit distance, or none if the two are strangers.
-fn closeness(a: &[char], b: &[char]) -> Option<usize> {
+/// How close the two are, the closest least: whether `b` is neither one slip away nor begun by `a`,
+/// and the edit distance. None if they are strangers.
+fn closeness(a: &[char], b: &[char]) -> Option<(bool, usize)> {
     let distance = edit_distance(a, b);
-    let is_prefix = a.len().min(b.len()) >= 3 && (a.starts_with(b) || b.starts_with(a));
-    (distance <= a.len().max(b.len()).div_ceil(3) || is_prefix).then_some(distance)
+    let is_begun = a.len() >= 3 && b.starts_with(a);
+    let is_prefix = is_begun || (b.len() >= 3 && a.starts_with(b));
+    let is_close = distance <= a.len().max(b.len()).div_ceil(3) || is_prefix;
+    is_close.then_some((distance > 1 && !is_begun, distance))
 }
 
 /// Damerau's distance (optimal string alignment), by rows.
@@ -68,6 +72,14 @@ mod tests {
         assert_eq!(nearest("cores-per-llcs", names), ["cores_per_llc"]);
         assert_eq!(nearest("threads", names), ["threads_per_core"]);
         assert_eq!(nearest("colour", names), [""; 0]);
+    }
+
+    #[test]
+    fn what_a_name_begins_is_nearer_than_what_merely_resembles_it() {
+        let names = ["WA_BIAS", "wakeup_bias_prev", "wakeup_bias_prev_threshold"];
+        assert_eq!(nearest("wakeup_bias", names), ["wakeup_bias_prev"]);
+        // One slip counts as much as a beginning, and is nearer.
+        assert_eq!(nearest("cost", ["host", "costs_of_all"]), ["host"]);
     }
 
     #[test]

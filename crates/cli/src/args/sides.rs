@@ -115,8 +115,8 @@ pub(crate) struct ValidateArgs {
     #[arg(long, value_name = "FILE|-")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Write the result as a page in Markdown to this file
-    #[arg(long, value_name = "FILE")]
+    /// Write the result as a page in Markdown to this file; `-` prints it in place of the text
+    #[arg(long, value_name = "FILE|-")]
     pub(crate) page: Option<PathBuf>,
 
     /// Print no progress

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 
 pub(crate) use file::Whole;
-pub(crate) use place::Place;
+pub(crate) use place::{Place, are_apart};
 
 /// Prints to stdout. That nobody reads (a closed pipe) is no accident.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {

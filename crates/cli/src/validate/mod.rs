@@ -8,6 +8,7 @@ mod parameter;
 mod plan;
 mod text;
 
+use std::path::Path;
 use std::sync::Mutex;
 
 use simsched_claims::{Answer, Claim, Kind, Refused, Score};
@@ -40,14 +41,20 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     last_seed(args.seed, args.seeds)?;
     let claims = files::read(&args.paths, &args.only)?;
     interrupt::listen();
-    let place = Place::of(args.json.as_deref())?;
-    let page = args.page.as_deref().map(Whole::begin).transpose()?;
+    let (json, page) = (args.json.as_deref(), args.page.as_deref());
+    output::are_apart(&[("--json", json), ("--page", page)])?;
+    let place = Place::of(json)?;
+    let is_printed = page == Some(Path::new("-"));
+    let page = page.filter(|_| !is_printed).map(Whole::begin).transpose()?;
     let validation = run(args, claims);
     for error in &validation.errors {
         output::say(error);
     }
     let paged = page.map_or(Ok(()), |file| file.write(&page::of(&validation)));
-    place.tell(&output::json(&json::of(&validation)), || text::of(&validation))?;
+    place.tell(&output::json(&json::of(&validation)), || match is_printed {
+        true => page::of(&validation),
+        false => text::of(&validation),
+    })?;
     paged?;
     if validation.errors.is_empty() { Ok(()) } else { Err(Failure::Below) }
 }

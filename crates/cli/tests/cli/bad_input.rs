@@ -19,6 +19,7 @@ fn check(args: &str, parts: &[&str]) {
 fn an_unknown_machine_is_refused_with_the_nearest_names() {
     check("run --topo genao", &["`genao`", "did you mean `genoa`"]);
     check("topo show genao", &["`genao`", "did you mean `genoa`"]);
+    check("topo show vax", &["`vax`", "expected one of ", "spr", "t64"]);
     check("run --topo nowhere/genoa.toml", &["nowhere/genoa.toml", "No such file"]);
     check("run --topo nowhere.toml", &["nowhere.toml", "no such file"]);
 }
@@ -42,6 +43,34 @@ fn an_unknown_feature_is_refused_with_the_nearest_names() {
 }
 
 #[test]
+fn a_name_that_is_cut_short_brings_the_whole_one() {
+    let meant = "policy `cfs` has no feature `wakeup_bias`; did you mean `wakeup_bias_prev`?";
+    check("run --topo t8 --policy cfs+wakeup_bias", &[meant]);
+    check("run --topo t8 --set wakeup_bias=on", &["feature or setting", "`wakeup_bias_prev`"]);
+    check("run --topo t8 --policy cfs+", &["`cfs+`", "nothing behind a `+`", "KEY=VALUE"]);
+}
+
+#[test]
+fn a_setting_that_the_policy_names_itself_is_refused_with_both() {
+    let parts = ["`cfs+SIS_UTIL=off`", "--set SIS_UTIL=on", "one place"];
+    check("run --topo t8 --policy cfs+SIS_UTIL=off --set SIS_UTIL=on", &parts);
+    let both = "compare --topo t8 --policy cfs --policy cfs+SIS_UTIL=off";
+    check(&format!("{both} --set SIS_UTIL=on"), &parts);
+    let patch = ["`wakeup_bias_prev`", "--set wakeup_bias_prev=off"];
+    check("run --topo t8 --policy wakeup_bias_prev --set wakeup_bias_prev=off", &patch);
+    let tunable = ["`cfs+latency_ns=7000000`", "--set sched_latency_ns=6000000"];
+    check("run --topo t8 --policy cfs+latency_ns=7000000 --set sched_latency_ns=6000000", &tunable);
+}
+
+#[test]
+fn what_is_missing_is_told_where_it_is_listed() {
+    check("compare --topo t8 -- hackbench", &["--policy", "`simsched policies`"]);
+    check("compare -- hackbench", &["`simsched topo list`", "`simsched policies`"]);
+    let output = simsched("compare --topo t8 -- hackbench");
+    assert!(!String::from_utf8(output.stderr).unwrap().contains("topo list"));
+}
+
+#[test]
 fn an_unknown_setting_is_refused_with_the_nearest_names_of_policy_and_kernel() {
     check("run --topo t8 --set SIS_UTLI=off", &["SIS_UTLI", "SIS_UTIL"]);
     check("run --topo t8 --set skew_tic=on", &["skew_tic", "skew_tick"]);
@@ -62,6 +91,9 @@ fn an_unknown_workload_or_option_is_refused_with_the_nearest_names() {
     check("run --topo t8 -- hackbench --theads", &["'--theads'", "did you mean `--threads`"]);
     check("run --topo t8 -- hackbench -z", &["hackbench: invalid option -- 'z'"]);
     check("run --topo t8 -- hackbench -g zero", &["--groups", "'zero'", "> 0"]);
+    let herd = "did you mean `lab:hogs-herd-16`?";
+    check("workloads lab:hogs-hurd-16", &["`hogs-hurd-16`", herd]);
+    check("workloads lab:nonsense", &["no scenario `nonsense`", "simsched workloads lab:NAME"]);
     check("workloads hackbnch", &["`hackbnch`", "did you mean `hackbench`"]);
 }
 
@@ -124,11 +156,12 @@ fn what_is_not_found_says_where_to_look() {
     }
     check("run --topo ./tests", &["folder"]);
     check("run", &["--topo", list]);
-    check("run --topo t8 --policy eevdf", &["cfs, fifo, wakeup_bias_prev"]);
+    check("run --topo t8 --policy eevdf", &["not modelled yet", "cfs, fifo, wakeup_bias_prev"]);
     let known = "(known: hackbench, netperf, tbench, sysbench, stream, lab:NAME)";
     check("run --topo t8 -- stress-ng", &[known]);
     check("run --topo t16 hackbench -g 1", &["'hackbench'", "put the workload after --"]);
-    check("policies show eevdf", &["`simsched policies list`"]);
+    check("policies show eevdf", &["EEVDF", "not modelled yet", "`simsched policies list`"]);
+    check("policies show vms", &["`simsched policies list`"]);
     check("policies eevdf", &["`simsched policies list`"]);
 }
 

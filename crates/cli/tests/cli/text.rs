@@ -102,6 +102,25 @@ fn a_machine_file_works_where_a_name_does() {
     assert!(shown.contains("8 CPUs"), "{shown}");
 }
 
+#[test]
+fn the_help_names_every_exit_code() {
+    let help = prints("--help");
+    let (_, codes) = help.split_once("The exit code is ").unwrap();
+    for code in ["0 when", "1 when", "2 for", "3 when", "130 after"] {
+        assert!(codes.contains(code), "{code}: {codes}");
+    }
+}
+
+#[test]
+fn a_scenario_of_the_lab_is_shown_by_its_own_line() {
+    let herd = prints("workloads lab:hogs-long-herd-16");
+    let lines: Vec<&str> = herd.lines().collect();
+    assert!(lines[0].starts_with("hogs-long-herd-16 on 16 CPUs"), "{herd}");
+    assert!(lines[1].starts_with("lab:hogs-herd-K  ") && lines.len() == 2, "{herd}");
+    assert!(prints("workloads lab:forkstorm-K").starts_with("lab:forkstorm-K  K children"));
+    assert!(prints("workloads lab:NAME").lines().count() > 5);
+}
+
 /// Genoa in NPS4: 8 nodes; CPU 100 is in socket 1, and its sched domains are SMT, MC, NODE and two
 /// NUMA levels.
 #[test]
@@ -211,9 +230,9 @@ fn a_setting_without_effect_is_noted_once() {
 }
 
 #[test]
-fn the_header_says_which_of_two_settings_holds() {
-    let text = prints("run --quiet --topo t8 --policy cfs+SIS_UTIL=on --set SIS_UTIL=off");
-    assert!(text.contains("policy      cfs@6.1+SIS_UTIL=off\n"), "{text}");
+fn the_header_says_a_policy_with_what_set_adds() {
+    let text = prints("run --quiet --topo t8 --policy cfs+NEXT_BUDDY=on --set SIS_UTIL=off");
+    assert!(text.contains("policy      cfs@6.1+NEXT_BUDDY=on+SIS_UTIL=off\n"), "{text}");
 }
 
 #[test]

@@ -226,6 +226,30 @@ fn the_page_has_a_row_for_each_claim() {
     assert!(page.contains("| on\\|page | time | +0.0 % neutral |"), "{page}");
 }
 
+#[test]
+fn a_page_may_be_printed_in_place_of_the_text() {
+    let path = file("page-printed.toml", &claim("a", &[])).display().to_string();
+    let args = format!("validate --quiet --span whole --seeds 1 --page - {path}");
+    let text = prints(&args);
+    assert!(text.starts_with("# Published results"), "{text}");
+    assert!(!std::path::Path::new("-").exists());
+}
+
+#[test]
+fn two_results_in_one_place_are_refused_before_anything_runs() {
+    let path = file("one-place.toml", &claim("a", &[])).display().to_string();
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (one, two) = (folder.join("same.out"), folder.join("./same.out"));
+    let (one, two) = (one.display().to_string(), two.display().to_string());
+    for (json, page) in [("-", "-"), (&one, &two)] {
+        let output = simsched(&format!("validate --json {json} --page {page} {path}"));
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{text}");
+        assert!(text.contains("--json and --page: found '"), "{text}");
+    }
+    assert!(!folder.join("same.out").exists());
+}
+
 /// A claim that cannot be read has its row in the table and its entry in the JSON, in its place.
 #[test]
 fn a_claim_that_is_refused_is_listed_with_the_others() {

@@ -32,6 +32,9 @@ pub fn parse(expr: &str, settings: &[(String, String)]) -> Result<Selection, Pol
     let mut parts = expr.split('+').map(str::trim);
     let mut selection = base(parts.next().unwrap_or_default())?;
     for part in parts {
+        if part.is_empty() {
+            return Err(PolicyError::NothingAdded { expression: expr.to_owned() });
+        }
         match part.split_once('=') {
             Some((key, value)) => selection.set(key.trim(), value.trim())?,
             None => selection.enable(part)?,
@@ -41,6 +44,27 @@ pub fn parse(expr: &str, settings: &[(String, String)]) -> Result<Selection, Pol
         selection.set(key.trim(), value.trim())?;
     }
     Ok(selection)
+}
+
+/// The features and settings that an expression names itself, in its order; a patch that is its base
+/// is one of them. They need not exist.
+#[must_use]
+pub fn named(expr: &str) -> Vec<&str> {
+    let mut parts = expr.split('+').map(str::trim);
+    let (base, _) = split_version(parts.next().unwrap_or_default());
+    let patch = Some(base).filter(|name| FLAGS.iter().any(|flag| flag.key == *name));
+    let name = |part| match str::split_once(part, '=') {
+        Some((key, _)) => plain(key.trim()),
+        None => part.strip_prefix("NO_").unwrap_or(part),
+    };
+    patch.into_iter().chain(parts.map(name)).collect()
+}
+
+/// A key without the kernel's prefix, which may be there or not.
+#[must_use]
+pub fn plain(key: &str) -> &str {
+    let bare = key.strip_prefix("sched_").unwrap_or(key);
+    if SETTINGS.iter().any(|setting| setting.key == bare) { bare } else { key }
 }
 
 /// The policy, or the patch, at the start of an expression.
@@ -68,7 +92,17 @@ fn unknown_policy(name: &str) -> PolicyError {
     let patches = FLAGS.iter().filter(|flag| !flag.is_kernel()).map(|flag| flag.key);
     let names: Vec<&str> = policies().iter().map(|policy| policy.name).chain(patches).collect();
     let (known, nearest) = (names.join(", "), nearest(name, names));
+    if let Some(what) = not_modelled(name) {
+        return PolicyError::NotModelled { name: name.to_owned(), what, known };
+    }
     PolicyError::UnknownPolicy { name: name.to_owned(), known, nearest }
+}
+
+/// What a policy is that the kernel has, and nobody has written here yet; none if it is no such one.
+#[must_use]
+pub fn not_modelled(name: &str) -> Option<&'static str> {
+    name.eq_ignore_ascii_case("eevdf")
+        .then_some("EEVDF, the rule of the fair class since Linux 6.6")
 }
 
 fn split_version(text: &str) -> (&str, Option<&str>) {
@@ -179,7 +213,11 @@ impl Selection {
         let bare = key.strip_prefix("sched_").unwrap_or(key);
         let setting = settings(self.policy()).into_iter().find(|setting| setting.key == bare);
         match setting {
-            None => self.unknown_key(key),
+            None => PolicyError::UnknownFeature {
+                policy: self.policy().to_owned(),
+                key: key.to_owned(),
+                nearest: nearest(key, self.keys()),
+            },
             Some(setting) => {
                 let expected = format!("{} {}", setting.range, setting.unit).trim().to_owned();
                 PolicyError::NeedsValue { key: bare.to_owned(), expected }
@@ -188,20 +226,19 @@ impl Selection {
     }
 
     fn unknown_key(&self, key: &str) -> PolicyError {
-        let (policy, keys): (_, Vec<&'static str>) = match self {
-            Selection::Fifo => (FIFO.name, Vec::new()),
-            Selection::Cfs { .. } => {
-                let flags = FLAGS.iter().map(|flag| flag.key);
-                let settings = SETTINGS.iter().map(|setting| setting.key);
-                let choices = CHOICES.iter().map(|choice| choice.key);
-                (CFS.name, flags.chain(settings).chain(choices).collect())
-            }
-        };
         PolicyError::UnknownKey {
-            policy: policy.to_owned(),
+            policy: self.policy().to_owned(),
             key: key.to_owned(),
-            nearest: nearest(key, keys),
+            nearest: nearest(key, self.keys()),
         }
+    }
+
+    /// All features and settings that the policy has.
+    fn keys(&self) -> Vec<&'static str> {
+        let Selection::Cfs { .. } = self else { return Vec::new() };
+        let flags = FLAGS.iter().map(|flag| flag.key);
+        let settings = SETTINGS.iter().map(|setting| setting.key);
+        flags.chain(settings).chain(CHOICES.iter().map(|choice| choice.key)).collect()
     }
 }
 
