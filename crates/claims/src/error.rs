@@ -40,13 +40,13 @@ pub enum ClaimError {
 )]
 pub struct Refused {
     /// The file.
-    pub file: String,
+    pub file: Box<str>,
     /// The line of the key at fault, or of the claim where the key is missing; from 1.
     pub line: usize,
     /// Its id, or its place in the file where it has none: `#3`.
-    pub id: String,
+    pub id: Box<str>,
     /// The key at fault.
-    pub key: String,
+    pub key: Box<str>,
     /// What stands there; `nothing` if the key is missing.
     pub found: Box<str>,
     /// What should.

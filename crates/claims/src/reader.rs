@@ -111,10 +111,10 @@ impl<'a> Reader<'a> {
 
     fn refused(&self, key: &str, found: &str, expected: &str) -> Refused {
         Refused {
-            file: self.file.to_owned(),
+            file: self.file.into(),
             line: 0,
-            id: self.id.clone(),
-            key: key.to_owned(),
+            id: self.id.as_str().into(),
+            key: key.into(),
             found: found.into(),
             expected: expected.into(),
             nearest: Box::default(),

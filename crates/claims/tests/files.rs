@@ -67,7 +67,7 @@ fn check((right, broken): (&str, &str), key: &str, parts: &[&str]) {
     let claims = read(&text, "dir/x.toml").unwrap();
     assert!(claims[0].is_ok() && claims[2].is_ok());
     let refused: &Refused = claims[1].as_ref().unwrap_err();
-    assert_eq!(refused.key, key);
+    assert_eq!(&*refused.key, key);
     let text = refused.to_string();
     for part in parts.iter().chain(&["dir/x.toml", key, "found ", "expected "]) {
         assert!(text.contains(part), "no `{part}` in: {text}");
@@ -130,7 +130,7 @@ fn a_good_direction_fits_its_metric() {
     let throughput = RIGHT.replace("metric = \"time\"", "metric = \"throughput\"");
     let throughput = throughput.replace("unit = \"s\"", "unit = \"tx/s\"");
     let refused = read(&throughput, "x.toml").unwrap().remove(0).unwrap_err();
-    assert_eq!(refused.key, "better");
+    assert_eq!(&*refused.key, "better");
     let higher = throughput.replace("\"lower\"", "\"higher\"");
     assert!(read(&higher, "x.toml").unwrap()[0].is_ok());
 }

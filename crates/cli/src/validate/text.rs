@@ -61,7 +61,7 @@ pub(super) fn rows<'a>(
         Ok(judged) => cells(judged),
         Err(refused) => {
             let skipped = "skipped, see the errors".to_owned();
-            [refused.id.clone(), String::new(), String::new(), String::new(), skipped]
+            [refused.id.to_string(), String::new(), String::new(), String::new(), skipped]
         }
     })
 }

@@ -10,6 +10,16 @@ const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
 const COMMAND: &str = "run --topo genoa.toml --policy cfs -- \
                        hackbench -g 8 -f 20 --threads --pipe -l 1000 -s 100";
 
+/// Their numbers are for the tests of the lab; here they are there and can be read.
+#[test]
+fn the_recordings_that_the_readme_names_are_in_the_repository() {
+    let Ok(readme) = fs::read_to_string(Path::new(README)) else { return };
+    let line = readme.lines().find(|line| line.starts_with("simsched lab ")).unwrap();
+    let folder = Path::new(README).with_file_name(line.strip_prefix("simsched lab ").unwrap());
+    let args = format!("lab --quiet --seeds 1 --only share --bar exact=1 {}", folder.display());
+    assert!(prints(&args).contains("exact "), "{args}");
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "how goldens are renewed; no result depends on it")]
 fn the_readme_shows_what_its_first_command_prints() {
