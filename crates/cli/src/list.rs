@@ -34,6 +34,8 @@ struct Item {
     name: String,
     /// Its default, or its versions.
     value: String,
+    /// What it takes, with its unit; empty for a policy.
+    takes: String,
     doc: &'static str,
     source: &'static str,
 }
@@ -70,6 +72,7 @@ fn bases() -> Vec<Item> {
             .map(|version| format!("@{version}"))
             .collect::<Vec<_>>()
             .join(" "),
+        takes: String::new(),
         doc: info.doc,
         source: info.source,
     };
@@ -80,6 +83,7 @@ fn features(policy: &str) -> Vec<Item> {
     let item = |info: policies::FeatureInfo| Item {
         name: info.key.to_owned(),
         value: if info.default { "on" } else { "off" }.to_owned(),
+        takes: "on, off".to_owned(),
         doc: info.doc,
         source: info.source,
     };
@@ -89,7 +93,8 @@ fn features(policy: &str) -> Vec<Item> {
 fn tunables(policy: &str) -> Vec<Item> {
     let item = |info: policies::SettingInfo| Item {
         name: info.key.to_owned(),
-        value: format!("{} {} ({})", info.default, info.unit, info.range).replace("  ", " "),
+        value: format!("{} {}", info.default, info.unit).trim().to_owned(),
+        takes: format!("{} {}", info.range, info.unit).trim().to_owned(),
         doc: info.doc,
         source: info.source,
     };
@@ -99,7 +104,8 @@ fn tunables(policy: &str) -> Vec<Item> {
 fn simulator() -> Vec<Item> {
     let item = |info: &simsched_core::SettingInfo| Item {
         name: info.name.to_owned(),
-        value: format!("{} ({})", info.default, info.range),
+        value: info.default.to_string(),
+        takes: info.range.to_string(),
         doc: info.doc,
         source: "",
     };
@@ -111,7 +117,7 @@ fn all_policies() -> String {
     for section in sections() {
         let width = section.items.iter().map(|item| item.name.len()).max().unwrap_or(0);
         text.push_str(&format!("{}\n", section.title));
-        for Item { name, value, doc, source } in &section.items {
+        for Item { name, value, doc, source, .. } in &section.items {
             // A default may be long and stands with the item itself; versions are short.
             let versions =
                 if value.starts_with('@') { format!(" ({value})") } else { String::new() };
@@ -148,7 +154,9 @@ fn show(name: &str) -> Result<(), Failure> {
     };
     let mut text = format!("{name}: {}\n", item.doc);
     let is_base = policies::policies().iter().any(|policy| policy.name == name);
+    policies::more(name).iter().for_each(|sentence| text.push_str(&format!("  {sentence}\n")));
     line(&mut text, if is_base { "versions" } else { "default" }, &item.value);
+    line(&mut text, "takes", &item.takes);
     line(&mut text, "source", item.source);
     if is_base {
         text.push_str(&versions(name));
@@ -221,6 +229,7 @@ fn line(text: &mut String, label: &str, value: &str) {
 fn described(text: &mut String, item: &Item) {
     text.push_str(&format!("\n{}: {}\n", item.name, item.doc));
     line(text, "default", &item.value);
+    line(text, "takes", &item.takes);
     line(text, "source", item.source);
 }
 

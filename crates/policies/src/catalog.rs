@@ -9,11 +9,13 @@
 //! over the expression.
 
 mod effect;
+mod more;
 mod selection;
 
 use simsched_core::Policy;
 
 pub use self::effect::Change;
+pub use self::more::more;
 pub use self::selection::{Selection, named, not_modelled, parse, plain};
 use crate::error::PolicyError;
 pub use crate::fair::features::Difference;

@@ -164,6 +164,32 @@ fn policies_and_workloads_are_listed_with_their_sources() {
 }
 
 #[test]
+fn a_setting_is_shown_with_its_default_its_range_and_its_unit() {
+    let check = |name: &str, lines: &[&str]| {
+        let text = prints(&format!("policies show {name}"));
+        for line in lines {
+            assert!(text.lines().any(|found| found.trim() == *line), "{line}: {text}");
+        }
+    };
+    check("migration_cost_ns", &["default   500000 ns", "takes     0..=1000000000 ns"]);
+    check("tg_node", &["default   executing", "takes     executing, runqueue"]);
+    check("SIS_UTIL", &["default   on", "takes     on, off"]);
+    check("hz", &["takes     100, 250, 300 or 1000"]);
+}
+
+/// The list has one line for each; what else there is to say of a patch stands where it is shown.
+#[test]
+fn a_patch_is_shown_with_more_than_its_line() {
+    let list = prints("policies list");
+    let patches = simsched_policies::catalog::features("cfs").into_iter();
+    for patch in patches.filter(|patch| patch.is_patch) {
+        let shown = prints(&format!("policies show {}", patch.key));
+        let second = shown.lines().nth(1).unwrap();
+        assert!(second.ends_with(['.', ':']) && !list.contains(second.trim()), "{shown}");
+    }
+}
+
+#[test]
 fn every_reason_of_a_policy_is_explained() {
     for policy in ["cfs", "fifo"] {
         let report = json(&format!("run --quiet --topo t8 --policy {policy} --json -"));

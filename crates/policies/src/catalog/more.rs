@@ -1,0 +1,44 @@
+//! What a patch does, beyond its one line: when it is asked, what it reads, what tells of it.
+
+/// What the feature `key` does, sentence by sentence; none for those of which one line says all.
+#[must_use]
+pub fn more(key: &str) -> &'static [&'static str] {
+    match key {
+        "wakeup_bias_prev" => &[
+            "Asked first in select_idle_sibling(), if the previous CPU shares its LLC with the target.",
+            "It stays if that CPU is idle (reason bias_prev_idle), or if the estimated utilization of \
+             its runnable tasks leaves wakeup_bias_prev_threshold of its capacity (bias_prev_spare).",
+            "When the search finds nothing idle, the previous CPU is taken in place of the target.",
+        ],
+        "select_bias_prev" => &[
+            "Asked first in select_idle_sibling(), if the previous CPU shares its LLC with the target.",
+            "It stays if that CPU is idle (reason bias_prev_idle), or if the estimated utilization of \
+             its runnable tasks and of the wakee fits it, as fits_capacity says (bias_prev_spare).",
+            "When the search finds nothing idle, the previous CPU is taken in place of the target.",
+        ],
+        "util_fits_capacity" => &[
+            "Where select_idle_sibling() takes the target, the previous or the recent CPU if it is \
+             idle, it is taken also if the estimated utilization of its runnable tasks and of the \
+             wakee fits it, as fits_capacity says (reasons target_fits, prev_fits, recent_fits).",
+        ],
+        "bias_pays_search" => &[
+            "Tells whether a patch gains by where tasks run or by the search that it saves: with this, \
+             it gains by the former only.",
+        ],
+        "tg_per_node" => &[
+            "Without it a group has one number, tg->load_avg, in one cache line that all its queues \
+             write and read.",
+            "With it there are as many as NUMA nodes, each in a line of its own; whose is written says \
+             tg_node.",
+        ],
+        "tg_ratelimit" => &[
+            "A queue that wrote tg->load_avg less than 1 ms ago leaves it as it is; policy_metrics \
+             counts that as tg_limited.",
+        ],
+        "tg_nomig" => &[
+            "Of a task that leaves one queue of its group for another the sum does not change: neither \
+             the queue that it leaves nor the one that it joins tells tg->load_avg.",
+        ],
+        _ => &[],
+    }
+}
