@@ -135,6 +135,12 @@ pub trait Policy {
     /// How the kernel of this policy queues a wakee on another CPU.
     fn ttwu_queue(&self) -> TtwuQueue;
 
+    /// Whether `rq->ttwu_pending` stays set until all that was handed over is queued (6.2 and later),
+    /// or ends before (`sched_ttwu_pending()`): then a CPU that queues its first wakee looks idle.
+    fn ttwu_pending_stays(&self) -> bool {
+        false
+    }
+
     /// The names of the reasons that this policy gives, indexed by [`Reason`].
     fn reasons(&self) -> &'static [&'static str];
 

@@ -353,6 +353,10 @@ impl Policy for Fair {
         }
     }
 
+    fn ttwu_pending_stays(&self) -> bool {
+        self.features.version == Version::V6_5
+    }
+
     fn reasons(&self) -> &'static [&'static str] {
         reason::NAMES
     }

@@ -158,14 +158,6 @@ impl Prices {
         self.costs.activate + far
     }
 
-    /// The handler of an interrupt that another CPU has sent, which queues `handed` wakees.
-    #[inline]
-    pub(crate) fn ipi_handler(&self, handed: usize) -> u32 {
-        let handed = u32::try_from(handed).unwrap_or(u32::MAX);
-        let activations = handed.saturating_mul(self.costs.activate);
-        self.costs.ipi_handler.saturating_add(activations)
-    }
-
     /// How long a CPU's turn is on a machine whose CPUs take turns, in ns; 0 or 1 on all others.
     #[inline]
     pub(crate) fn quantum(&self) -> u64 {

@@ -115,6 +115,10 @@ impl<T: Policy + ?Sized> Policy for Box<T> {
         (**self).ttwu_queue()
     }
 
+    fn ttwu_pending_stays(&self) -> bool {
+        (**self).ttwu_pending_stays()
+    }
+
     fn reasons(&self) -> &'static [&'static str] {
         (**self).reasons()
     }

@@ -35,12 +35,20 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         desk.inbox.is_empty() && !desk.nohz_csd
     }
 
-    /// `flush_smp_call_function_queue()`: wakeups come last.
+    /// `flush_smp_call_function_queue()`, all at once.
     pub(super) fn flush_call_queue(&mut self, cpu: CpuId) {
+        self.take_call_queue(cpu);
+        while !self.desks[cpu.idx()].taken.is_empty() {
+            self.activate_taken(cpu);
+        }
+    }
+
+    /// `flush_smp_call_function_queue()`, up to the wakeups, which come last: they are taken.
+    pub(super) fn take_call_queue(&mut self, cpu: CpuId) {
         if std::mem::take(&mut self.desk(cpu).nohz_csd) {
             self.nohz_csd(cpu);
         }
-        self.sched_ttwu_pending(cpu);
+        self.take_hand_offs(cpu);
     }
 
     fn nohz_csd(&mut self, cpu: CpuId) {

@@ -62,8 +62,10 @@ pub(super) enum Pass {
 /// Why a CPU was interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Irq {
-    /// A rescheduling interrupt, which also empties the hand-off list.
+    /// A rescheduling interrupt, which also takes the hand-off list.
     Ipi,
+    /// The same, while it queues the next wakee of what it has taken.
+    Activate,
     /// The tick.
     Tick,
     /// A task's timer.
@@ -150,6 +152,8 @@ pub(super) struct Desk {
     pub timers: VecDeque<TaskId>,
     /// The hand-off list (`rq->wake_list`), in order of arrival.
     pub inbox: VecDeque<HandOff>,
+    /// What an interrupt has taken off that list and not queued yet.
+    pub taken: VecDeque<HandOff>,
     /// The tick that was to be next when the tick was stopped; 0 before the CPU has run anything.
     pub next_tick: SimTime,
     /// In the same list of calls: it is to balance for all idle CPUs (`rq->nohz_csd`).
@@ -326,6 +330,7 @@ impl Desk {
             prev: None,
             timers: VecDeque::with_capacity(4),
             inbox: VecDeque::with_capacity(32),
+            taken: VecDeque::with_capacity(32),
             next_tick: SimTime::ZERO,
             nohz_csd: false,
             locking: None,

@@ -104,7 +104,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn take_deferred(&mut self, cpu: CpuId) {
         let list = self.prices.list();
         let (tick, timer) = (list.tick, list.timer_handler);
-        let ipi = self.prices.ipi_handler(self.desks[cpu.idx()].inbox.len());
+        let ipi = list.ipi_handler;
         let now = self.world.now();
         let row = &mut self.cpus[cpu.idx()];
         if !row.in_irq {
@@ -131,7 +131,18 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn irq_done(&mut self, cpu: CpuId, irq: Irq) -> Step {
         match irq {
             Irq::Tick => self.scheduler_tick(cpu),
-            Irq::Ipi => self.flush_call_queue(cpu),
+            Irq::Ipi => {
+                self.take_call_queue(cpu);
+                if self.goes_on_activating(cpu) {
+                    return Ok(());
+                }
+            }
+            Irq::Activate => {
+                self.activate_taken(cpu);
+                if self.goes_on_activating(cpu) {
+                    return Ok(());
+                }
+            }
             Irq::Timer(task) => {
                 self.counters.timers -= u32::from(!self.world.tasks().is_background(task));
                 self.timed_out(task);
@@ -141,6 +152,16 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             }
         }
         self.irq_exit(cpu)
+    }
+
+    /// The handler of a rescheduling interrupt turns to the next wakee that it has taken.
+    fn goes_on_activating(&mut self, cpu: CpuId) -> bool {
+        if self.desks[cpu.idx()].taken.is_empty() {
+            return false;
+        }
+        let ns = self.jittered(cpu, self.prices.list().activate);
+        self.begin(cpu, Stage::Irq(Irq::Activate), Cost::Ipi, ns);
+        true
     }
 
     fn timed_out(&mut self, task: TaskId) {

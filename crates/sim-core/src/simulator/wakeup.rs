@@ -263,20 +263,31 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// `sched_ttwu_pending()`: the CPU queues what was handed to it, in order of arrival.
-    pub(super) fn sched_ttwu_pending(&mut self, cpu: CpuId) {
-        if self.desks[cpu.idx()].inbox.is_empty() {
+    /// The beginning of `sched_ttwu_pending()`: the CPU takes what was handed to it. Before 6.2 it
+    /// looks idle from here until the first wakee is queued.
+    pub(super) fn take_hand_offs(&mut self, cpu: CpuId) {
+        let desk = self.desk(cpu);
+        if desk.inbox.is_empty() {
             return;
         }
+        desk.taken.append(&mut desk.inbox);
         self.world.update_rq_clock(cpu);
-        while let Some(hand_off) = self.desk(cpu).inbox.pop_front() {
-            if self.world.is_allowed(hand_off.task, cpu) {
-                self.ttwu_do_activate(cpu, cpu, hand_off);
-            } else {
-                self.hand_on(cpu, hand_off);
-            }
+        if !self.policy.ttwu_pending_stays() {
+            self.world.rq_update(cpu, |rq| rq.pending = false);
         }
-        self.world.rq_update(cpu, |rq| rq.pending = false);
+    }
+
+    /// The rest of `sched_ttwu_pending()`, for one wakee: it is queued, in order of arrival.
+    pub(super) fn activate_taken(&mut self, cpu: CpuId) {
+        let Some(hand_off) = self.desk(cpu).taken.pop_front() else { return };
+        if self.world.is_allowed(hand_off.task, cpu) {
+            self.ttwu_do_activate(cpu, cpu, hand_off);
+        } else {
+            self.hand_on(cpu, hand_off);
+        }
+        if self.desks[cpu.idx()].taken.is_empty() && self.policy.ttwu_pending_stays() {
+            self.world.rq_update(cpu, |rq| rq.pending = false);
+        }
     }
 
     /// `ttwu_do_activate()`: the wakee is queued, and the current task may have to go.

@@ -62,6 +62,8 @@ const V6_5: &[Difference] = differences! {
     "\"sched/fair: Keep a fully_busy SMT sched group as busiest\", 6.5";
     "to pull utilization, tasks that wait on a queue count as if they ran",
     "\"sched/fair, cpufreq: Introduce 'runnable boosting'\", 6.5";
+    "a CPU that queues what was handed to it does not look idle meanwhile",
+    "\"sched: Clear ttwu_pending after enqueue_task()\", 6.2";
     "no slice is longer than latency_ns at the tick, however light the other tasks are",
     "\"sched/fair: Limit sched slice duration\", 6.3";
     "a balance looks beyond its limit of tasks until one may move, and at none twice",
