@@ -268,4 +268,6 @@ fn a_version_decides_how_wakees_are_handed_over() {
     assert_eq!(rule("cfs"), TtwuQueue::CrossLlcOrIdle);
     assert_eq!(rule("cfs@6.5"), TtwuQueue::CrossLlcOrIdle);
     assert_eq!(rule("cfs+TTWU_QUEUE=off"), TtwuQueue::Off);
+    let stays = |expr: &str| build(expr, &[]).unwrap().ttwu_pending_stays();
+    assert_eq!(["cfs@5.16", "cfs@6.1", "cfs@6.5"].map(stays), [false, false, true]);
 }

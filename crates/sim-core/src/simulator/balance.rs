@@ -38,9 +38,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `flush_smp_call_function_queue()`, all at once.
     pub(super) fn flush_call_queue(&mut self, cpu: CpuId) {
         self.take_call_queue(cpu);
-        while !self.desks[cpu.idx()].taken.is_empty() {
-            self.activate_taken(cpu);
-        }
+        self.activate_all_taken(cpu);
     }
 
     /// `flush_smp_call_function_queue()`, up to the wakeups, which come last: they are taken.

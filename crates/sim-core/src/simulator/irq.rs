@@ -154,12 +154,17 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.irq_exit(cpu)
     }
 
-    /// The handler of a rescheduling interrupt turns to the next wakee that it has taken.
+    /// The handler of a rescheduling interrupt turns to the next wakee that it has taken. Where
+    /// queueing has no price of its own all are queued at once.
     fn goes_on_activating(&mut self, cpu: CpuId) -> bool {
+        let activate = self.prices.list().activate;
+        if activate == 0 {
+            self.activate_all_taken(cpu);
+        }
         if self.desks[cpu.idx()].taken.is_empty() {
             return false;
         }
-        let ns = self.jittered(cpu, self.prices.list().activate);
+        let ns = self.jittered(cpu, activate);
         self.begin(cpu, Stage::Irq(Irq::Activate), Cost::Ipi, ns);
         true
     }

@@ -277,7 +277,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// The rest of `sched_ttwu_pending()`, for one wakee: it is queued, in order of arrival.
+    /// The rest of `sched_ttwu_pending()`.
+    pub(super) fn activate_all_taken(&mut self, cpu: CpuId) {
+        while !self.desks[cpu.idx()].taken.is_empty() {
+            self.activate_taken(cpu);
+        }
+    }
+
+    /// The same for one wakee: it is queued, in order of arrival.
     pub(super) fn activate_taken(&mut self, cpu: CpuId) {
         let Some(hand_off) = self.desk(cpu).taken.pop_front() else { return };
         if self.world.is_allowed(hand_off.task, cpu) {

@@ -20,6 +20,8 @@ pub struct RoundRobin {
     pub target: Vec<Option<CpuId>>,
     /// How wakees get to other CPUs.
     pub ttwu_queue: Option<TtwuQueue>,
+    /// Whether a CPU is marked until all that was handed to it is queued.
+    pub ttwu_pending_stays: bool,
     /// Whether a wakee preempts.
     pub preempts: bool,
     /// Whether it breaks its contract and never picks anybody.
@@ -131,6 +133,10 @@ impl Policy for RoundRobin {
 
     fn ttwu_queue(&self) -> TtwuQueue {
         self.ttwu_queue.unwrap_or(TtwuQueue::CrossLlcOrIdle)
+    }
+
+    fn ttwu_pending_stays(&self) -> bool {
+        self.ttwu_pending_stays
     }
 
     fn reasons(&self) -> &'static [&'static str] {

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use simsched_core::testkit::{RoundRobin, Script};
 use simsched_core::{
-    Cost, FutexId, MarkId, Nanos, Op, Reason, SimTime, Status, TaskId, Tracepoint, TtwuQueue,
+    Cost, FutexId, MarkId, Nanos, Observer, Op, Reason, SimTime, Simulator, Status, TaskId,
+    Tracepoint, TtwuQueue, World,
 };
 use simsched_topology::{CpuId, OsCosts, Topology};
 
-use super::rig::{READ, WAIT, WAKE, WRITE, objects, simulate, simulate_on, steady, topology};
+use super::rig::{
+    READ, WAIT, WAKE, WRITE, config, objects, simulate, simulate_on, steady, topology,
+};
 
 /// Spec 09, invariant 7: the waker's next action is later by exactly the listed items. The wakee's
 /// CPU is idle and shares the LLC: bookkeeping, hand-off and one interrupt (its idle state is deep).
@@ -51,6 +54,57 @@ fn two_wakeups_handed_to_one_deep_sleeper_send_one_interrupt() {
     let handed = |t: &Tracepoint| matches!(t, Tracepoint::Wakeup { cpu: CpuId(8), .. });
     // Two starts and two wakeups.
     assert_eq!(sim.observer().count(handed), 4);
+}
+
+/// How often a task on another CPU finds CPU 8 idle from the hand-off of a wakee until it runs.
+fn idle_looks_during_a_hand_off(ttwu_pending_stays: bool) -> usize {
+    let mut script = Script::new(objects());
+    let sleeper = script.task(CpuId(8), &[WAIT, Op::Run(Nanos(1_000_000))]);
+    script.task(CpuId(0), &[Op::Run(Nanos(2_000_000)), WAKE]);
+    let mut looks = vec![Op::Run(Nanos(2_000_000))];
+    for _ in 0..400 {
+        looks.extend([Op::Run(Nanos(50)), Op::Mark(MarkId(0))]);
+    }
+    script.task(CpuId(4), &looks);
+    let mut policy = RoundRobin::default();
+    policy.ttwu_pending_stays = ttwu_pending_stays;
+    let seen = Looks { sleeper, handed: false, idle: 0 };
+    let mut sim = Simulator::new(topology(), policy, script, seen, config()).unwrap();
+    assert_eq!(sim.run_until(SimTime(10_000_000_000)), Ok(Status::Finished));
+    assert!(sim.observer().handed);
+    sim.observer().idle
+}
+
+/// Counts the marks at which CPU 8 looks idle although it has been handed a wakee.
+struct Looks {
+    sleeper: TaskId,
+    handed: bool,
+    idle: usize,
+}
+
+impl Observer for Looks {
+    fn on(&mut self, world: &World, tracepoint: Tracepoint) {
+        let idle = world.rq(CpuId(8)).is_idle();
+        match tracepoint {
+            Tracepoint::Waking { wakee, .. } => self.handed |= wakee == self.sleeper && !idle,
+            Tracepoint::Mark { .. } => {
+                self.handed |= world.now() > SimTime(2_000_000) && !idle;
+                self.idle += usize::from(self.handed && idle);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// 6.1's `sched_ttwu_pending()` clears the mark before it queues: for as long as that takes (1,056 ns
+/// of the lab's price list) the CPU looks idle to others. "sched: Clear ttwu_pending after
+/// enqueue_task()", 6.2, ends that.
+#[test]
+fn before_6_2_a_cpu_looks_idle_while_it_queues_what_was_handed_to_it() {
+    let looks = idle_looks_during_a_hand_off(false);
+    let window = usize::try_from(topology().costs().activate).unwrap();
+    assert!(looks > 0 && looks <= window / 50 + 1, "{looks} looks in {window} ns");
+    assert_eq!(idle_looks_during_a_hand_off(true), 0);
 }
 
 /// Spec 05 section 2, step 3: between setting its sleep state and the dequeue a sleeper is woken
