@@ -239,7 +239,7 @@ pub(crate) struct LabArgs {
     pub(crate) seeds: u64,
 
     /// How many percent of each class must be met
-    #[arg(long, value_name = "CLASS=PERCENT,...", default_value = "exact=97,tight=88,loose=72")]
+    #[arg(long, value_name = "CLASS=PERCENT,...", default_value = Bars::DEFAULT)]
     #[arg(value_parser = Bars::parse)]
     pub(crate) bar: Bars,
 
@@ -279,13 +279,17 @@ pub(crate) struct Bars {
     pub(crate) exact: f64,
     pub(crate) tight: f64,
     pub(crate) loose: f64,
+    pub(crate) ratio: f64,
+    pub(crate) points: f64,
 }
 
 impl Bars {
+    const DEFAULT: &str = "exact=97,tight=88,loose=72,ratio=80,points=80";
+
     /// Those that are not named have no bar.
     fn parse(text: &str) -> Result<Bars, String> {
         let expected = "expected percentages of classes, such as exact=97,tight=88,loose=72";
-        let mut bars = Bars { exact: 0.0, tight: 0.0, loose: 0.0 };
+        let mut bars = Bars { exact: 0.0, tight: 0.0, loose: 0.0, ratio: 0.0, points: 0.0 };
         for part in text.split(',') {
             let (class, percent) = part.split_once('=').ok_or(expected)?;
             let percent = percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
@@ -294,6 +298,8 @@ impl Bars {
                 "exact" => bars.exact = percent,
                 "tight" => bars.tight = percent,
                 "loose" => bars.loose = percent,
+                "ratio" => bars.ratio = percent,
+                "points" => bars.points = percent,
                 _ => return Err(expected.to_owned()),
             }
         }
@@ -356,8 +362,8 @@ mod tests {
 
     #[test]
     fn bars_are_percentages_by_class() {
-        let bars = Bars { exact: 99.5, tight: 0.0, loose: 72.0 };
-        assert_eq!(Bars::parse("loose=72,exact=99.5"), Ok(bars));
+        let bars = Bars { exact: 99.5, tight: 0.0, loose: 72.0, ratio: 0.0, points: 7.0 };
+        assert_eq!(Bars::parse("loose=72,exact=99.5,points=7"), Ok(bars));
         for bad in ["", "exact", "exact=101", "exact=-1", "noisy=5", "exact=97;tight=3"] {
             assert!(Bars::parse(bad).is_err(), "{bad}");
         }

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 use simsched_lab::error::LabError;
-use simsched_lab::folder::{Folder, Recorded};
+use simsched_lab::folder::{Folder, Recorded, Variant};
+use simsched_lab::heavy::Pair;
 use simsched_lab::judge::{Row, Tally, judge};
 use simsched_lab::machine::Tracer;
 use simsched_lab::outside::Outside;
@@ -61,6 +62,8 @@ struct Bench {
 /// On what scenarios are run.
 enum On {
     Simulator(Bed),
+    /// Both sides of a patch.
+    Pair(Box<Pair>),
     /// The kernel itself has run them.
     Recorded(String),
     /// There is no policy for the kernel yet.
@@ -89,18 +92,32 @@ impl On {
         if let Some(label) = &args.recorded {
             return Ok(On::Recorded(label.clone()));
         }
-        let policy =
-            args.policy.as_deref().or_else(|| policy_of(folder.kernel(), folder.variant()));
+        let both = folder.variant() == Some(Variant::OffToOn);
+        let variant = if both { Some(Variant::Off) } else { folder.variant() };
+        let policy = args.policy.as_deref().or_else(|| policy_of(folder.kernel(), variant));
         let Some(policy) = policy else { return Ok(On::Nothing) };
-        let settings = Settings::sort_onto(config(), policy, &args.settings)?;
-        Ok(On::Simulator(Bed {
-            topology: Arc::new(folder.machine(Tracer::On)?),
-            untraced: Arc::new(folder.machine(Tracer::Off)?),
-            policy: policy.to_owned(),
-            settings: settings.policy,
-            config: settings.config,
-        }))
+        let bed = bed(folder, policy, args)?;
+        if !both {
+            return Ok(On::Simulator(bed));
+        }
+        let on = self::bed(folder, &format!("{policy}+{PATCH}"), args)?;
+        Ok(On::Pair(Box::new(Pair { off: bed, on })))
     }
+}
+
+/// What a kernel whose placements can be biased has to switch.
+const PATCH: &str = "wakeup_bias_prev";
+
+/// The simulated machine of a folder.
+fn bed(folder: &Folder, policy: &str, args: &LabArgs) -> Result<Bed, Failure> {
+    let settings = Settings::sort_onto(config(), policy, &args.settings)?;
+    Ok(Bed {
+        topology: Arc::new(folder.machine(Tracer::On)?),
+        untraced: Arc::new(folder.machine(Tracer::Off)?),
+        policy: policy.to_owned(),
+        settings: settings.policy,
+        config: settings.config,
+    })
 }
 
 /// The scenarios of these names; of a name that none has, those that begin so.
@@ -153,18 +170,30 @@ enum Outcome {
     Stopped,
 }
 
+impl Outcome {
+    fn of(done: Result<Option<Vec<Recorded>>, LabError>) -> Outcome {
+        match done {
+            Ok(Some(done)) => Outcome::Done(done),
+            Ok(None) => Outcome::Stopped,
+            Err(error) => Outcome::Failed(error),
+        }
+    }
+}
+
+/// Of how many seeds the runs are judged together that are some thirty times as long as others.
+const HEAVY_SEEDS: u64 = 3;
+
 impl Job<'_> {
     fn run(&self, first: u64, seeds: u64) -> Outcome {
         match &self.bench.on {
             On::Simulator(bed) => {
-                let seeds = (0..seeds).map(|nth| first.wrapping_add(nth));
                 let one = |seed| bed.run(self.scenario, seed, &interrupt::is_asked);
-                let done: Result<Option<Vec<Recorded>>, LabError> = seeds.map(one).collect();
-                match done {
-                    Ok(Some(done)) => Outcome::Done(done),
-                    Ok(None) => Outcome::Stopped,
-                    Err(error) => Outcome::Failed(error),
-                }
+                Outcome::of((0..seeds).map(|nth| first.wrapping_add(nth)).map(one).collect())
+            }
+            On::Pair(pair) => {
+                let one = |seed| pair.run(&self.scenario.name, seed, &interrupt::is_asked);
+                let seeds = seeds.min(HEAVY_SEEDS);
+                Outcome::of((0..seeds).map(|nth| first.wrapping_add(nth)).map(one).collect())
             }
             On::Recorded(label) => match self.bench.folder.recorded(label, self.scenario) {
                 Ok(Some(done)) => Outcome::Done(vec![done]),
@@ -317,6 +346,8 @@ fn bar(class: Class, bars: &Bars) -> f64 {
         Class::Exact => bars.exact,
         Class::Tight => bars.tight,
         Class::Loose => bars.loose,
+        Class::Ratio => bars.ratio,
+        Class::Points => bars.points,
         _ => 0.0,
     }
 }

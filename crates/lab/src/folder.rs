@@ -8,6 +8,7 @@ use simsched_topology::Topology;
 use crate::classes::Classes;
 use crate::error::LabError;
 use crate::event::Event;
+use crate::heavy;
 use crate::machine::{Tracer, machine, traces_placements};
 use crate::metrics::Measures;
 use crate::outside::Outside;
@@ -34,6 +35,8 @@ pub enum Variant {
     Off,
     /// `WAKEUP_BIAS_PREV` on.
     On,
+    /// What it changes in long runs that were only counted.
+    OffToOn,
 }
 
 impl Variant {
@@ -43,6 +46,7 @@ impl Variant {
         match self {
             Variant::Off => "off",
             Variant::On => "on",
+            Variant::OffToOn => "off-to-on",
         }
     }
 }
@@ -78,14 +82,30 @@ impl Folder {
         Ok(Folder { kernel, topology, path: path.to_owned(), variant: None })
     }
 
-    /// The folder once for each set of features with which its kernel was recorded.
+    /// The folder once for each set of features with which its kernel was recorded, and once for
+    /// what they change.
     #[must_use]
     pub fn variants(self) -> Vec<Folder> {
         if !self.kernel.ends_with(BIASED) {
             return vec![self];
         }
         let with = |variant| Folder { variant: Some(variant), ..self.clone() };
-        [Variant::Off, Variant::On].map(with).to_vec()
+        let all = [Variant::Off, Variant::On, Variant::OffToOn].map(with);
+        let found: Vec<Folder> =
+            all.iter().filter(|folder| folder.is_recorded()).cloned().collect();
+        if found.is_empty() { all[..2].to_vec() } else { found }
+    }
+
+    /// Whether anything of its variant lies there.
+    fn is_recorded(&self) -> bool {
+        let (seeds, variant) = (self.seeds(), self.variant.map_or("", Variant::name));
+        let file = format!("robustness-{variant}.json");
+        match self.variant {
+            Some(Variant::OffToOn) => heavy::is_there(&self.path),
+            _ => self
+                .entries(|name| name == file || name.starts_with(&seeds))
+                .is_ok_and(|found| !found.is_empty()),
+        }
     }
 
     /// With which features its kernel was recorded, if it has some to switch.
@@ -131,6 +151,9 @@ impl Folder {
     /// # Errors
     /// When there is neither, or a file is broken.
     pub fn reference(&self) -> Result<Vec<Scenario>, LabError> {
+        if self.variant == Some(Variant::OffToOn) {
+            return heavy::read(&self.path);
+        }
         let scenarios = self.compared()?;
         if !scenarios.is_empty() {
             return Ok(scenarios);

@@ -55,7 +55,7 @@ pub fn judge(scenario: &Scenario, runs: &[&dyn Values]) -> Vec<Row> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Met and judged, in the order of [`Class::JUDGED`].
-    judged: [(u64, u64); 3],
+    judged: [(u64, u64); Class::JUDGED.len()],
     /// Those that are not judged.
     pub shown: u64,
 }

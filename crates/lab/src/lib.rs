@@ -13,6 +13,7 @@ pub mod classes;
 pub mod error;
 pub mod event;
 pub mod folder;
+pub mod heavy;
 pub mod judge;
 mod latency;
 pub mod machine;

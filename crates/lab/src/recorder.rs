@@ -32,6 +32,8 @@ fn stopper(cpu: CpuId) -> Task {
 #[derive(Clone, Debug)]
 pub struct Recorder {
     on: bool,
+    /// Whether events are kept at all.
+    keeps: bool,
     marks: Marks,
     /// With the instants in ns.
     events: Vec<(SimTime, Event)>,
@@ -147,6 +149,7 @@ impl Recorder {
         let marks = Marks { start: find("start"), stop: find("stop"), release: find("release") };
         Recorder {
             on: marks.start.is_none(),
+            keeps: true,
             marks,
             events: Vec::new(),
             passed: Vec::new(),
@@ -156,6 +159,12 @@ impl Recorder {
             started: SimTime::ZERO,
             stopped: SimTime::ZERO,
         }
+    }
+
+    /// Only counts: no event is kept.
+    #[must_use]
+    pub fn without_events(self) -> Recorder {
+        Recorder { keeps: false, ..self }
     }
 
     /// What was told, in a run that has come to this `world`.
@@ -189,7 +198,7 @@ impl Recorder {
     }
 
     fn add_by(&mut self, world: &World, cpu: CpuId, by: Task, what: What) {
-        if self.on {
+        if self.on && self.keeps {
             // The tracer shows the nearest microsecond.
             let us = (world.now().get() + 500) / 1000;
             self.events.push((world.now(), Event { us, cpu: cpu.0.into(), by, what }));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use simsched_core::{Config, Seed, SimTime, Simulator, Status, Workload};
+use simsched_core::{Config, Observer, Policy, Seed, SimTime, Simulator, Status, Workload};
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
 use simsched_workloads::hackbench;
@@ -60,6 +60,9 @@ pub struct Bed {
     /// Settings of the kernel and the machine; the seed is that of each run.
     pub config: Config,
 }
+
+/// A run that has come to its end.
+pub(crate) type Done<W, O> = Simulator<Box<dyn Policy + Send>, WithKthreads<W>, O>;
 
 impl Bed {
     /// Runs a scenario with this seed, and measures it; none if `stop` says so before it is over.
@@ -130,23 +133,37 @@ impl Bed {
         seed: u64,
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<Record>, LabError> {
-        let policy = policies::build(&self.policy, &self.settings)?;
         let recorder = Recorder::new(&programs.setup(), topology.nr_cpus());
+        let Some(run) = self.simulate(name, topology, programs, recorder, seed, stop)? else {
+            return Ok(None);
+        };
+        let (world, _, _, recorder) = run.into_parts();
+        Ok(Some(recorder.finish(&world)))
+    }
+
+    /// Runs `programs` to their end under the eyes of `observer`; none if `stop` says so before.
+    pub(crate) fn simulate<W: Workload, O: Observer>(
+        &self,
+        name: &str,
+        topology: &Arc<Topology>,
+        programs: WithKthreads<W>,
+        observer: O,
+        seed: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Done<W, O>>, LabError> {
+        let policy = policies::build(&self.policy, &self.settings)?;
         let config = Config { seed: Seed(seed), ..self.config };
-        let topology = Arc::clone(topology);
         let failed = |error| LabError::Run { scenario: name.to_owned(), error };
-        let mut run =
-            Simulator::new(topology, policy, programs, recorder, config).map_err(failed)?;
+        let mut run = Simulator::new(Arc::clone(topology), policy, programs, observer, config)
+            .map_err(failed)?;
         loop {
             if stop() {
                 return Ok(None);
             }
             if run.run_events(SimTime::NEVER, PORTION).map_err(failed)? == Status::Finished {
-                break;
+                return Ok(Some(run));
             }
         }
-        let (world, _, _, recorder) = run.into_parts();
-        Ok(Some(recorder.finish(&world)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! `Class` and `Verdict`: how far a metric can be trusted, and whether ours agrees with a kernel's.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use crate::value::Value;
 
@@ -15,6 +16,11 @@ pub enum Class {
     Loose,
     /// By more: shown, not judged.
     Noisy,
+    /// How a patch changes a count, of which there are one or two runs only: judged by the factor
+    /// between the changes.
+    Ratio,
+    /// A part of many, in percent, of the same runs: judged by the difference in points.
+    Points,
     /// Counts by LLC or node that differ: shown, not judged.
     Varies,
     /// Nobody has compared seeds: shown, not judged.
@@ -23,7 +29,8 @@ pub enum Class {
 
 impl Class {
     /// All classes that are judged.
-    pub const JUDGED: [Class; 3] = [Class::Exact, Class::Tight, Class::Loose];
+    pub const JUDGED: [Class; 5] =
+        [Class::Exact, Class::Tight, Class::Loose, Class::Ratio, Class::Points];
 
     /// The name in `robustness.json`.
     #[must_use]
@@ -33,6 +40,8 @@ impl Class {
             Class::Tight => "tight",
             Class::Loose => "loose",
             Class::Noisy => "noisy",
+            Class::Ratio => "ratio",
+            Class::Points => "points",
             Class::Varies => "varies",
             Class::Unknown => "unknown",
         }
@@ -46,11 +55,17 @@ impl Class {
         all.into_iter().find(|class| class.name() == name)
     }
 
-    /// How far from the kernel's mean a value may lie, in percent of it; none if it is not judged.
-    fn tolerance(self) -> Option<f64> {
+    /// From where to where a value may lie if the kernel's mean is `mean`; none if it is not judged.
+    fn around(self, mean: f64) -> Option<RangeInclusive<f64>> {
+        let within = |percent: f64| {
+            let far = percent / 100.0 * mean.abs();
+            mean - far..=mean + far
+        };
         match self {
-            Class::Exact | Class::Tight => Some(5.0),
-            Class::Loose => Some(25.0),
+            Class::Exact | Class::Tight => Some(within(5.0)),
+            Class::Loose => Some(within(25.0)),
+            Class::Ratio => Some(mean / 1.5..=mean * 1.5),
+            Class::Points => Some(mean - 10.0..=mean + 10.0),
             Class::Noisy | Class::Varies | Class::Unknown => None,
         }
     }
@@ -77,18 +92,19 @@ impl Verdict {
     /// Judges `ours` against the `kernel`'s values over its seeds.
     #[must_use]
     pub fn of(class: Class, kernel: &[Value], ours: Option<&Value>) -> Verdict {
-        let Some(percent) = class.tolerance() else { return Verdict::Shown };
         let met = match ours {
+            _ if class.around(0.0).is_none() => return Verdict::Shown,
             None => false,
             Some(Value::Vector(_)) => kernel.iter().any(|value| Some(value) == ours),
-            Some(Value::Number(ours)) => is_near(*ours, kernel, percent),
+            Some(Value::Number(ours)) => is_near(*ours, kernel, class),
         };
         if met { Verdict::Met } else { Verdict::Missed }
     }
 }
 
-/// Whether `ours` lies in the range of the kernel's numbers, or within `percent` of their mean.
-fn is_near(ours: f64, kernel: &[Value], percent: f64) -> bool {
+/// Whether `ours` lies in the range of the kernel's numbers, or as near to their mean as its class
+/// asks.
+fn is_near(ours: f64, kernel: &[Value], class: Class) -> bool {
     let numbers = kernel.iter().filter_map(|value| match value {
         Value::Number(number) => Some(*number),
         Value::Vector(_) => None,
@@ -99,8 +115,8 @@ fn is_near(ours: f64, kernel: &[Value], percent: f64) -> bool {
         (count, sum) = (count + 1.0, sum + number);
         (low, high) = (low.min(number), high.max(number));
     }
-    let mean: f64 = sum / count;
-    (low..=high).contains(&ours) || (ours - mean).abs() <= percent / 100.0 * mean.abs()
+    let around = class.around(sum / count);
+    (low..=high).contains(&ours) || around.is_some_and(|around| around.contains(&ours))
 }
 
 #[cfg(test)]
@@ -125,6 +141,16 @@ mod tests {
         assert_eq!(verdict(Class::Loose, &[100.0, 100.0], 75.0), Verdict::Met);
         assert_eq!(verdict(Class::Loose, &[100.0, 100.0], 74.9), Verdict::Missed);
         assert_eq!(verdict(Class::Exact, &[0.0, 0.0], 0.1), Verdict::Missed);
+    }
+
+    #[test]
+    fn a_change_is_met_within_half_as_much_again_and_a_part_within_ten_points() {
+        assert_eq!(verdict(Class::Ratio, &[0.6], 0.4), Verdict::Met);
+        assert_eq!(verdict(Class::Ratio, &[0.6], 0.39), Verdict::Missed);
+        assert_eq!(verdict(Class::Ratio, &[0.4, 0.6], 0.75), Verdict::Met);
+        assert_eq!(verdict(Class::Ratio, &[0.4, 0.6], 0.76), Verdict::Missed);
+        assert_eq!(verdict(Class::Points, &[42.0], 52.0), Verdict::Met);
+        assert_eq!(verdict(Class::Points, &[42.0], 52.1), Verdict::Missed);
     }
 
     #[test]

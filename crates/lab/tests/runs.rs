@@ -5,10 +5,12 @@
 mod bed;
 
 use simsched_lab::folder::{Folder, Variant};
+use simsched_lab::heavy::Pair;
 use simsched_lab::machine::Tracer;
 use simsched_lab::reference::Scenario;
 use simsched_lab::run::policy_of;
 use simsched_lab::tracefs;
+use simsched_lab::value::Value;
 
 use bed::{bed, number, run};
 
@@ -108,4 +110,59 @@ fn a_kernel_with_a_feature_to_switch_is_judged_with_it_off_and_on() {
     let plain = open("6.1-t16", &["robustness.json"]);
     assert_eq!((plain.len(), plain[0].variant()), (1, None));
     assert!(wakeup(&biased[0]) > wakeup(&plain[0]), "each placement is traced, too");
+}
+
+/// Off and on run the same program: without a patch to switch nothing changes, and with it placements
+/// go where only the patch sends them.
+#[test]
+fn what_a_patch_changes_is_counted_on_both_sides() {
+    let off = bed("cfs@6.1");
+    let command = "hackbench -T -p -g 2 -f 4 -l 300";
+    let pair = |on: &str| {
+        let pair = Pair { off: off.clone(), on: bed(on) };
+        pair.run(command, 1, &|| false).unwrap().unwrap()
+    };
+    let same = pair("cfs@6.1");
+    for metric in ["migrations on/off", "wakeup migrations on/off", "switches on/off"] {
+        assert!((number(&same, metric) - 1.0).abs() < 1e-9, "{metric}");
+    }
+    let patched = pair("cfs@6.1+wakeup_bias_prev");
+    let on = ["idle", "spare", "fallback"].map(|branch| format!("% placed bias_prev_{branch}, on"));
+    assert!(on.iter().map(|metric| number(&patched, metric)).sum::<f64>() > 50.0);
+    let off = ["target", "prev", "searched", "none_idle"].map(|at| format!("% placed {at}, off"));
+    let all: f64 = off.iter().map(|metric| number(&patched, metric)).sum();
+    assert!((all - 100.0).abs() < 1e-9, "without the patch these are all: {all}");
+    let stopped = Pair { off: bed("cfs@6.1"), on: bed("cfs@6.1") }.run(command, 1, &|| true);
+    assert!(stopped.unwrap().is_none());
+}
+
+#[test]
+fn a_pair_of_runs_that_was_recorded_twice_has_two_values() {
+    let parent = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("6.1bias-t8");
+    let line = |switches: u64| {
+        format!(
+            "{{\"g\":1,\"f\":2,\"l\":3,\"switches\":{switches},\"migrations\":4,\"pulled\":1,\
+             \"ttwu\":9,\"c\":{{}}}}\n"
+        )
+    };
+    let write = |label: &str, text: String| {
+        let label = parent.join(format!("hackbench-{label}"));
+        std::fs::create_dir_all(&label).unwrap();
+        std::fs::write(label.join("hb.jsonl"), text).unwrap();
+    };
+    // `off-c` has nothing to be compared with.
+    for (label, switches) in
+        [("off-a", 10), ("on-a", 20), ("off-b", 10), ("on-b", 30), ("off-c", 1)]
+    {
+        write(label, line(switches));
+    }
+    let folder = || Folder::open(&parent).unwrap().variants().remove(0);
+    assert_eq!(folder().variant(), Some(Variant::OffToOn), "no seeds lie there");
+    let scenarios = folder().reference().unwrap();
+    assert_eq!(scenarios.len(), 1);
+    let switches = scenarios[0].metrics.iter().find(|metric| metric.name == "switches on/off");
+    assert_eq!(switches.unwrap().values, [Value::from(2.0), Value::from(3.0)]);
+    write("on-a", "{\"g\":1}\n".to_owned());
+    let error = folder().reference().unwrap_err().to_string();
+    assert!(error.contains("hb.jsonl:1: found"), "{error}");
 }

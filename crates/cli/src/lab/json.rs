@@ -71,6 +71,8 @@ struct Summary {
     exact: Count,
     tight: Count,
     loose: Count,
+    ratio: Count,
+    points: Count,
     shown: u64,
 }
 
@@ -99,6 +101,7 @@ impl Folder {
         let bench = judged.bench;
         let (policy, recorded, state) = match &bench.on {
             On::Simulator(bed) => (Some(bed.policy.clone()), None, "done"),
+            On::Pair(pair) => (Some(pair.off.policy.clone()), None, "done"),
             On::Recorded(label) => (None, Some(label.clone()), "done"),
             On::Nothing => (None, None, "not_yet"),
         };
@@ -172,6 +175,8 @@ impl Summary {
             exact: count(Class::Exact),
             tight: count(Class::Tight),
             loose: count(Class::Loose),
+            ratio: count(Class::Ratio),
+            points: count(Class::Points),
             shown: tally.shown,
         }
     }

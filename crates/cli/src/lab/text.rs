@@ -3,7 +3,7 @@
 use simsched_lab::judge::{Row, Tally};
 use simsched_lab::verdict::{Class, Verdict};
 
-use super::{Judged, On, Report, Verdicts, below};
+use super::{HEAVY_SEEDS, Judged, On, Report, Verdicts, below};
 use crate::args::Bars;
 use crate::output::units::percent;
 
@@ -29,13 +29,12 @@ pub(super) fn report(report: &Report<'_>) -> String {
 
 fn name(folder: &Judged<'_>) -> String {
     let of = &folder.bench.folder;
-    let variant = of.variant().map(|variant| format!(" ({})", variant.name()));
+    let variant = of.variant().map(|variant| format!(" ({})", variant.name().replace('-', " ")));
     format!("{}-{}{}", of.kernel(), of.topology(), variant.unwrap_or_default())
 }
 
 /// With which seeds the simulator has run.
-fn seeds(report: &Report<'_>) -> String {
-    let Report { seed, seeds, .. } = report;
+fn seeds(seed: u64, seeds: u64) -> String {
     match seeds {
         1 => format!("seed {seed}"),
         _ => {
@@ -48,7 +47,13 @@ fn seeds(report: &Report<'_>) -> String {
 fn folder(folder: &Judged<'_>, report: &Report<'_>) -> String {
     let name = name(folder);
     let mut text = match &folder.bench.on {
-        On::Simulator(bed) => format!("{name}: {}, {}\n", bed.policy, seeds(report)),
+        On::Simulator(bed) => {
+            format!("{name}: {}, {}\n", bed.policy, seeds(report.seed, report.seeds))
+        }
+        On::Pair(pair) => {
+            let seeds = seeds(report.seed, report.seeds.min(HEAVY_SEEDS));
+            format!("{name}: {} and {}, {seeds}\n", pair.off.policy, pair.on.policy)
+        }
         On::Recorded(label) => format!("{name}: as recorded under {label}\n"),
         On::Nothing => {
             let kernel = folder.bench.folder.kernel();
@@ -139,5 +144,8 @@ fn counts(tally: &Tally) -> String {
         let (met, judged) = tally.of(class);
         format!("{class} {met} of {judged} ({})", percent(met, judged))
     };
-    format!("{}, {} shown", Class::JUDGED.map(class).join(", "), tally.shown)
+    let of_seeds = [Class::Exact, Class::Tight, Class::Loose];
+    let is_told = |of: &Class| of_seeds.contains(of) || tally.of(*of).1 > 0;
+    let judged: Vec<String> = Class::JUDGED.into_iter().filter(is_told).map(class).collect();
+    format!("{}, {} shown", judged.join(", "), tally.shown)
 }

@@ -1,0 +1,86 @@
+//! `Pair`: one command line on the simulator, with the patch off and on.
+
+use simsched_core::observe::Stats;
+use simsched_core::{Cause, Policy, Seed, Workload};
+use simsched_workloads::hackbench;
+use simsched_workloads::lab::{self, WithKthreads};
+
+use super::{BRANCHES, Counts, changes};
+use crate::error::LabError;
+use crate::folder::Recorded;
+use crate::recorder::Recorder;
+use crate::run::Bed;
+use crate::value::{Value, Values};
+
+/// The simulated machine with the patch off and on.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// Off.
+    pub off: Bed,
+    /// On.
+    pub on: Bed,
+}
+
+/// What the patch changed, by the names of the metrics.
+struct Changes(Vec<(String, f64)>);
+
+impl Values for Changes {
+    fn value(&self, metric: &str) -> Option<Value> {
+        let (_, value) = self.0.iter().find(|(name, _)| name == metric)?;
+        Some(Value::from(*value))
+    }
+}
+
+impl Pair {
+    /// Runs a command line with this seed on both sides; none if `stop` says so before it is over.
+    ///
+    /// # Errors
+    /// When it is not known, a policy does not exist, or a run cannot go on.
+    pub fn run(
+        &self,
+        command: &str,
+        seed: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Recorded>, LabError> {
+        let Some(off) = count(&self.off, command, seed, stop)? else { return Ok(None) };
+        let Some(on) = count(&self.on, command, seed, stop)? else { return Ok(None) };
+        let rows = changes(&off, &on).into_iter().map(|(name, _, value)| (name, value));
+        Ok(Some(Recorded { events: Vec::new(), values: Box::new(Changes(rows.collect())) }))
+    }
+}
+
+fn count(
+    bed: &Bed,
+    command: &str,
+    seed: u64,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Counts>, LabError> {
+    let args: Vec<String> = command.split(' ').skip(1).map(str::to_owned).collect();
+    let programs = lab::timed(&hackbench::parse(&args)?, Seed(seed))?;
+    let programs = WithKthreads::new(programs, &bed.untraced, Seed(seed));
+    let setup = programs.setup();
+    let stats = Stats::new(&bed.untraced, setup.tasks.len(), setup.marks.len());
+    let recorder = Recorder::new(&setup, bed.untraced.nr_cpus()).without_events();
+    let observer = (recorder, stats);
+    let Some(run) = bed.simulate(command, &bed.untraced, programs, observer, seed, stop)? else {
+        return Ok(None);
+    };
+    let (world, policy, _, (recorder, stats)) = run.into_parts();
+    let record = recorder.finish(&world);
+    let names = policy.reasons();
+    let by_reason = stats.wakeups_by_reason();
+    let of = |reasons: &[&str]| {
+        let rows = names.iter().zip(by_reason).filter(|(name, _)| reasons.contains(name));
+        rows.map(|(_, count)| count).sum()
+    };
+    let by_cause = stats.migrations_by_cause();
+    // `lb_gained`, which leaves out what stoppers push.
+    let balancers = [Cause::Periodic, Cause::NewIdle, Cause::Nohz];
+    Ok(Some(Counts {
+        switches: record.context_switches,
+        migrations: record.cpu_migrations,
+        pulled: balancers.iter().map(|cause| by_cause[*cause as usize]).sum(),
+        wakeups: stats.wakeups(),
+        placed: BRANCHES.map(|(_, reasons, _)| of(reasons)),
+    }))
+}
