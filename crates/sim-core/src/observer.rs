@@ -110,8 +110,12 @@ impl Cost {
 
     /// The row of [`Cost::STALLS`] that this is in.
     #[inline]
-    pub(crate) fn stall_row(self) -> usize {
-        Cost::STALLS.iter().position(|stall| *stall == self).expect("a stall")
+    pub(crate) const fn stall_row(self) -> usize {
+        let mut row = 0;
+        while Cost::STALLS[row] as usize != self as usize {
+            row += 1;
+        }
+        row
     }
 }
 

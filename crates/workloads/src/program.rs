@@ -1,7 +1,7 @@
 //! `Inst` (an instruction) and `Programs`, which interprets them: it implements `Workload`.
 //!
-//! A program is a list of instructions and a thread is a program counter with eight registers
-//! less one: 32 bytes. Threads share their programs, so that a million of them fit. As it is
+//! A program is a list of instructions and a thread is eight registers, one of which is the program
+//! counter: 32 bytes. Threads share their programs, so that a million of them fit. As it is
 //! data, a workload can be printed, compared and hashed.
 
 mod listing;
@@ -16,8 +16,8 @@ use simsched_core::{
 
 use crate::dist::Dist;
 use memory::Memory;
-use operand::REGS;
 pub use operand::{ARGS, ClockId, LOOPS, Operand, Reg, StackId, When};
+use operand::{PC, REGS};
 
 /// An instruction. Most are a system call whose object is looked up when it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,8 +137,6 @@ pub enum Inst {
 /// A thread at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Thread {
-    /// The next instruction.
-    pc: u32,
     regs: [u32; REGS],
 }
 
@@ -201,7 +199,8 @@ impl Programs {
         let thread = |spec: &ThreadSpec| {
             let mut regs = [0; REGS];
             regs[1..=ARGS].copy_from_slice(&spec.args);
-            Thread { pc: spec.entry, regs }
+            regs[PC] = spec.entry;
+            Thread { regs }
         };
         let threads = parts.threads.iter().map(thread).collect();
         let Shared { clocks, stacks, items } = parts.shared;
@@ -236,29 +235,47 @@ impl Workload for Programs {
         Setup { tasks: parts.threads.iter().map(task).collect(), ..parts.setup.clone() }
     }
 
-    /// The inner loops of nearly all runs are made of four instructions, which stand here.
     #[inline]
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
+        match self.frequent(task, last) {
+            Some(op) => op,
+            None => self.other_op(task, now, last),
+        }
+    }
+}
+
+impl Programs {
+    /// The inner loops of most runs are made of three instructions: executes these, up to a system call.
+    /// `None` is another instruction.
+    #[inline(always)]
+    fn frequent(&mut self, task: TaskId, last: Outcome) -> Option<Op> {
         let thread = &mut self.threads[task.idx()];
         loop {
-            match self.parts.code[thread.pc as usize] {
+            match self.parts.code[thread.pc()] {
                 Inst::Repeat { counter, to, times } => thread.repeat(counter, to, times),
-                Inst::Forever(to) => thread.pc = to,
                 Inst::Write(id, bytes) => {
-                    thread.pc += 1;
-                    return Op::Write { pipe: PipeId(thread.value(id)), bytes };
+                    thread.regs[PC] += 1;
+                    return Some(Op::Write { pipe: PipeId(thread.value(id)), bytes });
                 }
                 Inst::ReadFull(id, all) => match thread.left(all, last) {
-                    0 => thread.pc += 1,
-                    bytes => return Op::Read { pipe: PipeId(thread.value(id)), bytes },
+                    0 => thread.regs[PC] += 1,
+                    bytes => return Some(Op::Read { pipe: PipeId(thread.value(id)), bytes }),
                 },
-                inst => {
-                    if let Some(op) =
-                        thread.rare(inst, &mut self.parts, &mut self.memory, (task, now, last))
-                    {
-                        return op;
-                    }
-                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// The next system call of a thread whose next instruction is none of those.
+    #[inline(never)]
+    fn other_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
+        loop {
+            let thread = &mut self.threads[task.idx()];
+            let inst = self.parts.code[thread.pc()];
+            let called = (task, now, last);
+            let op = thread.rare(inst, &mut self.parts, &mut self.memory, called);
+            if let Some(op) = op.or_else(|| self.frequent(task, last)) {
+                return op;
             }
         }
     }
@@ -275,19 +292,19 @@ impl Thread {
     ) -> Option<Op> {
         match inst {
             Inst::RecvFull(id, all) => match self.left(all, last) {
-                0 => self.pc += 1,
+                0 => self.regs[PC] += 1,
                 bytes => return Some(Op::Recv { socket: SocketId(self.value(id)), bytes }),
             },
             Inst::Run(row) => {
-                self.pc += 1;
+                self.regs[PC] += 1;
                 return Some(Op::Run(parts.length(row, task)));
             }
             Inst::Sleep(row) => {
-                self.pc += 1;
+                self.regs[PC] += 1;
                 return Some(Op::Sleep(parts.length(row, task)));
             }
             Inst::Stream(id, row) => {
-                self.pc += 1;
+                self.regs[PC] += 1;
                 let [loaded_kib, stored_kib] = parts.traffics[row as usize];
                 let region = RegionId(self.value(id));
                 return Some(Op::Stream { region, loaded_kib, stored_kib });
@@ -296,29 +313,30 @@ impl Thread {
                 if now < self.when(parts, memory, when) {
                     return Some(Op::Run(parts.length(piece, task)));
                 }
-                self.pc += 1;
+                self.regs[PC] += 1;
             }
             Inst::SleepUntil(when) => {
-                self.pc += 1;
+                self.regs[PC] += 1;
                 return Some(Op::SleepUntil(self.when(parts, memory, when)));
             }
-            Inst::AtEnd(to) if last == Outcome::Bytes(0) => self.pc = to,
-            Inst::Past { when, to } if now >= self.when(parts, memory, when) => self.pc = to,
-            Inst::AtEnd(_) | Inst::Past { .. } => self.pc += 1,
+            Inst::Forever(to) => self.regs[PC] = to,
+            Inst::AtEnd(to) if last == Outcome::Bytes(0) => self.regs[PC] = to,
+            Inst::Past { when, to } if now >= self.when(parts, memory, when) => self.regs[PC] = to,
+            Inst::AtEnd(_) | Inst::Past { .. } => self.regs[PC] += 1,
             Inst::Clock(..)
             | Inst::Push(..)
             | Inst::Take(..)
             | Inst::Next { .. }
             | Inst::Unless(..) => self.user_space(inst, memory, now),
             Inst::FutexSet(id, value) => {
-                self.pc += 1;
+                self.regs[PC] += 1;
                 let futex = self.value(id);
                 memory.store(futex, value);
                 return Some(Op::FutexSet { futex: FutexId(futex), value });
             }
             Inst::Exit => return Some(Op::Exit),
             _ => {
-                self.pc += 1;
+                self.regs[PC] += 1;
                 return Some(self.op(inst));
             }
         }

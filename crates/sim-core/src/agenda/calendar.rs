@@ -60,7 +60,7 @@ impl Calendar {
     }
 
     /// Plans `cpu` for `time`, in place of what was planned for it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arm(&mut self, cpu: CpuId, time: u64) {
         debug_assert!(time >= self.at, "CPU {cpu} at {time}");
         if self.rows[cpu.idx() % CPUS].place != NONE {
@@ -73,6 +73,7 @@ impl Calendar {
         }
     }
 
+    #[inline(never)]
     fn arm_far(&mut self, cpu: CpuId, time: u64) {
         self.rows[cpu.idx() % CPUS].place = FAR;
         self.far.arm(cpu, time);
@@ -80,6 +81,7 @@ impl Calendar {
     }
 
     /// Drops the plan of `cpu`, if there is one.
+    #[inline(never)]
     pub(super) fn disarm(&mut self, cpu: CpuId) {
         match std::mem::replace(&mut self.rows[cpu.idx() % CPUS].place, NONE) {
             NONE => {}
@@ -125,6 +127,7 @@ impl Calendar {
         CpuId(near)
     }
 
+    #[inline(never)]
     fn take_far(&mut self) -> CpuId {
         let cpu = self.far.first();
         self.disarm(cpu);
@@ -161,7 +164,7 @@ impl Calendar {
         Some(word * 64 + self.used[word].trailing_zeros() as usize)
     }
 
-    #[inline]
+    #[inline(always)]
     fn link(&mut self, cpu: CpuId, page: usize) {
         let head = self.pages[page % PAGES];
         let row = Row { place: page as u16, next: head };
@@ -175,6 +178,7 @@ impl Calendar {
     }
 
     /// Puts `cpu` behind the CPUs of the page that have lower numbers; `row.next` is the first.
+    #[inline(never)]
     fn link_behind(&mut self, cpu: CpuId, mut row: Row) {
         let mut before = row.next;
         row.next = self.rows[usize::from(before) % CPUS].next;

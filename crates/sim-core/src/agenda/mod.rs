@@ -120,6 +120,17 @@ impl Agenda {
         time.map(SimTime)
     }
 
+    /// Takes the next event out if it is the end of a stage, and does not lie after `horizon`; `None`
+    /// leaves all as it is, and [`Agenda::next_until`] tells what is next.
+    #[inline(always)]
+    pub(crate) fn next_stage(&mut self, horizon: SimTime) -> Option<(SimTime, CpuId)> {
+        let stage = self.stages.earliest();
+        if stage > self.wheel_from || stage > horizon.0 || self.turns.is_some() {
+            return None;
+        }
+        Some((SimTime(stage), self.stages.take(stage)))
+    }
+
     /// Takes the next event out, unless it lies after `horizon`: then time has passed up to there,
     /// and nothing earlier may be armed.
     #[inline]

@@ -68,6 +68,8 @@ pub(crate) struct SharedLines {
     rules: Rules,
     /// By package.
     overflow: Vec<Overflow>,
+    /// From when on no transfer is slower, as far as is known.
+    calm_from: SimTime,
 }
 
 impl SharedLines {
@@ -92,6 +94,7 @@ impl SharedLines {
             lines: homes.iter().map(line).collect(),
             rules: Rules::of(topology.costs()),
             overflow: vec![calm; topology.nr_packages()],
+            calm_from: SimTime::ZERO,
         }
     }
 
@@ -122,7 +125,7 @@ impl SharedLines {
         if access == Access::Read && line.copies.len() > 1 {
             // Who comes before the readers has to be done; readers do not wait for each other.
             line.copies.insert(cpu);
-            let far = transfers.ns(topology, line.owner, cpu, line.home);
+            let far = transfers.ns(line.owner, cpu, line.home);
             let local = topology.package_of(cpu) == line.home;
             let wait = Nanos(line.biased(rules, line.free.since(at).0, local));
             return wait + percent(far, rules.read_shared_pct);
@@ -145,6 +148,9 @@ impl SharedLines {
     /// or at the line's home.
     #[inline]
     fn factor(&self, topology: &Topology, cpu: CpuId, home: PackageId, at: SimTime) -> u32 {
+        if self.is_calm(at) {
+            return 100;
+        }
         self.factor_of(home, at).max(self.factor_of(topology.package_of(cpu), at))
     }
 
@@ -153,6 +159,12 @@ impl SharedLines {
     pub(crate) fn factor_of(&self, package: PackageId, at: SimTime) -> u32 {
         let Overflow { factor_pct, until, .. } = self.overflow[package.idx()];
         if at < until { factor_pct } else { 100 }
+    }
+
+    /// Whether no transfer is slower at `at`; false if one may be.
+    #[inline]
+    pub(crate) fn is_calm(&self, at: SimTime) -> bool {
+        at >= self.calm_from
     }
 
     /// The hottest line of a home counts: a calm one does not end the overflow of another.
@@ -174,6 +186,9 @@ impl SharedLines {
         let hottest = &mut self.overflow[home.idx()];
         if line == hottest.line || at >= hottest.until || factor_pct > hottest.factor_pct {
             *hottest = Overflow { line, factor_pct, until };
+            if factor_pct > 100 {
+                self.calm_from = self.calm_from.max(until);
+            }
         }
     }
 }
@@ -213,7 +228,7 @@ impl Line {
         if !quiet && self.goes_near(topology, rules, cpu) {
             return u64::from(transfers.at(Distance::SameLlc).max(rules.hit));
         }
-        let mut ns = transfers.ns(topology, self.owner, cpu, self.home);
+        let mut ns = transfers.ns(self.owner, cpu, self.home);
         if access == Access::Write && self.copies.len() > 1 {
             let farthest = farthest(topology, cpu, &self.copies);
             ns = if self.copies.contains(cpu) { 0 } else { ns } + transfers.at(farthest);

@@ -12,15 +12,20 @@ const LINE: u32 = 64;
 /// whose accesses do not wait for each other.
 const FIRST_LINES: u32 = 2;
 
+/// No CPU: nobody has used an object.
+const NOBODY: CpuId = CpuId(u16::MAX);
+
 /// Who used an object last.
 #[derive(Clone, Copy, Debug)]
 struct Holder {
     /// Whose core has the object itself and its lock.
-    state: Option<CpuId>,
-    /// Whose core has what was written last.
-    data: Option<CpuId>,
+    state: CpuId,
+    /// Whose core has what was written last; somebody if `state` is.
+    data: CpuId,
     /// Where its memory is: with who used it first.
     home: PackageId,
+    /// Who used the reading and the writing end of a pipe last.
+    files: [CpuId; 2],
 }
 
 /// The objects through which tasks send messages: the pipes, then the ends of sockets.
@@ -39,8 +44,8 @@ struct Holder {
 #[derive(Clone, Debug)]
 pub(crate) struct Messages {
     holders: Vec<Holder>,
-    /// Who used the reading and the writing end of each pipe last.
-    files: Vec<[Option<CpuId>; 2]>,
+    /// The first so many objects are pipes.
+    pipes: usize,
     file_lines: u32,
     state_lines: u32,
     message_lines: u32,
@@ -53,10 +58,11 @@ pub(crate) struct Messages {
 impl Messages {
     /// `pipes` pipes, then other objects, `objects` in all.
     pub(crate) fn new(pipes: usize, objects: usize, costs: &OsCosts) -> Messages {
-        let unused = Holder { state: None, data: None, home: PackageId(0) };
+        let (state, data, files) = (NOBODY, NOBODY, [NOBODY; 2]);
+        let unused = Holder { state, data, home: PackageId(0), files };
         Messages {
             holders: vec![unused; objects],
-            files: vec![[None; 2]; pipes],
+            pipes,
             file_lines: costs.file_lines,
             state_lines: costs.pipe_state_lines,
             message_lines: costs.message_lines,
@@ -75,30 +81,29 @@ impl Messages {
         object: usize,
         cpu: CpuId,
         read: Option<u32>,
-    ) -> u32 {
+    ) -> u64 {
         let holder = &mut self.holders[object];
-        let Some(last) = holder.state.replace(cpu) else {
-            *holder = Holder { state: Some(cpu), data: Some(cpu), home: topology.package_of(cpu) };
+        let last = std::mem::replace(&mut holder.state, cpu);
+        if last == NOBODY {
+            (holder.data, holder.home) = (cpu, topology.package_of(cpu));
             return 0;
-        };
+        }
         let home = holder.home;
-        let line = |from: CpuId| {
-            if from == cpu { 0 } else { transfers.ns(topology, from, cpu, home) }
-        };
-        let Some(bytes) = read else {
-            holder.data = Some(cpu);
-            return self.at_once(self.state_lines.saturating_mul(line(last)));
-        };
+        let line = |from: CpuId| if from == cpu { 0 } else { transfers.ns(from, cpu, home) };
         let from_last = line(last);
         let state = self.state_lines.saturating_mul(from_last);
-        let Some(writer) = holder.data else { return self.at_once(state) };
+        let Some(bytes) = read else {
+            holder.data = cpu;
+            return self.at_once(state);
+        };
+        let writer = holder.data;
         let from_writer = if writer == last { from_last } else { line(writer) };
         if from_writer == 0 {
             return self.at_once(state);
         }
         let all = bytes.div_ceil(LINE);
         let first = all.min(FIRST_LINES);
-        let beside = if object < self.files.len() { 0 } else { self.message_lines };
+        let beside = if object < self.pipes { 0 } else { self.message_lines };
         let message = (beside + first).saturating_mul(from_writer);
         let mut ns = state.saturating_add(message);
         if all > first {
@@ -112,32 +117,28 @@ impl Messages {
     #[inline(always)]
     pub(crate) fn file(
         &mut self,
-        topology: &Topology,
         transfers: &Transfers,
         pipe: usize,
         cpu: CpuId,
         reads: bool,
-    ) -> u32 {
-        let last = self.files[pipe][usize::from(!reads)].replace(cpu);
-        match last.filter(|last| *last != cpu) {
-            None => 0,
-            Some(last) => {
-                let home = self.holders[pipe].home;
-                self.at_once(self.file_lines * transfers.ns(topology, last, cpu, home))
-            }
+    ) -> u64 {
+        let holder = &mut self.holders[pipe];
+        let (last, home) = (&mut holder.files[usize::from(!reads)], holder.home);
+        let last = std::mem::replace(last, cpu);
+        if last == cpu || last == NOBODY {
+            return 0;
         }
+        self.at_once(self.file_lines * transfers.ns(last, cpu, home))
     }
 
     /// What lines take to come that do not wait for each other, if one after the other they take `ns`.
-    #[inline]
-    fn at_once(&self, ns: u32) -> u32 {
-        if ns == 0 {
-            return 0;
-        }
-        u32::try_from(self.overlap.divide(u64::from(ns) * 100)).unwrap_or(u32::MAX)
+    #[inline(always)]
+    fn at_once(&self, ns: u32) -> u64 {
+        self.overlap.divide(u64::from(ns) * 100)
     }
 
     /// The many lines of a long message, as if they overlapped like a few.
+    #[cold]
     fn copy(&self, ns: u32, near: bool) -> u32 {
         let copied = self.copy_overlap_pct[usize::from(!near)].max(self.overlap_pct);
         let ns = u64::from(ns) * u64::from(self.overlap_pct) / u64::from(copied);
@@ -149,7 +150,7 @@ impl Messages {
 mod tests {
     use super::*;
 
-    fn cost(machine: &str, writer: u16, reader: u16) -> u32 {
+    fn cost(machine: &str, writer: u16, reader: u16) -> u64 {
         let topology = Topology::builtin(machine, None).unwrap();
         let transfers = Transfers::new(&topology);
         let mut messages = Messages::new(1, 1, topology.costs());
@@ -190,7 +191,7 @@ mod tests {
             let mut messages = Messages::new(1, 1, topology.costs());
             let mut used = |cpu, read| messages.used(&topology, &transfers, 0, CpuId(cpu), read);
             used(0, None);
-            let long = u64::from(used(reader, Some(1 << 20)));
+            let long = used(reader, Some(1 << 20));
             let want = 16_382 * line / at_once;
             assert!((want..want + want / 50).contains(&long), "{long} for {want}");
         }
@@ -218,7 +219,7 @@ mod tests {
         let topology = Topology::builtin("icelake", None).unwrap();
         let transfers = Transfers::new(&topology);
         let mut messages = Messages::new(1, 1, topology.costs());
-        let mut file = |cpu, reads| messages.file(&topology, &transfers, 0, CpuId(cpu), reads);
+        let mut file = |cpu, reads| messages.file(&transfers, 0, CpuId(cpu), reads);
         assert_eq!((file(0, false), file(9, true)), (0, 0), "nobody had them");
         assert_eq!((file(0, false), file(9, true)), (0, 0), "they are still here");
         let line = 51 * 100 / 125;

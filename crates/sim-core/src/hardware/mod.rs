@@ -15,13 +15,12 @@ mod warmth;
 
 pub(crate) use idle::IdleGovernor;
 pub(crate) use prices::Prices;
-pub(crate) use speed::{FULL, at_full_speed, at_speed};
+pub(crate) use speed::{FULL, at_full_speed, at_speed, both_at_speed};
 
 use simsched_topology::{CpuId, NodeId, PackageId, Topology};
 
 use crate::config::HardwareModel;
 use crate::error::SimError;
-use crate::ids::TaskId;
 use crate::time::{Nanos, SimTime};
 use crate::workload::Setup;
 use lines::SharedLines;
@@ -41,8 +40,6 @@ pub(crate) struct Hardware {
     pub(crate) runqueues: RunqueueLocks,
     pub(crate) warmth: Warmth,
     pub(crate) speed: Speed,
-    /// By task: other tasks have its process, and so its files.
-    threads: Vec<bool>,
     /// Only if the workload has loops that are bound by it.
     pub(crate) memory: Option<Memory>,
     /// Nothing of all that takes any time.
@@ -79,7 +76,6 @@ impl Hardware {
             memory,
             lines: SharedLines::new(topology, &homes),
             messages: Messages::new(setup.pipes as usize, objects, costs),
-            threads: threads(setup),
             runqueues: RunqueueLocks::new(topology.nr_cpus(), costs),
             warmth: Warmth::new(topology, footprints.map(|bytes| u64::from(*bytes)), costs),
             speed: if free { Speed::free(topology) } else { Speed::new(topology) },
@@ -102,49 +98,45 @@ impl Hardware {
             return 0;
         }
         let ns = self.messages.used(topology, &self.transfers, object, cpu, read);
-        if ns == 0 {
-            return 0;
-        }
-        u32::try_from(self.uncore(topology, cpu, at, ns).0).unwrap_or(u32::MAX)
+        let ns = self.uncore(topology, cpu, at, ns);
+        u32::try_from(ns.0).unwrap_or(u32::MAX)
     }
 
-    /// What the count of the file takes to come, with which `task` on `cpu` reads a pipe or writes it,
-    /// ns.
+    /// What the lines take to come to `cpu` with which a task writes a pipe, or reads `read` bytes from
+    /// it, ns: the count of the file, if it is a thread that shares its files, then the pipe with the
+    /// message.
     #[inline(always)]
-    pub(crate) fn file(
+    pub(crate) fn pipe(
         &mut self,
         topology: &Topology,
-        cpu: CpuId,
-        task: TaskId,
+        (cpu, is_thread): (CpuId, bool),
         pipe: usize,
-        reads: bool,
+        read: Option<u32>,
         at: SimTime,
-    ) -> u32 {
-        if self.free || !self.threads[task.idx()] {
-            return 0;
+    ) -> (u64, u64) {
+        if self.free {
+            return (0, 0);
         }
-        let ns = self.messages.file(topology, &self.transfers, pipe, cpu, reads);
-        if ns == 0 {
-            return 0;
+        let file = match is_thread {
+            true => self.messages.file(&self.transfers, pipe, cpu, read.is_some()),
+            false => 0,
+        };
+        let moved = self.messages.used(topology, &self.transfers, pipe, cpu, read);
+        if self.lines.is_calm(at) {
+            return (file, moved);
         }
-        u32::try_from(self.uncore(topology, cpu, at, ns).0).unwrap_or(u32::MAX)
+        (self.uncore(topology, cpu, at, file).0, self.uncore(topology, cpu, at, moved).0)
     }
 
     /// `ns` of transfers of `cpu` as they take while a queue overflows at its socket.
     #[inline]
-    pub(crate) fn uncore(&self, topology: &Topology, cpu: CpuId, at: SimTime, ns: u32) -> Nanos {
+    pub(crate) fn uncore(&self, topology: &Topology, cpu: CpuId, at: SimTime, ns: u64) -> Nanos {
+        if self.lines.is_calm(at) {
+            return Nanos(ns);
+        }
         match self.lines.factor_of(topology.package_of(cpu), at) {
-            100 => Nanos(u64::from(ns)),
-            factor => Nanos(u64::from(ns) * u64::from(factor) / 100),
+            100 => Nanos(ns),
+            factor => Nanos(ns * u64::from(factor) / 100),
         }
     }
-}
-
-/// Which tasks are threads of a process that has others.
-fn threads(setup: &Setup) -> Vec<bool> {
-    let mut counts = std::collections::BTreeMap::new();
-    for task in &setup.tasks {
-        *counts.entry(task.proc).or_insert(0_u32) += 1;
-    }
-    setup.tasks.iter().map(|task| counts[&task.proc] > 1).collect()
 }

@@ -233,6 +233,12 @@ impl Prices {
         }
     }
 
+    /// A copy of `bytes` to or from a pipe.
+    #[inline(always)]
+    pub(crate) fn pipe_copy(&self, bytes: u32) -> u32 {
+        self.costs.pipe_copy.saturating_add(self.copy(bytes))
+    }
+
     /// Copying `bytes` between user space and the kernel, on top of a small copy.
     #[inline]
     pub(crate) fn copy(&self, bytes: u32) -> u32 {

@@ -35,7 +35,7 @@ impl RunqueueLocks {
         cpu: CpuId,
     ) -> u32 {
         let home = topology.package_of(cpu);
-        self.lines.saturating_mul(transfers.ns(topology, cpu, taker, home))
+        self.lines.saturating_mul(transfers.ns(cpu, taker, home))
     }
 
     /// The lock of `cpu` is asked for at `at` and, with it in hand, `transfer` goes by before the work

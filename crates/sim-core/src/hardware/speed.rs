@@ -33,6 +33,19 @@ pub(crate) fn at_speed(ns: Nanos, speed: u16) -> Nanos {
     }
 }
 
+/// The same of two spans.
+#[inline(always)]
+pub(crate) fn both_at_speed(first: Nanos, second: Nanos, speed: u16) -> (Nanos, Nanos) {
+    if speed == FULL {
+        return (first, second);
+    }
+    let Some(divisor) = SPEEDS.get(usize::from(speed)) else {
+        return (at_speed(first, speed), at_speed(second, speed));
+    };
+    let at = |ns: Nanos| Nanos(divisor.divide_up(ns.0 * u64::from(FULL)));
+    (at(first), at(second))
+}
+
 /// How long what takes `ns` at `speed` takes at full speed.
 #[inline]
 pub(crate) fn at_full_speed(ns: Nanos, speed: u16) -> Nanos {

@@ -188,7 +188,7 @@ impl Ipc {
 
     /// Does `op`, the first attempt at an op on a pipe, if it neither blocks nor wakes and is short;
     /// `None` if it may not, and then nothing has happened.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pass(&mut self, op: Op) -> Option<Outcome> {
         match op {
             Op::Write { pipe, bytes } => {
@@ -263,14 +263,21 @@ impl Ipc {
         }
     }
 
+    /// Whether a write of `bytes` would find no room for any of them; a writer that has slept needs a
+    /// slot.
+    #[inline]
+    pub(crate) fn is_full(&self, pipe: PipeId, bytes: u32, retry: bool) -> bool {
+        let pipe = &self.pipes[pipe.idx()];
+        if retry { pipe.is_full() } else { !pipe.has_room(bytes) }
+    }
+
     /// Whether `op` would find its pipe with nothing to read, or with no room to write anything;
     /// false for ops on other objects. A writer that has slept needs a slot.
     #[inline(always)]
     pub(crate) fn finds_pipe_unready(&self, op: Op, retry: bool) -> bool {
         match op {
-            Op::Write { pipe, .. } if retry => self.pipes[pipe.idx()].is_full(),
-            Op::Write { pipe, bytes } => !self.pipes[pipe.idx()].has_room(bytes),
-            Op::Read { pipe, .. } => self.pipes[pipe.idx()].is_empty(),
+            Op::Write { pipe, bytes } => self.is_full(pipe, bytes, retry),
+            Op::Read { pipe, .. } => self.is_empty(pipe),
             _ => false,
         }
     }

@@ -223,6 +223,8 @@ pub(super) struct TaskRun {
     pub look: bool,
     /// The part of an op on a pipe that is under way, where CPUs take turns.
     pub phase: Phase,
+    /// Other tasks have its process, and so its files.
+    pub is_thread: bool,
 }
 
 /// The parts of an op on a pipe. The task is in its op ([`Progress::Under`]), or asleep.
@@ -303,10 +305,11 @@ impl Cpu {
         }
     }
 
-    /// Whether something is to be done behind the op under way, or this is not its first attempt.
+    /// Whether something is to be done before or behind the end of the op under way, or this is not its
+    /// first attempt.
     #[inline]
     pub(super) fn is_disturbed(&self) -> bool {
-        self.need_resched | self.deferred.any() | self.run.look | self.run.retry
+        self.errand | self.need_resched | self.deferred.any() | self.run.look | self.run.retry
     }
 
     /// Whether the current task, which could go on, has to give way: at the border of user space, or
@@ -359,6 +362,7 @@ impl TaskRun {
             retry: false,
             look: false,
             phase: Phase::None,
+            is_thread: false,
         }
     }
 }

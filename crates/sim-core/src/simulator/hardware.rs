@@ -157,7 +157,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let now = self.world.now() + Nanos(u64::from(self.cpus[taker.idx()].debt + later));
         let hardware = &mut self.hardware;
         let ns = hardware.runqueues.transfer(topology, &hardware.transfers, taker, cpu);
-        let transfer = hardware.uncore(topology, taker, now, ns);
+        let transfer = hardware.uncore(topology, taker, now, u64::from(ns));
         hardware.runqueues.lock(cpu, now, transfer) + transfer
     }
 
@@ -180,8 +180,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let topology = self.world.topology();
         let hardware = &mut self.hardware;
         let ns = hardware.warmth.arrives(topology, &hardware.transfers, task, cpu);
-        let ns = u32::try_from(ns.0).unwrap_or(u32::MAX);
-        let ns = hardware.uncore(topology, cpu, self.world.now(), ns);
+        let ns = hardware.uncore(topology, cpu, self.world.now(), ns.0);
         self.stall(cpu, Cost::Refill, ns);
     }
 

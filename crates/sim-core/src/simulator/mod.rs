@@ -29,6 +29,7 @@ use crate::time::{Nanos, SimTime};
 use crate::workload::Workload;
 use crate::world::TaskState;
 use cpu::{Progress, Stage};
+use pipe::Then;
 use state::Step;
 
 /// How far a run has come.
@@ -56,7 +57,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// # Errors
     /// As [`Simulator::run_until`].
     pub fn run_events(&mut self, horizon: SimTime, max_events: u64) -> Result<Status, SimError> {
-        for _ in 0..max_events {
+        let mut left = max_events;
+        while left > 0 {
             if self.counters.busy_cpus == 0 || self.counters.alive == 0 {
                 if self.counters.alive == 0 {
                     self.close();
@@ -67,11 +69,20 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                     return Err(self.deadlock());
                 }
             }
+            if self.has_short_way {
+                let (taken, then) = self.run_plain_ops(horizon, left);
+                left -= taken;
+                if !matches!(then, Then::Event) {
+                    self.after_plain_ops(then).map_err(|error| *error)?;
+                    continue;
+                }
+            }
             let Some((now, event)) = self.agenda.next_until(horizon) else {
                 self.world.set_now(horizon.max(self.world.now()));
                 self.close();
                 return Ok(Status::Horizon);
             };
+            left -= 1;
             self.step(now, event).map_err(|error| *error)?;
         }
         Ok(Status::Paused)
@@ -79,20 +90,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     #[inline]
     fn step(&mut self, now: SimTime, event: Event) -> Step {
-        self.watch_time(now)?;
+        self.counters.at_once = if now == self.world.now() { self.counters.at_once + 1 } else { 0 };
         self.world.set_now(now);
         self.counters.events += 1;
+        self.watch_instant()?;
         match event {
             Event::StageEnd(cpu) => {
                 self.world.set_this_cpu(cpu);
-                if self.cpus[cpu.idx()].errand {
-                    self.run_errand(cpu);
-                    return Ok(());
-                }
-                if self.end_plain_op(cpu)? {
-                    return Ok(());
-                }
-                self.stage_end(cpu)?;
+                return self.end_stage(cpu);
             }
             Event::Resched(cpu) => {
                 self.world.set_this_cpu(cpu);
@@ -104,6 +109,21 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             }
             Event::Timer(task) => self.timer_arrives(task),
         }
+        self.after_event()
+    }
+
+    /// The stage of `cpu` ends, or its way to an errand.
+    fn end_stage(&mut self, cpu: CpuId) -> Step {
+        if self.cpus[cpu.idx()].errand {
+            self.run_errand(cpu);
+            return Ok(());
+        }
+        self.stage_end(cpu)?;
+        self.after_event()
+    }
+
+    #[inline]
+    fn after_event(&mut self) -> Step {
         if self.has_lines {
             self.pay_touched();
         }
@@ -193,14 +213,17 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Time must pass: a run that does event after event at one instant is stuck.
     #[inline]
-    fn watch_time(&mut self, now: SimTime) -> Step {
-        if now != self.world.now() {
-            self.counters.at_once = 0;
+    fn watch_instant(&self) -> Step {
+        if self.counters.at_once < self.at_once_limit() {
             return Ok(());
         }
-        self.counters.at_once += 1;
-        let limit = 1_000_000 + 100 * self.tasks.len() as u64;
-        if self.counters.at_once < limit { Ok(()) } else { Err(self.livelock(now).into()) }
+        Err(self.livelock(self.world.now()).into())
+    }
+
+    /// So many events at one instant are too many.
+    #[inline]
+    fn at_once_limit(&self) -> u64 {
+        1_000_000 + 100 * self.tasks.len() as u64
     }
 
     fn livelock(&self, at: SimTime) -> SimError {

@@ -1,65 +1,180 @@
 //! Ops on pipes, which are nearly all that a run consists of: the way of most of them is short.
 
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, Topology};
 
-use super::cpu::{Progress, Stage, TaskRun};
+use super::cpu::{Cpu, Desk, Progress, Stage, TaskRun};
 use super::state::{Simulator, Step};
-use crate::hardware::at_speed;
+use crate::hardware::{Hardware, Prices, both_at_speed};
 use crate::ids::{PipeId, TaskId};
+use crate::ipc::Ipc;
 use crate::observer::{Cost, Observer};
 use crate::policy::Policy;
-use crate::time::Nanos;
+use crate::time::{Nanos, SimTime};
 use crate::workload::{Op, Workload};
 
+/// What the price of an op on a pipe depends on and changes, beside the row of its CPU.
+struct PipeDesk<'a> {
+    prices: &'a Prices,
+    ipc: &'a mut Ipc,
+    topology: &'a Topology,
+    hardware: &'a mut Hardware,
+    /// Where the stalls are noted that are not charged yet.
+    desks: &'a mut [Desk],
+    /// By pipe: until when its mutex is promised.
+    free: &'a mut [SimTime],
+}
+
+impl PipeDesk<'_> {
+    /// What the op on `cpu`, a write or a read of `bytes`, takes from here to its end.
+    ///
+    /// Getting to the pipe takes `entry`; a pipe that is ready is copied to or from under its mutex,
+    /// and who finds that taken spins, in order of arrival.
+    #[inline(always)]
+    fn time<const READ: bool>(
+        &mut self,
+        row: &mut Cpu,
+        cpu: CpuId,
+        (pipe, bytes): (PipeId, u32),
+        (entry, retry): (u32, bool),
+        now: SimTime,
+    ) -> Nanos {
+        let copy = self.prices.pipe_copy(bytes);
+        let (entry, copy) = self.prices.jittered_pair(&mut row.dice, entry, copy);
+        let (entry, copy) = both_at_speed(entry, copy, row.speed);
+        row.run.look = match READ {
+            true => self.ipc.is_empty(pipe),
+            false => self.ipc.is_full(pipe, bytes, retry),
+        };
+        if row.run.look {
+            return entry;
+        }
+        let start = now.0 + u64::from(row.debt);
+        let read = READ.then_some(bytes);
+        let user = (cpu, row.run.is_thread);
+        let (file, moved) = self.hardware.pipe(self.topology, user, pipe.idx(), read, now);
+        if file + moved > 0 {
+            row.stalled |= 1 << const { Cost::Message.stall_row() };
+            self.desks[cpu.idx()].stalls[const { Cost::Message.stall_row() }] += file + moved;
+        }
+        let free = &mut self.free[pipe.idx()];
+        let end = (start + entry.0 + file).max(free.0) + copy.0 + moved;
+        *free = SimTime(end);
+        Nanos(end - start)
+    }
+}
+
+/// What comes behind plain ops.
+pub(super) enum Then {
+    /// As many events as asked for are done.
+    Enough,
+    /// An event that is not the end of a stage, or none, or it comes too often at one instant.
+    Event,
+    /// The stage of a CPU has ended, and it is no plain op.
+    Stage(CpuId),
+    /// The op of a CPU was plain and has had its effect: the rest of its system call.
+    Tail(CpuId, u32),
+    /// The same, and the task goes on with an op that is not on a pipe.
+    Op(CpuId, TaskId, Op),
+    /// The same, and the task goes on with an op on a pipe that takes so long, behind what the CPU owes.
+    Begin(CpuId, Nanos),
+}
+
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
-    /// The end of an op on a pipe that neither blocks nor wakes, of a task that goes on: the same as
-    /// the long way through `end_op`, without the questions that have one answer. True if this was
-    /// one; else nothing has happened.
+    /// Takes events while they are the ends of ops on pipes that neither block nor wake, of tasks that
+    /// go on with another op on a pipe, `most` at most: how many it took, and what comes then, which
+    /// the last of them is a part of. It is the same as the long way through `end_op`, without the
+    /// questions that have one answer.
     ///
     /// A paranoid run takes the long way, so that the two can be held against each other; so does one
     /// on a machine whose CPUs take turns.
-    #[inline(always)]
-    pub(super) fn end_plain_op(&mut self, cpu: CpuId) -> Step<bool> {
-        let row = &mut self.cpus[cpu.idx()];
-        if row.stage != Stage::Op || row.is_disturbed() || self.paranoid || !self.mutexes.is_empty()
-        {
-            return Ok(false);
-        }
-        let (task, last) = (row.task.expect("an op has a task"), row.run.op);
-        let Some(outcome) = self.ipc.pass(last) else { return Ok(false) };
-        let tail = self.prices.pipe_tail(last);
-        if tail > 0 {
-            (row.run.outcome, row.run.progress) = (outcome, Progress::Next);
-            self.end_pipe_op(cpu, tail);
-            return Ok(true);
-        }
-        let op = self.workload.next_op(task, self.world.now(), outcome);
-        (row.run.op, row.run.outcome) = (op, outcome);
-        match pipe_of(op).filter(|(pipe, _)| pipe.idx() < self.pipes_free.len()) {
-            Some((pipe, bytes)) => {
-                let ns = self.time_pipe_op(cpu, op, pipe, self.prices.list().syscall, bytes);
-                self.begin_next(cpu, ns);
+    #[inline(never)]
+    pub(super) fn run_plain_ops(&mut self, horizon: SimTime, most: u64) -> (u64, Then) {
+        let (mut now, mut this_cpu) = (self.world.now(), self.world.this_cpu());
+        let mut at_once = self.counters.at_once;
+        let at_once_limit = self.at_once_limit();
+        let mut desk = PipeDesk {
+            prices: &self.prices,
+            ipc: &mut self.ipc,
+            topology: self.world.topology(),
+            hardware: &mut self.hardware,
+            desks: &mut self.desks,
+            free: &mut self.pipes_free,
+        };
+        let (cpus, mut taken) = (&mut self.cpus[..], 0);
+        let then = loop {
+            if taken == most {
+                break Then::Enough;
             }
-            None => {
-                row.run.progress = Progress::Next;
-                self.begin_op(cpu, task, op)?;
+            let Some((at, cpu)) = self.agenda.next_stage(horizon) else { break Then::Event };
+            taken += 1;
+            at_once = if at == now { at_once + 1 } else { 0 };
+            (now, this_cpu) = (at, cpu);
+            let row = &mut cpus[cpu.idx()];
+            if row.stage != Stage::Op || row.is_disturbed() || at_once >= at_once_limit {
+                break Then::Stage(cpu);
             }
-        }
-        Ok(true)
+            let Some(outcome) = desk.ipc.pass(row.run.op) else { break Then::Stage(cpu) };
+            row.run.outcome = outcome;
+            let tail = desk.prices.pipe_tail(row.run.op);
+            if tail > 0 {
+                break Then::Tail(cpu, tail);
+            }
+            let task = row.task.expect("an op has a task");
+            let op = self.workload.next_op(task, now, outcome);
+            let syscall = desk.prices.list().syscall;
+            let ns = match op {
+                Op::Read { pipe, bytes } if pipe.idx() < desk.free.len() => {
+                    row.run.op = Op::Read { pipe, bytes };
+                    desk.time::<true>(row, cpu, (pipe, bytes), (syscall, false), now)
+                }
+                Op::Write { pipe, bytes } if pipe.idx() < desk.free.len() => {
+                    row.run.op = Op::Write { pipe, bytes };
+                    desk.time::<false>(row, cpu, (pipe, bytes), (syscall, false), now)
+                }
+                _ => break Then::Op(cpu, task, op),
+            };
+            if row.cost != Cost::Syscall || row.debt != 0 || row.debt_end > row.charged {
+                break Then::Begin(cpu, ns);
+            }
+            // Nearly always the CPU owes nothing, and there is nothing to be charged between the two
+            // ops; errands that wait have left a debt.
+            debug_assert!(
+                desk.desks[cpu.idx()].errands.is_empty(),
+                "CPU {cpu} forgets its errands"
+            );
+            row.until = now + ns;
+            self.agenda.arm_stage(cpu, row.until);
+        };
+        self.world.set_now(now);
+        self.world.set_this_cpu(this_cpu);
+        self.counters.events += taken;
+        self.counters.at_once = at_once;
+        (taken, then)
     }
 
-    /// Another op follows the one that has just ended, and takes `ns`. Nearly always the CPU owes
-    /// nothing, and there is nothing to be charged between the two.
-    #[inline(always)]
-    fn begin_next(&mut self, cpu: CpuId, ns: Nanos) {
-        let row = &mut self.cpus[cpu.idx()];
-        if row.cost != Cost::Syscall || row.debt != 0 || row.debt_end > row.charged {
-            return self.begin_for(cpu, Stage::Op, Cost::Syscall, ns);
+    /// What comes behind plain ops at this instant.
+    pub(super) fn after_plain_ops(&mut self, then: Then) -> Step {
+        match then {
+            Then::Enough | Then::Event => Ok(()),
+            Then::Stage(cpu) => {
+                self.watch_instant()?;
+                self.end_stage(cpu)
+            }
+            Then::Tail(cpu, tail) => {
+                self.cpus[cpu.idx()].run.progress = Progress::Next;
+                self.end_pipe_op(cpu, tail);
+                Ok(())
+            }
+            Then::Op(cpu, task, op) => {
+                let run = &mut self.cpus[cpu.idx()].run;
+                (run.op, run.progress) = (op, Progress::Next);
+                self.begin_op(cpu, task, op)
+            }
+            Then::Begin(cpu, ns) => {
+                self.begin_for(cpu, Stage::Op, Cost::Syscall, ns);
+                Ok(())
+            }
         }
-        // Errands that wait have left a debt.
-        debug_assert!(self.desks[cpu.idx()].errands.is_empty(), "CPU {cpu} forgets its errands");
-        row.until = self.world.now() + ns;
-        self.agenda.arm_stage(cpu, row.until);
     }
 
     /// Asks the workload what `task` does next, and begins it.
@@ -107,38 +222,20 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         entry: u32,
         bytes: u32,
     ) -> Nanos {
-        self.time_pipe_op(cpu, op, pipe, entry, bytes)
-    }
-
-    /// Getting to a pipe takes `entry`; a pipe that is ready is copied to or from under its mutex,
-    /// and who finds that taken spins, in order of arrival.
-    #[inline(always)]
-    fn time_pipe_op(&mut self, cpu: CpuId, op: Op, pipe: PipeId, entry: u32, bytes: u32) -> Nanos {
-        let copy = self.prices.list().pipe_copy.saturating_add(self.prices.copy(bytes));
+        let mut desk = PipeDesk {
+            prices: &self.prices,
+            ipc: &mut self.ipc,
+            topology: self.world.topology(),
+            hardware: &mut self.hardware,
+            desks: &mut self.desks,
+            free: &mut self.pipes_free,
+        };
         let row = &mut self.cpus[cpu.idx()];
-        let (entry, copy) = self.prices.jittered_pair(&mut row.dice, entry, copy);
-        let (entry, copy) = (at_speed(entry, row.speed), at_speed(copy, row.speed));
-        row.run.look = self.ipc.finds_pipe_unready(op, row.run.retry);
-        if row.run.look {
-            return entry;
+        let (entry, now) = ((entry, row.run.retry), self.world.now());
+        match op {
+            Op::Read { .. } => desk.time::<true>(row, cpu, (pipe, bytes), entry, now),
+            _ => desk.time::<false>(row, cpu, (pipe, bytes), entry, now),
         }
-        let now = self.world.now();
-        let start = now + Nanos(u64::from(row.debt));
-        let read = matches!(op, Op::Read { .. }).then_some(bytes);
-        let (topology, hardware) = (self.world.topology(), &mut self.hardware);
-        let task = row.task.expect("an op has a task");
-        let file = hardware.file(topology, cpu, task, pipe.idx(), read.is_some(), now);
-        let moved = hardware.message(topology, cpu, pipe.idx(), read, now);
-        if file + moved > 0 {
-            row.stalled |= 1 << Cost::Message.stall_row();
-            self.desks[cpu.idx()].stalls[Cost::Message.stall_row()] += u64::from(file + moved);
-        }
-        let entry = entry + Nanos(u64::from(file));
-        let copy = copy + Nanos(u64::from(moved));
-        let free = &mut self.pipes_free[pipe.idx()];
-        let end = (start + entry).max(*free) + copy;
-        *free = end;
-        end.since(start)
     }
 
     /// The look at a pipe or socket is over: if it has become ready since, the copy follows.
@@ -153,14 +250,5 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let ns = self.pipe_op(cpu, op, pipe, 0, bytes);
         self.begin(cpu, Stage::Op, Cost::Syscall, ns);
         false
-    }
-}
-
-/// The pipe that `op` is on, and how many bytes it moves.
-#[inline(always)]
-fn pipe_of(op: Op) -> Option<(PipeId, u32)> {
-    match op {
-        Op::Write { pipe, bytes } | Op::Read { pipe, bytes } => Some((pipe, bytes)),
-        _ => None,
     }
 }

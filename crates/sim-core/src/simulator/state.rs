@@ -1,5 +1,6 @@
 //! The struct `Simulator`: what it is made of, its builder, its accessors.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use simsched_topology::{CpuId, CpuSet, Topology};
@@ -16,7 +17,7 @@ use crate::ipc::{Ipc, Wakes};
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::Policy;
 use crate::time::{Nanos, SimTime};
-use crate::workload::{Start, Workload};
+use crate::workload::{Setup, Start, TaskSpec, Workload};
 use crate::world::World;
 
 /// What a step of the simulator ends with. Errors are rare and large, so they are kept apart.
@@ -54,6 +55,8 @@ pub struct Simulator<P, W, O> {
     pub(super) moves: Moves,
     /// Whether the policy's own invariants are checked after each event.
     pub(super) paranoid: bool,
+    /// Ops on pipes may take the short way: nobody is paranoid, and CPUs take no turns.
+    pub(super) has_short_way: bool,
 }
 
 /// What is counted while the run goes on.
@@ -84,6 +87,16 @@ fn declare_masks(world: &mut World, masks: &[CpuSet]) -> Result<(), SimError> {
         world.tasks_mut().declare_mask(mask);
     }
     Ok(())
+}
+
+/// The tasks before their start; some are threads of a process that has others.
+fn task_runs(setup: &Setup) -> Vec<TaskRun> {
+    let mut counts = BTreeMap::new();
+    for task in &setup.tasks {
+        *counts.entry(task.proc).or_insert(0_u32) += 1;
+    }
+    let run = |spec: &TaskSpec| TaskRun { is_thread: counts[&spec.proc] > 1, ..TaskRun::new() };
+    setup.tasks.iter().map(run).collect()
 }
 
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
@@ -126,7 +139,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             hardware,
             cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, dice(cpu))).collect(),
             desks: topology.cpus().iter().map(|_| Desk::new(&topology, &homes)).collect(),
-            tasks: vec![TaskRun::new(); setup.tasks.len()],
+            tasks: task_runs(&setup),
             pipes_free: vec![SimTime::ZERO; setup.pipes as usize],
             mutexes: if quantum > 1 {
                 vec![Mutex::default(); setup.pipes as usize]
@@ -139,6 +152,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             scratch: Wakes::default(),
             moves: Moves::default(),
             paranoid: false,
+            has_short_way: quantum <= 1,
             world,
             policy,
             workload,
@@ -164,7 +178,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Makes the simulator check the policy's own invariants after each event.
     pub fn set_paranoid(&mut self) {
-        self.paranoid = true;
+        (self.paranoid, self.has_short_way) = (true, false);
     }
 
     /// The world as it is now.

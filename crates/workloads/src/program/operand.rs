@@ -8,10 +8,11 @@ pub const LOOPS: usize = 3;
 /// How many arguments a thread has.
 pub const ARGS: usize = 2;
 
-/// Registers of a thread: always 0, its arguments, the counters of its loops, and what is left of
-/// a transfer.
-pub(super) const REGS: usize = 1 + ARGS + LOOPS + 1;
-pub(super) const LEFT: usize = REGS - 1;
+/// Registers of a thread: always 0, its arguments, the counters of its loops, what is left of a
+/// transfer, and the number of the next instruction.
+pub(super) const REGS: usize = 1 + ARGS + LOOPS + 1 + 1;
+pub(super) const LEFT: usize = REGS - 2;
+pub(super) const PC: usize = REGS - 1;
 
 /// A register of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,9 +36,10 @@ impl Reg {
         Reg(u8::try_from(1 + ARGS + depth).expect("a few registers"))
     }
 
-    #[inline]
+    /// Its number, which needs no check.
+    #[inline(always)]
     pub(super) fn idx(self) -> usize {
-        usize::from(self.0)
+        usize::from(self.0) % REGS
     }
 }
 

@@ -6,10 +6,16 @@ use simsched_core::{
 };
 
 use super::memory::Memory;
-use super::operand::LEFT;
+use super::operand::{LEFT, PC};
 use super::{Inst, Nanos, Operand, Parts, Reg, Thread, When};
 
 impl Thread {
+    /// The next instruction.
+    #[inline(always)]
+    pub(super) fn pc(&self) -> usize {
+        self.regs[PC] as usize
+    }
+
     /// The instant of this row of the table of instants.
     #[inline]
     pub(super) fn when(&self, parts: &Parts, memory: &Memory, row: u32) -> SimTime {
@@ -20,18 +26,18 @@ impl Thread {
 
     /// An instruction that is no system call and takes no time.
     pub(super) fn user_space(&mut self, inst: Inst, memory: &mut Memory, now: SimTime) {
-        self.pc += 1;
+        self.regs[PC] += 1;
         match inst {
             Inst::Clock(clock) => memory.note(clock, now),
             Inst::Push(item, stack) => memory.push(self.value(stack), self.regs[item.idx()]),
             Inst::Take(stack) => memory.take(self.value(stack)),
             Inst::Next { item, stack, end } => match memory.next(self.value(stack)) {
                 Some(number) => self.regs[item.idx()] = number,
-                None => (self.regs[item.idx()], self.pc) = (0, end),
+                None => (self.regs[item.idx()], self.regs[PC]) = (0, end),
             },
             Inst::Unless(value, futex, to) => {
                 if !memory.holds(self.value(futex), u32::from(value)) {
-                    self.pc = to;
+                    self.regs[PC] = to;
                 }
             }
             _ => unreachable!("next_op knows which these are"),
@@ -49,10 +55,10 @@ impl Thread {
         let turns = &mut self.regs[counter.idx()];
         *turns += 1;
         if *turns < times {
-            self.pc = to;
+            self.regs[PC] = to;
         } else {
             *turns = 0;
-            self.pc += 1;
+            self.regs[PC] += 1;
         }
     }
 
