@@ -1,8 +1,9 @@
 //! The sides of a comparison: which settings each takes, and the runs of all of them.
 
+use std::cmp::Reverse;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rayon::prelude::*;
 use simsched_core::Config;
 use simsched_policies::{PolicyError, catalog};
 
@@ -61,7 +62,8 @@ pub(crate) fn measure_all(
         (0..scenarios.len()).flat_map(|side| (0..seeds).map(move |k| (side, k))).collect();
     let all = jobs.len() as u64;
     let done = Mutex::new(0);
-    let run = |(side, k): (usize, u64)| {
+    let run = |job: usize| {
+        let (side, k) = jobs[job];
         if interrupt::is_asked() {
             return Ok(None);
         }
@@ -71,7 +73,8 @@ pub(crate) fn measure_all(
         progress.lock().expect("nobody panics while telling").runs(*done, all);
         outcome.map(|outcome| Some(outcome).filter(Outcome::counts))
     };
-    let mut runs: Vec<_> = jobs.into_par_iter().map(run).collect();
+    let size = |job: usize| scenarios[jobs[job].0].topology().nr_cpus();
+    let mut runs = in_parallel(&largest_first(jobs.len(), size), run);
     let per_side = usize::try_from(seeds).expect("at most 10,000");
     let mut by_side = Vec::new();
     while !runs.is_empty() {
@@ -79,6 +82,28 @@ pub(crate) fn measure_all(
         by_side.push(std::mem::replace(&mut runs, rest));
     }
     by_side
+}
+
+/// The numbers of `jobs` jobs, the largest first; what is alike keeps its order.
+///
+/// A run of many CPUs takes long: one that began last would run alone in the end.
+fn largest_first(jobs: usize, size: impl Fn(usize) -> usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..jobs).collect();
+    order.sort_by_key(|job| Reverse(size(*job)));
+    order
+}
+
+/// Does the jobs of these numbers on all threads, begun in this order; what each has come to, by its
+/// number.
+fn in_parallel<T: Send>(order: &[usize], work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let by_thread = rayon::broadcast(|_| {
+        let mine = std::iter::from_fn(|| order.get(next.fetch_add(1, Ordering::Relaxed)));
+        mine.map(|job| (*job, work(*job))).collect::<Vec<_>>()
+    });
+    let mut all: Vec<(usize, T)> = by_thread.into_iter().flatten().collect();
+    all.sort_by_key(|(job, _)| *job);
+    all.into_iter().map(|(_, result)| result).collect()
 }
 
 /// The seeds that have come to their end on all sides.
@@ -109,6 +134,21 @@ mod tests {
         let (sides, notes) = share(&["cfs", "fifo"], &given("hz=1000 SIS_UTIL=off")).unwrap();
         assert_eq!(sides, [given("hz=1000 SIS_UTIL=off"), given("hz=1000")]);
         assert_eq!(notes, ["fifo has no setting SIS_UTIL"]);
+    }
+
+    #[test]
+    fn the_largest_jobs_begin_first_and_results_are_in_the_order_asked() {
+        let sizes = [96, 384, 192, 384];
+        let order = largest_first(4, |job| sizes[job]);
+        assert_eq!(order, [1, 3, 2, 0]);
+        let begun = Mutex::new(Vec::new());
+        let results = in_parallel(&order, |job| {
+            begun.lock().unwrap().push(job);
+            sizes[job]
+        });
+        assert_eq!(results, sizes);
+        begun.lock().unwrap().sort_unstable();
+        assert_eq!(begun.into_inner().unwrap(), [0, 1, 2, 3]);
     }
 
     #[test]
