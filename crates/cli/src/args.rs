@@ -281,15 +281,17 @@ pub(crate) struct Bars {
     pub(crate) loose: f64,
     pub(crate) ratio: f64,
     pub(crate) points: f64,
+    pub(crate) counted: f64,
 }
 
 impl Bars {
-    const DEFAULT: &str = "exact=97,tight=88,loose=72,ratio=80,points=80";
+    const DEFAULT: &str = "exact=97,tight=88,loose=72,ratio=80,points=80,counted=80";
 
     /// Those that are not named have no bar.
     fn parse(text: &str) -> Result<Bars, String> {
         let expected = "expected percentages of classes, such as exact=97,tight=88,loose=72";
-        let mut bars = Bars { exact: 0.0, tight: 0.0, loose: 0.0, ratio: 0.0, points: 0.0 };
+        let mut bars =
+            Bars { exact: 0.0, tight: 0.0, loose: 0.0, ratio: 0.0, points: 0.0, counted: 0.0 };
         for part in text.split(',') {
             let (class, percent) = part.split_once('=').ok_or(expected)?;
             let percent = percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
@@ -300,6 +302,7 @@ impl Bars {
                 "loose" => bars.loose = percent,
                 "ratio" => bars.ratio = percent,
                 "points" => bars.points = percent,
+                "counted" => bars.counted = percent,
                 _ => return Err(expected.to_owned()),
             }
         }
@@ -362,7 +365,8 @@ mod tests {
 
     #[test]
     fn bars_are_percentages_by_class() {
-        let bars = Bars { exact: 99.5, tight: 0.0, loose: 72.0, ratio: 0.0, points: 7.0 };
+        let bars =
+            Bars { exact: 99.5, tight: 0.0, loose: 72.0, ratio: 0.0, points: 7.0, counted: 0.0 };
         assert_eq!(Bars::parse("loose=72,exact=99.5,points=7"), Ok(bars));
         for bad in ["", "exact", "exact=101", "exact=-1", "noisy=5", "exact=97;tight=3"] {
             assert!(Bars::parse(bad).is_err(), "{bad}");

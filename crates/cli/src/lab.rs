@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use rayon::prelude::*;
 use simsched_lab::error::LabError;
 use simsched_lab::folder::{Folder, Recorded, Variant};
-use simsched_lab::heavy::Pair;
+use simsched_lab::heavy::{Pair, count_groups};
 use simsched_lab::judge::{Row, Tally, judge};
 use simsched_lab::machine::Tracer;
 use simsched_lab::outside::Outside;
@@ -64,6 +64,8 @@ enum On {
     Simulator(Bed),
     /// Both sides of a patch.
     Pair(Box<Pair>),
+    /// Inside the task groups that a scenario names.
+    Groups(Bed),
     /// The kernel itself has run them.
     Recorded(String),
     /// There is no policy for the kernel yet.
@@ -92,16 +94,21 @@ impl On {
         if let Some(label) = &args.recorded {
             return Ok(On::Recorded(label.clone()));
         }
-        let both = folder.variant() == Some(Variant::OffToOn);
-        let variant = if both { Some(Variant::Off) } else { folder.variant() };
+        let variant = match folder.variant() {
+            Some(Variant::OffToOn | Variant::Groups) => Some(Variant::Off),
+            variant => variant,
+        };
         let policy = args.policy.as_deref().or_else(|| policy_of(folder.kernel(), variant));
         let Some(policy) = policy else { return Ok(On::Nothing) };
         let bed = bed(folder, policy, args)?;
-        if !both {
-            return Ok(On::Simulator(bed));
-        }
-        let on = self::bed(folder, &format!("{policy}+{PATCH}"), args)?;
-        Ok(On::Pair(Box::new(Pair { off: bed, on })))
+        Ok(match folder.variant() {
+            Some(Variant::OffToOn) => {
+                let on = self::bed(folder, &format!("{policy}+{PATCH}"), args)?;
+                On::Pair(Box::new(Pair { off: bed, on }))
+            }
+            Some(Variant::Groups) => On::Groups(bed),
+            _ => On::Simulator(bed),
+        })
     }
 }
 
@@ -192,6 +199,11 @@ impl Job<'_> {
             }
             On::Pair(pair) => {
                 let one = |seed| pair.run(&self.scenario.name, seed, &interrupt::is_asked);
+                let seeds = seeds.min(HEAVY_SEEDS);
+                Outcome::of((0..seeds).map(|nth| first.wrapping_add(nth)).map(one).collect())
+            }
+            On::Groups(bed) => {
+                let one = |seed| count_groups(bed, &self.scenario.name, seed, &interrupt::is_asked);
                 let seeds = seeds.min(HEAVY_SEEDS);
                 Outcome::of((0..seeds).map(|nth| first.wrapping_add(nth)).map(one).collect())
             }
@@ -348,6 +360,7 @@ fn bar(class: Class, bars: &Bars) -> f64 {
         Class::Loose => bars.loose,
         Class::Ratio => bars.ratio,
         Class::Points => bars.points,
+        Class::Counted => bars.counted,
         _ => 0.0,
     }
 }

@@ -37,6 +37,8 @@ pub enum Variant {
     On,
     /// What it changes in long runs that were only counted.
     OffToOn,
+    /// Runs inside task groups, whose shared load was watched.
+    Groups,
 }
 
 impl Variant {
@@ -47,6 +49,7 @@ impl Variant {
             Variant::Off => "off",
             Variant::On => "on",
             Variant::OffToOn => "off-to-on",
+            Variant::Groups => "groups",
         }
     }
 }
@@ -90,7 +93,7 @@ impl Folder {
             return vec![self];
         }
         let with = |variant| Folder { variant: Some(variant), ..self.clone() };
-        let all = [Variant::Off, Variant::On, Variant::OffToOn].map(with);
+        let all = [Variant::Off, Variant::On, Variant::OffToOn, Variant::Groups].map(with);
         let found: Vec<Folder> =
             all.iter().filter(|folder| folder.is_recorded()).cloned().collect();
         if found.is_empty() { all[..2].to_vec() } else { found }
@@ -101,7 +104,8 @@ impl Folder {
         let (seeds, variant) = (self.seeds(), self.variant.map_or("", Variant::name));
         let file = format!("robustness-{variant}.json");
         match self.variant {
-            Some(Variant::OffToOn) => heavy::is_there(&self.path),
+            Some(Variant::OffToOn) => heavy::has_pairs(&self.path),
+            Some(Variant::Groups) => heavy::has_groups(&self.path),
             _ => self
                 .entries(|name| name == file || name.starts_with(&seeds))
                 .is_ok_and(|found| !found.is_empty()),
@@ -151,8 +155,10 @@ impl Folder {
     /// # Errors
     /// When there is neither, or a file is broken.
     pub fn reference(&self) -> Result<Vec<Scenario>, LabError> {
-        if self.variant == Some(Variant::OffToOn) {
-            return heavy::read(&self.path);
+        match self.variant {
+            Some(Variant::OffToOn) => return heavy::read(&self.path),
+            Some(Variant::Groups) => return heavy::read_groups(&self.path),
+            _ => {}
         }
         let scenarios = self.compared()?;
         if !scenarios.is_empty() {

@@ -5,6 +5,7 @@
 //! depends on that less. So three counts are compared as ratios, on over off, and where wakees were
 //! placed as parts of all placements.
 
+mod groups;
 mod run;
 
 use std::collections::BTreeMap;
@@ -18,7 +19,8 @@ use crate::reference::{Metric, Scenario};
 use crate::value::Value;
 use crate::verdict::Class;
 
-pub use run::Pair;
+pub(crate) use groups::read as read_groups;
+pub use run::{Pair, count_groups};
 
 /// How the labels begin whose runs have the patch off, and on.
 const LABELS: [&str; 2] = ["hackbench-off-", "hackbench-on-"];
@@ -54,11 +56,18 @@ pub(crate) struct Counts {
     wakeups: u64,
     /// Placements by branch, in the order of [`BRANCHES`].
     placed: [u64; BRANCHES.len()],
+    /// What the policy itself has counted, by the names of the kernel's counters.
+    told: BTreeMap<String, u64>,
 }
 
 /// A line of `hb.jsonl`.
 #[derive(Deserialize)]
 struct Line {
+    run: String,
+    #[serde(default)]
+    bias: u32,
+    #[serde(default)]
+    ratelimit: u32,
     g: u32,
     f: u32,
     l: u64,
@@ -82,13 +91,19 @@ impl Line {
             pulled: self.pulled,
             wakeups: self.ttwu,
             placed: BRANCHES.map(|(_, _, counters)| count(counters)),
+            told: BTreeMap::new(),
         }
     }
 }
 
-/// Whether the folder at `path` has such runs.
-pub(crate) fn is_there(path: &Path) -> bool {
+/// Whether the folder at `path` has pairs of runs.
+pub(crate) fn has_pairs(path: &Path) -> bool {
     pairs(path).next().is_some()
+}
+
+/// Whether the folder at `path` has runs inside task groups.
+pub(crate) fn has_groups(path: &Path) -> bool {
+    !groups::files(path).is_empty()
 }
 
 /// The labels of `path` that have the patch off, and those that belong to them.
@@ -130,14 +145,17 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Scenario>, LabError> {
 }
 
 fn runs(path: &Path) -> Result<Vec<(String, Counts)>, LabError> {
+    let lines = read_lines(path)?;
+    Ok(lines.iter().map(|line| (line.command(), line.counts())).collect())
+}
+
+fn read_lines(path: &Path) -> Result<Vec<Line>, LabError> {
     let text = fs::read_to_string(path).map_err(|error| LabError::read(path, error))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let parse = |(at, line): (usize, &str)| {
-        let parsed: Result<Line, _> = serde_json::from_str(line);
-        let parsed = parsed.map_err(|error| {
+        serde_json::from_str(line).map_err(|error| {
             LabError::line(path, at + 1, line, format!("counts of a run ({error})"))
-        })?;
-        Ok((parsed.command(), parsed.counts()))
+        })
     };
     lines.map(parse).collect()
 }
@@ -197,7 +215,7 @@ mod tests {
         // where the target is the previous CPU and 4.1 % where it is not, 7.6 and 0.5 % idle target and
         // previous CPU, 1.1 % found by search; 94,060 wakeups.
         let line: Line = serde_json::from_str(
-            r#"{"g": 4, "f": 8, "l": 6000, "switches": 127128, "migrations": 5263, "pulled": 2293,
+            r#"{"run": "hb-g4f8r1", "g": 4, "f": 8, "l": 6000, "switches": 127128, "migrations": 5263, "pulled": 2293,
                 "ttwu": 94065, "c": {"sis_target_idle": 5620, "sis_prev_idle": 375, "sis_kthread": 1,
                 "sis_recent": 216, "sis_smt": 216, "sis_scan_cpu": 232, "sis_fallback_same": 63722,
                 "sis_fallback_mig": 3035, "sis_scan_core": 140, "wa_calls": 24878}}"#,

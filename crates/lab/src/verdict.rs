@@ -21,6 +21,8 @@ pub enum Class {
     Ratio,
     /// A part of many, in percent, of the same runs: judged by the difference in points.
     Points,
+    /// How often something is counted for each of something else, of the same runs.
+    Counted,
     /// Counts by LLC or node that differ: shown, not judged.
     Varies,
     /// Nobody has compared seeds: shown, not judged.
@@ -29,8 +31,8 @@ pub enum Class {
 
 impl Class {
     /// All classes that are judged.
-    pub const JUDGED: [Class; 5] =
-        [Class::Exact, Class::Tight, Class::Loose, Class::Ratio, Class::Points];
+    pub const JUDGED: [Class; 6] =
+        [Class::Exact, Class::Tight, Class::Loose, Class::Ratio, Class::Points, Class::Counted];
 
     /// The name in `robustness.json`.
     #[must_use]
@@ -42,6 +44,7 @@ impl Class {
             Class::Noisy => "noisy",
             Class::Ratio => "ratio",
             Class::Points => "points",
+            Class::Counted => "counted",
             Class::Varies => "varies",
             Class::Unknown => "unknown",
         }
@@ -64,6 +67,7 @@ impl Class {
         match self {
             Class::Exact | Class::Tight => Some(within(5.0)),
             Class::Loose => Some(within(25.0)),
+            Class::Counted => Some(within(30.0)),
             Class::Ratio => Some(mean / 1.5..=mean * 1.5),
             Class::Points => Some(mean - 10.0..=mean + 10.0),
             Class::Noisy | Class::Varies | Class::Unknown => None,

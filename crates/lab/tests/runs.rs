@@ -5,7 +5,7 @@
 mod bed;
 
 use simsched_lab::folder::{Folder, Variant};
-use simsched_lab::heavy::Pair;
+use simsched_lab::heavy::{Pair, count_groups};
 use simsched_lab::machine::Tracer;
 use simsched_lab::reference::Scenario;
 use simsched_lab::run::policy_of;
@@ -141,7 +141,7 @@ fn a_pair_of_runs_that_was_recorded_twice_has_two_values() {
     let parent = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("6.1bias-t8");
     let line = |switches: u64| {
         format!(
-            "{{\"g\":1,\"f\":2,\"l\":3,\"switches\":{switches},\"migrations\":4,\"pulled\":1,\
+            "{{\"run\":\"r\",\"g\":1,\"f\":2,\"l\":3,\"switches\":{switches},\"migrations\":4,\"pulled\":1,\
              \"ttwu\":9,\"c\":{{}}}}\n"
         )
     };
@@ -165,4 +165,23 @@ fn a_pair_of_runs_that_was_recorded_twice_has_two_values() {
     write("on-a", "{\"g\":1}\n".to_owned());
     let error = folder().reference().unwrap_err().to_string();
     assert!(error.contains("hb.jsonl:1: found"), "{error}");
+}
+
+/// In one level of groups all reads and writes are those of one group; the limit of one write per ms
+/// refuses some.
+#[test]
+fn runs_inside_groups_tell_how_often_their_load_was_written_and_read() {
+    let command = "hackbench -T -p -g 2 -f 4 -l 300";
+    let of = |groups: &str| {
+        let name = format!("group={groups} {command}");
+        count_groups(&bed("cfs@6.1"), &name, 1, &|| false).unwrap().unwrap()
+    };
+    let free = of("container");
+    assert!(number(&free, "reads per write") > 1.0);
+    assert!(number(&free, "writes per migration, attach") > 0.5, "each mover joins a queue");
+    assert!(free.values.value("refused per call").is_none());
+    let limited = of("container+tg_ratelimit");
+    assert!(number(&limited, "refused per call") > 0.2);
+    let reads = "reads per write";
+    assert!(number(&limited, reads) > number(&free, reads), "fewer writes");
 }

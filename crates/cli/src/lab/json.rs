@@ -73,6 +73,7 @@ struct Summary {
     loose: Count,
     ratio: Count,
     points: Count,
+    counted: Count,
     shown: u64,
 }
 
@@ -100,7 +101,7 @@ impl Folder {
     fn of(judged: &Judged<'_>, bars: &Bars) -> Folder {
         let bench = judged.bench;
         let (policy, recorded, state) = match &bench.on {
-            On::Simulator(bed) => (Some(bed.policy.clone()), None, "done"),
+            On::Simulator(bed) | On::Groups(bed) => (Some(bed.policy.clone()), None, "done"),
             On::Pair(pair) => (Some(pair.off.policy.clone()), None, "done"),
             On::Recorded(label) => (None, Some(label.clone()), "done"),
             On::Nothing => (None, None, "not_yet"),
@@ -177,6 +178,7 @@ impl Summary {
             loose: count(Class::Loose),
             ratio: count(Class::Ratio),
             points: count(Class::Points),
+            counted: count(Class::Counted),
             shown: tally.shown,
         }
     }

@@ -54,6 +54,10 @@ fn folder(folder: &Judged<'_>, report: &Report<'_>) -> String {
             let seeds = seeds(report.seed, report.seeds.min(HEAVY_SEEDS));
             format!("{name}: {} and {}, {seeds}\n", pair.off.policy, pair.on.policy)
         }
+        On::Groups(bed) => {
+            let seeds = seeds(report.seed, report.seeds.min(HEAVY_SEEDS));
+            format!("{name}: {}, {seeds}\n", bed.policy)
+        }
         On::Recorded(label) => format!("{name}: as recorded under {label}\n"),
         On::Nothing => {
             let kernel = folder.bench.folder.kernel();

@@ -1,10 +1,13 @@
 //! `Pair`: one command line on the simulator, with the patch off and on.
 
+use std::collections::BTreeMap;
+
 use simsched_core::observe::Stats;
 use simsched_core::{Cause, Policy, Seed, Workload};
 use simsched_workloads::hackbench;
 use simsched_workloads::lab::{self, WithKthreads};
 
+use super::groups::rates;
 use super::{BRANCHES, Counts, changes};
 use crate::error::LabError;
 use crate::folder::Recorded;
@@ -21,7 +24,7 @@ pub struct Pair {
     pub on: Bed,
 }
 
-/// What the patch changed, by the names of the metrics.
+/// What is compared, by the names of the metrics.
 struct Changes(Vec<(String, f64)>);
 
 impl Values for Changes {
@@ -47,6 +50,25 @@ impl Pair {
         let rows = changes(&off, &on).into_iter().map(|(name, _, value)| (name, value));
         Ok(Some(Recorded { events: Vec::new(), values: Box::new(Changes(rows.collect())) }))
     }
+}
+
+/// Runs a scenario inside task groups, `group=container[+FEATURE...] COMMAND`, with this seed; none
+/// if `stop` says so before it is over.
+///
+/// # Errors
+/// When the command is not known, the policy does not exist, or the run cannot go on.
+pub fn count_groups(
+    bed: &Bed,
+    scenario: &str,
+    seed: u64,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Recorded>, LabError> {
+    let (added, command) = scenario.split_once(' ').unwrap_or((scenario, ""));
+    let bed = Bed { policy: format!("{}+{added}", bed.policy), ..bed.clone() };
+    let Some(counts) = count(&bed, command, seed, stop)? else { return Ok(None) };
+    let of = |name: &str| counts.told.get(name).copied().unwrap_or(0);
+    let rates = rates(&counts, &of, added.contains("tg_ratelimit"));
+    Ok(Some(Recorded { events: Vec::new(), values: Box::new(Changes(rates)) }))
 }
 
 fn count(
@@ -76,7 +98,14 @@ fn count(
     let by_cause = stats.migrations_by_cause();
     // `lb_gained`, which leaves out what stoppers push.
     let balancers = [Cause::Periodic, Cause::NewIdle, Cause::Nohz];
+    let mut told = BTreeMap::new();
+    policy.metrics(&mut |name, value| {
+        // The kernel's counters of refusals have another name.
+        let name = if name == "tg_limited" { "tg_ratelimited" } else { name };
+        told.insert(name.to_owned(), value);
+    });
     Ok(Some(Counts {
+        told,
         switches: record.context_switches,
         migrations: record.cpu_migrations,
         pulled: balancers.iter().map(|cause| by_cause[*cause as usize]).sum(),
