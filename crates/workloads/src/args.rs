@@ -27,6 +27,16 @@ pub(crate) struct Given<'a> {
 }
 
 impl OptionInfo {
+    /// An option with a long name only.
+    pub(crate) const fn long(
+        long: &'static str,
+        value: Option<&'static str>,
+        default: &'static str,
+        doc: &'static str,
+    ) -> OptionInfo {
+        OptionInfo { short: None, long: Some(long), value, default, doc }
+    }
+
     /// Its long name, or an empty text.
     fn long_name(&self) -> &'static str {
         self.long.unwrap_or_default()

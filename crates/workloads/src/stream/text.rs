@@ -14,36 +14,32 @@ pub const NAME: &str = "stream";
 
 /// The options: what the real one is told by macros when it is compiled, and by its environment.
 pub const OPTIONS: &[OptionInfo] = &[
-    option("threads", Some("N"), "the machine's CPUs", "how many threads (OMP_NUM_THREADS)"),
-    option(
+    OptionInfo::long(
+        "threads",
+        Some("N"),
+        "the machine's CPUs",
+        "how many threads (OMP_NUM_THREADS)",
+    ),
+    OptionInfo::long(
         "array-size",
         Some("N"),
         "10000000",
         "elements of 8 bytes of an array (STREAM_ARRAY_SIZE); make it four times the caches",
     ),
-    option(
+    OptionInfo::long(
         "ntimes",
         Some("N"),
         "10",
         "how often each loop is done (NTIMES); the first does not count",
     ),
-    option(
+    OptionInfo::long(
         "non-temporal",
         None,
         "off",
         "stores go around the caches, so that no line is fetched to be overwritten",
     ),
-    option("help", None, "", "print this list and do nothing else"),
+    OptionInfo::long("help", None, "", "print this list and do nothing else"),
 ];
-
-const fn option(
-    long: &'static str,
-    value: Option<&'static str>,
-    default: &'static str,
-    doc: &'static str,
-) -> OptionInfo {
-    OptionInfo { short: None, long: Some(long), value, default, doc }
-}
 
 /// The STREAM that these options mean on a machine of so many CPUs.
 ///

@@ -13,24 +13,15 @@ pub const NAME: &str = "sysbench";
 
 /// The options; the test and the command are words of their own.
 pub const OPTIONS: &[OptionInfo] = &[
-    option("threads", Some("N"), "1", "threads that run transactions"),
-    option("time", Some("SECONDS"), "10", "seconds to run; fractions are allowed"),
-    option(
+    OptionInfo::long("threads", Some("N"), "1", "threads that run transactions"),
+    OptionInfo::long("time", Some("SECONDS"), "10", "seconds to run; fractions are allowed"),
+    OptionInfo::long(
         "help",
         None,
         "",
         "print this list and do nothing else; the words are oltp_read_write and run",
     ),
 ];
-
-const fn option(
-    long: &'static str,
-    value: Option<&'static str>,
-    default: &'static str,
-    doc: &'static str,
-) -> OptionInfo {
-    OptionInfo { short: None, long: Some(long), value, default, doc }
-}
 
 /// The sysbench that these options mean.
 ///
