@@ -58,7 +58,7 @@ pub(crate) struct Window {
 }
 
 impl Observer for Window {
-    #[inline]
+    #[inline(always)]
     fn on(&mut self, world: &World, tracepoint: Tracepoint) {
         if let Tracepoint::Switch { prev: Some(_), .. } = tracepoint {
             self.task_switches += 1;

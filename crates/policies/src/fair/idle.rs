@@ -143,11 +143,6 @@ impl Fair {
             llc.has_idle_cores = true;
         }
     }
-
-    /// The estimated utilization of `cpu`, at most its capacity. Source: `cpu_util_cfs()`.
-    pub(super) fn cpu_util(&self, cpu: CpuId) -> u64 {
-        self.all.root(cpu).util().min(u64::from(self.all.capacity(cpu)))
-    }
 }
 
 #[cfg(test)]

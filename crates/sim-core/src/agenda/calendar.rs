@@ -62,10 +62,17 @@ impl Calendar {
     /// Plans `cpu` for `time`, in place of what was planned for it.
     #[inline(always)]
     pub(super) fn arm(&mut self, cpu: CpuId, time: u64) {
-        debug_assert!(time >= self.at, "CPU {cpu} at {time}");
         if self.rows[cpu.idx() % CPUS].place != NONE {
             self.disarm(cpu);
         }
+        self.arm_new(cpu, time);
+    }
+
+    /// Plans `cpu`, for which nothing is planned, for `time`.
+    #[inline(always)]
+    pub(super) fn arm_new(&mut self, cpu: CpuId, time: u64) {
+        debug_assert!(time >= self.at, "CPU {cpu} at {time}");
+        debug_assert!(self.rows[cpu.idx() % CPUS].place == NONE, "CPU {cpu} has a plan");
         if time - self.at < PAGES as u64 {
             self.link(cpu, (time % PAGES as u64) as usize);
         } else {

@@ -120,15 +120,27 @@ impl Agenda {
         time.map(SimTime)
     }
 
-    /// Takes the next event out if it is the end of a stage, and does not lie after `horizon`; `None`
-    /// leaves all as it is, and [`Agenda::next_until`] tells what is next.
+    /// Before this instant, `horizon` or the next for what is in the wheel, and at it nothing but stages
+    /// ends, as long as nothing else is armed. Not for a machine whose CPUs take turns.
+    #[inline]
+    pub(crate) fn stages_until(&self, horizon: SimTime) -> SimTime {
+        debug_assert!(self.turns.is_none(), "CPUs take no turns");
+        SimTime(horizon.0.min(self.wheel_from))
+    }
+
+    /// Takes out the next end of a stage, unless it comes after `until`, which is that of
+    /// [`Agenda::stages_until`].
     #[inline(always)]
-    pub(crate) fn next_stage(&mut self, horizon: SimTime) -> Option<(SimTime, CpuId)> {
+    pub(crate) fn next_stage(&mut self, until: SimTime) -> Option<(SimTime, CpuId)> {
         let stage = self.stages.earliest();
-        if stage > self.wheel_from || stage > horizon.0 || self.turns.is_some() {
-            return None;
-        }
-        Some((SimTime(stage), self.stages.take(stage)))
+        (stage <= until.0).then(|| (SimTime(stage), self.stages.take(stage)))
+    }
+
+    /// Plans the end of the stage of `cpu`, of which nothing is planned, where CPUs take no turns.
+    #[inline(always)]
+    pub(crate) fn arm_next_stage(&mut self, cpu: CpuId, time: SimTime) {
+        debug_assert!(self.turns.is_none(), "CPUs take no turns");
+        self.stages.arm_new(cpu, time.min(LAST).0);
     }
 
     /// Takes the next event out, unless it lies after `horizon`: then time has passed up to there,

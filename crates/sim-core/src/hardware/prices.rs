@@ -236,7 +236,8 @@ impl Prices {
     /// A copy of `bytes` to or from a pipe.
     #[inline(always)]
     pub(crate) fn pipe_copy(&self, bytes: u32) -> u32 {
-        self.costs.pipe_copy.saturating_add(self.copy(bytes))
+        let copy = (u64::from(bytes) * u64::from(self.costs.copy_per_kib)) >> 10;
+        u32::try_from(copy + u64::from(self.costs.pipe_copy)).unwrap_or(u32::MAX)
     }
 
     /// Copying `bytes` between user space and the kernel, on top of a small copy.

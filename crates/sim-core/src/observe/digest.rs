@@ -59,7 +59,7 @@ impl fmt::Display for Digest {
 }
 
 impl Observer for Digest {
-    #[inline]
+    #[inline(always)]
     fn on(&mut self, world: &World, tracepoint: Tracepoint) {
         if !is_step(&tracepoint) {
             return;

@@ -258,7 +258,7 @@ impl Stats {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn wakeup(&mut self, world: &World, wakee: TaskId, cpu: CpuId, reason: Reason) {
         let stamps = &mut self.stamps[wakee.idx()];
         if stamps.waking == SimTime::NEVER {
@@ -276,7 +276,7 @@ impl Stats {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn running(&mut self, now: SimTime, task: TaskId) {
         let stamps = &mut self.stamps[task.idx()];
         if stamps.waking != SimTime::NEVER {
@@ -289,7 +289,7 @@ impl Stats {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn switch(&mut self, now: SimTime, prev: Option<TaskId>, preempted: bool) {
         self.context_switches += 1;
         if let Some(prev) = prev
@@ -300,7 +300,7 @@ impl Stats {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn mark(&mut self, now: SimTime, task: TaskId, mark: MarkId) {
         let stats = &mut self.marks[mark.idx()];
         stats.count += 1;
@@ -311,7 +311,7 @@ impl Stats {
 }
 
 impl Observer for Stats {
-    #[inline]
+    #[inline(always)]
     fn on(&mut self, world: &World, tracepoint: Tracepoint) {
         match tracepoint {
             Tracepoint::Waking { wakee, .. } => self.waking(world, wakee),

@@ -91,7 +91,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn run_plain_ops(&mut self, horizon: SimTime, most: u64) -> (u64, Then) {
         let (mut now, mut this_cpu) = (self.world.now(), self.world.this_cpu());
         let mut at_once = self.counters.at_once;
-        let at_once_limit = self.at_once_limit();
+        let (at_once_limit, until) = (self.at_once_limit(), self.agenda.stages_until(horizon));
         let mut desk = PipeDesk {
             prices: &self.prices,
             ipc: &mut self.ipc,
@@ -105,7 +105,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             if taken == most {
                 break Then::Enough;
             }
-            let Some((at, cpu)) = self.agenda.next_stage(horizon) else { break Then::Event };
+            let Some((at, cpu)) = self.agenda.next_stage(until) else { break Then::Event };
             taken += 1;
             at_once = if at == now { at_once + 1 } else { 0 };
             (now, this_cpu) = (at, cpu);
@@ -143,7 +143,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 "CPU {cpu} forgets its errands"
             );
             row.until = now + ns;
-            self.agenda.arm_stage(cpu, row.until);
+            self.agenda.arm_next_stage(cpu, row.until);
         };
         self.world.set_now(now);
         self.world.set_this_cpu(this_cpu);

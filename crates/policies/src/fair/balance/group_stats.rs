@@ -140,13 +140,20 @@ impl Fair {
         };
         let mut overload = false;
         for cpu in sg.span.iter().filter(|&cpu| env.cpus.contains(cpu)) {
-            let nr_running = world.rq(cpu).nr_running;
+            let (root, nr_running) = (self.all.root(cpu), world.rq(cpu).nr_running);
             overload |= nr_running > 1;
-            self.add_cpu(cpu, nr_running, &mut sums);
+            sums.load += root.avg.load_avg;
+            sums.util += root.util().min(u64::from(self.all.capacity(cpu)));
+            sums.runnable += root.avg.runnable_avg;
+            sums.h_nr_running += root.h_nr_running;
+            sums.nr_running += nr_running;
             if nr_running == 0 && world.is_idle(cpu) {
                 sums.idle_cpus += 1;
-            } else if !is_local && self.is_reduced(cpu, env.idle, imbalance_pct) {
-                sums.misfit_load = sums.misfit_load.max(self.all.root(cpu).avg.load_avg);
+            } else if !is_local
+                && root.h_nr_running == 1
+                && self.is_reduced(cpu, env.idle, imbalance_pct)
+            {
+                sums.misfit_load = sums.misfit_load.max(root.avg.load_avg);
             }
         }
         let group_type = sums.classify(imbalance_pct);
@@ -155,21 +162,11 @@ impl Fair {
         Summed { stats: SgLbStats { sums, group_type, avg_load, is_smt }, overload }
     }
 
-    fn add_cpu(&self, cpu: CpuId, nr_running: u32, sums: &mut GroupStats) {
-        let root = self.all.root(cpu);
-        sums.load += root.avg.load_avg;
-        sums.util += self.cpu_util(cpu);
-        sums.runnable += root.avg.runnable_avg;
-        sums.h_nr_running += root.h_nr_running;
-        sums.nr_running += nr_running;
-    }
-
     /// Whether the only fair task of `cpu` would be better off on a CPU that is not kept from its
     /// tasks by interrupts (6.0 and later). Source: `sched_reduced_capacity()`.
     fn is_reduced(&self, cpu: CpuId, idle: CpuIdleType, imbalance_pct: u32) -> bool {
         idle != CpuIdleType::NotIdle
             && self.features.version >= Version::V6_1
-            && self.all.root(cpu).h_nr_running == 1
             && self.check_cpu_capacity(cpu, imbalance_pct)
     }
 
