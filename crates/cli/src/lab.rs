@@ -6,6 +6,7 @@ mod text;
 use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
+use simsched_lab::counted::Chains;
 use simsched_lab::error::LabError;
 use simsched_lab::folder::{Folder, Recorded, Variant};
 use simsched_lab::heavy::{Pair, count_groups};
@@ -124,6 +125,7 @@ fn bed(folder: &Folder, policy: &str, args: &LabArgs) -> Result<Bed, Failure> {
         policy: policy.to_owned(),
         settings: settings.policy,
         config: settings.config,
+        chains: Chains::default(),
     })
 }
 

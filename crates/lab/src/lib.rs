@@ -10,6 +10,7 @@
 //! Reading files is all the input there is here; what is printed or written is the command's.
 
 pub mod classes;
+pub mod counted;
 pub mod error;
 pub mod event;
 pub mod folder;

@@ -5,21 +5,22 @@ use std::sync::Arc;
 use simsched_core::{Config, Observer, Policy, Seed, SimTime, Simulator, Status, Workload};
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
-use simsched_workloads::hackbench;
-use simsched_workloads::lab::{self, Lab, WithKthreads};
+use simsched_workloads::hackbench::{self, Hackbench};
+use simsched_workloads::lab::{self, Counted, CountedRun, Lab, WithKthreads};
 
+use crate::counted::{self, Chain, Chains};
 use crate::error::LabError;
 use crate::folder::{Recorded, Variant};
 use crate::latency::latencies;
 use crate::metrics::Measures;
 use crate::recorder::{Record, Recorder, TaskRecord};
 use crate::reference::Scenario;
-use crate::results::{Bench, Counted, Results, TaskResult};
+use crate::results::{self, Bench, Results, TaskResult};
 use crate::shape::Shape;
 use crate::summary::Means;
 
-/// How often hackbench is run for one value; the lab has run it as often.
-const REPETITIONS: u64 = 3;
+/// How often a command line that the lab has not run is run for one value; the lab runs each as often.
+const REPETITIONS: usize = 3;
 
 /// Events between two questions whether to stop: some 10 ms.
 const PORTION: u64 = 100_000;
@@ -59,6 +60,8 @@ pub struct Bed {
     pub settings: Vec<(String, String)>,
     /// Settings of the kernel and the machine; the seed is that of each run.
     pub config: Config,
+    /// The chains of counted runs on it, as far as they are over.
+    pub chains: Chains,
 }
 
 /// A run that has come to its end.
@@ -96,7 +99,8 @@ impl Bed {
         Ok(Some(Recorded { events: record.events, values: Box::new(measures) }))
     }
 
-    /// The means of the counters over several runs of a command line.
+    /// The means of the counters over several runs of a command line. Those of the lab are runs of its
+    /// chain, others of a chain of their own.
     fn count(
         &self,
         command: &str,
@@ -105,24 +109,39 @@ impl Bed {
     ) -> Result<Option<Recorded>, LabError> {
         let args: Vec<String> = command.split(' ').skip(1).map(str::to_owned).collect();
         let options = hackbench::parse(&args)?;
-        let mut benches = Vec::new();
-        for repetition in 0..REPETITIONS {
-            // The seeds of neighbouring runs shall not meet.
-            let seed = seed.wrapping_add(repetition << 32);
-            let programs = lab::timed(&options, Seed(seed))?;
-            let programs = WithKthreads::new(programs, &self.untraced, Seed(seed));
-            let Some(record) = self.record(command, &self.untraced, programs, seed, stop)? else {
-                return Ok(None);
-            };
-            benches.push(Bench {
-                cmd: command.to_owned(),
-                elapsed_ns: record.elapsed_ns,
-                context_switches: record.context_switches,
-                cpu_migrations: record.cpu_migrations,
-                task_clock_ns: record.task_clock_ns,
-            });
-        }
+        let all = lab::counted();
+        let chain = if all.contains(&options) {
+            self.chains.of(seed, || self.chain(&all, seed, stop))?
+        } else {
+            self.chain(&[options; REPETITIONS], seed, stop)?.map(Arc::new)
+        };
+        let Some(chain) = chain else { return Ok(None) };
+        let own = chain.iter().filter(|(run, _)| *run == options);
+        let benches: Vec<Bench> = own.map(|(_, bench)| bench.clone()).collect();
         Ok(Some(Recorded { events: Vec::new(), values: Box::new(Means::of(&benches)) }))
+    }
+
+    /// Runs of hackbench under counters, one behind the other on the same machine.
+    fn chain(
+        &self,
+        runs: &[Hackbench],
+        seed: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Chain>, LabError> {
+        let topology = &self.untraced;
+        let program = Counted::new(runs, topology.nr_cpus(), Seed(seed))?;
+        let found: Vec<CountedRun> = program.runs().collect();
+        let programs = WithKthreads::beside(program, topology, Seed(seed));
+        let recorder = Recorder::new(&programs.setup(), topology.nr_cpus()).without_events();
+        let run = self.simulate(hackbench::NAME, topology, programs, recorder, seed, stop)?;
+        let Some(run) = run else { return Ok(None) };
+        let (world, _, _, recorder) = run.into_parts();
+        let record = recorder.finish(&world);
+        let counted = |(&options, &run)| {
+            let bench = counted::bench(hackbench::NAME, run, &record);
+            (options, bench.expect("a run that is over has passed its marks"))
+        };
+        Ok(Some(runs.iter().zip(&found).map(counted).collect()))
     }
 
     fn record<W: Workload>(
@@ -172,7 +191,7 @@ fn results(lab: &Lab, record: &Record) -> Result<Results, LabError> {
     let elapsed_ns = record.elapsed_ns;
     if let Some((program, _)) = lab.name().split_once('-').filter(|(name, _)| *name == "hackbench")
     {
-        return Ok(Results { elapsed_ns, counted: Counted::Named(program.to_owned()) });
+        return Ok(Results { elapsed_ns, counted: results::Counted::Named(program.to_owned()) });
     }
     let setup = lab.build(Seed(0))?.setup();
     let found = latencies(lab, record);
@@ -184,5 +203,5 @@ fn results(lab: &Lab, record: &Record) -> Result<Results, LabError> {
         task.set_latencies(latencies);
         task
     });
-    Ok(Results { elapsed_ns, counted: Counted::Tasks(tasks.collect()) })
+    Ok(Results { elapsed_ns, counted: results::Counted::Tasks(tasks.collect()) })
 }

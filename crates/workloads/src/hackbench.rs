@@ -75,6 +75,9 @@ pub const START: MarkId = MarkId(0);
 /// When the last worker is reaped.
 pub const STOP: MarkId = MarkId(1);
 
+/// When a task ends (`do_exit()`), if the run is timed from outside.
+pub(crate) const ENDED: MarkId = MarkId(2);
+
 /// A byte to say that a worker is ready, or that all may start.
 const SIGNAL: u32 = 1;
 
@@ -196,6 +199,10 @@ impl Plan {
     /// Starts all workers, waits until all are ready, lets them go, and waits for their ends.
     fn main(&self, b: &mut Builder) -> ProgramId {
         let (start, stop) = (b.mark("start"), b.mark("stop"));
+        if self.outside.is_some() {
+            let ended = b.mark("ended");
+            debug_assert!(ended == ENDED, "marks have their ids in order");
+        }
         debug_assert!((start, stop) == (START, STOP), "the marks have the ids that they promise");
         let workers = u32::try_from(self.hackbench.workers()).expect("build has counted them");
         b.program("main", |p| {
@@ -209,6 +216,7 @@ impl Plan {
             if self.outside.is_none() {
                 p.mark(start);
             }
+            self.surround(p, |outside| outside.before_start);
             self.write(p, Operand::fixed(self.wake + u32::from(self.stride()) - 1), SIGNAL);
             p.repeat(workers, |p, nth| match self.hackbench.mode {
                 Mode::Threads => p.join(first.plus(nth)),
@@ -217,7 +225,9 @@ impl Plan {
                     self.surround(p, |outside| outside.reap);
                 }
             });
-            self.surround(p, |outside| outside.after);
+            self.surround(p, |outside| outside.after[0]);
+            self.ends(p);
+            self.surround(p, |outside| outside.after[1]);
             p.mark(stop);
         })
     }
@@ -230,6 +240,8 @@ impl Plan {
             p.repeat(loops, |p, _| p.repeat(fds, |p, _| self.read(p, Operand::arg(0), bytes)));
             self.surround(p, |outside| outside.receiver_end);
             self.own_heap(p);
+            self.ends(p);
+            self.surround(p, |outside| outside.receiver_leaves);
             self.leave(p);
         })
     }
@@ -245,6 +257,8 @@ impl Plan {
                 p.repeat(fds, |p, nth| self.write(p, channel(nth), bytes));
             });
             self.surround(p, |outside| outside.sender_end);
+            self.ends(p);
+            self.surround(p, |outside| outside.sender_leaves);
             self.leave(p);
         })
     }
@@ -267,6 +281,13 @@ impl Plan {
     fn surround(&self, p: &mut Body<'_>, part: impl FnOnce(Outside) -> Nanos) {
         if let Some(outside) = self.outside {
             p.run(Dist::Constant(part(outside)));
+        }
+    }
+
+    /// The task ends from here on: nothing counts its time any more.
+    fn ends(&self, p: &mut Body<'_>) {
+        if self.outside.is_some() {
+            p.mark(ENDED);
         }
     }
 

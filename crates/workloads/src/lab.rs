@@ -28,7 +28,9 @@
 //! [`Lab::latency`] says which marks bound the latency that the lab's tasks measure themselves.
 
 mod costs;
+mod counted;
 mod hogs;
+mod ids;
 mod kthreads;
 mod launch;
 mod messages;
@@ -43,6 +45,7 @@ mod timers;
 use simsched_core::{MarkId, Nanos, Seed, Start, TaskId, Workload};
 use simsched_topology::CpuId;
 
+pub use counted::{Counted, CountedRun, counted};
 pub use kthreads::WithKthreads;
 pub use launch::timed;
 pub use replay::Replay;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use simsched_lab::counted::Chains;
 use simsched_lab::folder::Recorded;
 use simsched_lab::reference::Scenario;
 use simsched_lab::run::{Bed, config};
@@ -15,6 +16,7 @@ pub(crate) fn bed(policy: &str) -> Bed {
         policy: policy.to_owned(),
         settings: Vec::new(),
         config: config(),
+        chains: Chains::default(),
     }
 }
 

@@ -18,19 +18,25 @@ pub(crate) struct Outside {
     pub(crate) between: [Nanos; 12],
     /// From a worker's first instruction to its saying that it is ready; one as likely as another.
     pub(crate) birth: [Nanos; 6],
+    /// From the last worker's saying that it is ready to the start.
+    pub(crate) before_start: Nanos,
     /// From the start to a sender's first message.
     pub(crate) sender_start: Nanos,
-    /// From a receiver's last message to its exit, without what happens under the lock of the address
-    /// space.
+    /// From a receiver's last message to its end (`do_exit()`), without what happens under the lock of
+    /// the address space.
     pub(crate) receiver_end: Nanos,
-    /// From a sender's last message to its exit, without the same.
+    /// From there to the price of its exit.
+    pub(crate) receiver_leaves: Nanos,
+    /// From a sender's last message to its end, without the same.
     pub(crate) sender_end: Nanos,
+    /// From there to the price of its exit.
+    pub(crate) sender_leaves: Nanos,
     /// What threads do under the lock of their address space.
     pub(crate) space: Option<Space>,
     /// Behind the wait for a process.
     pub(crate) reap: Nanos,
-    /// Behind the last wait.
-    pub(crate) after: Nanos,
+    /// Behind the last wait, up to the main task's end and behind that.
+    pub(crate) after: [Nanos; 2],
     /// Where threads share the table of open files: how long the main task sleeps when that grows.
     pub(crate) grace_period: Option<[Nanos; 2]>,
 }
@@ -47,8 +53,8 @@ pub(crate) struct Space {
     pub(crate) stack: [u32; 2],
     /// The page fault at the thread's descriptor on that.
     pub(crate) stack_fault: u32,
-    /// From there to the thread's creation.
-    pub(crate) to_create: Nanos,
+    /// From there to the thread's creation; one as likely as another.
+    pub(crate) to_create: [Nanos; 12],
     /// From a worker's first instruction to its first page fault.
     pub(crate) to_fault: Nanos,
     /// A page fault.
@@ -116,7 +122,7 @@ impl Plan {
                         }
                         p.down_read(lock);
                         p.up_read(lock, space.stack_fault);
-                        p.run(Dist::Constant(space.to_create));
+                        p.run(one_of(&space.to_create));
                     });
                 }
                 next += workers;

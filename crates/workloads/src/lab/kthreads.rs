@@ -24,12 +24,13 @@
 
 use rand_distr::{Distribution, Uniform};
 use simsched_core::{
-    FutexId, Nanos, Op, Outcome, ProcId, SchedPolicy, Seed, Setup, SimTime, Start, Stream, TaskId,
-    TaskSpec, Workload,
+    FutexId, MarkId, Nanos, Op, Outcome, ProcId, SchedPolicy, Seed, Setup, SimTime, Start, Stream,
+    TaskId, TaskSpec, Workload,
 };
 use simsched_topology::{CpuId, CpuSet, NodeId, Topology};
 
 use super::START;
+use super::counted::Counted;
 use super::replay::Replay;
 
 /// A tick of the lab's kernels (`CONFIG_HZ=250`).
@@ -81,6 +82,8 @@ pub struct WithKthreads<W> {
     threads: Vec<Kthread>,
     /// Whether the scenario has begun, and not only what is replayed before it.
     begun: bool,
+    /// The mark with which it begins, if it does not begin at once or never.
+    start: Option<MarkId>,
 }
 
 /// A thread of the kernel: it sleeps until an instant of its plan, and computes for a turn.
@@ -276,7 +279,7 @@ impl<W: Workload> WithKthreads<W> {
     #[must_use]
     pub fn new(program: W, topology: &Topology, seed: Seed) -> WithKthreads<W> {
         let first = program.setup().tasks.len();
-        WithKthreads { program, first, threads: threads(topology, seed), begun: true }
+        WithKthreads { program, first, threads: threads(topology, seed), begun: true, start: None }
     }
 }
 
@@ -286,14 +289,30 @@ impl WithKthreads<Replay> {
     #[must_use]
     pub fn behind(program: Replay, topology: &Topology, seed: Seed) -> WithKthreads<Replay> {
         let work = program.grace_periods();
-        let mut all = WithKthreads::new(program, topology, seed);
-        all.begun = false;
-        for thread in &mut all.threads {
+        let start = Some(START);
+        WithKthreads { start, ..WithKthreads::new(program, topology, seed).waiting(work) }
+    }
+}
+
+impl WithKthreads<Counted> {
+    /// Runs of hackbench on this machine, one of which begins when the other ends.
+    #[must_use]
+    pub fn beside(program: Counted, topology: &Topology, seed: Seed) -> WithKthreads<Counted> {
+        let work = program.grace_periods();
+        WithKthreads::new(program, topology, seed).waiting(work)
+    }
+}
+
+impl<W: Workload> WithKthreads<W> {
+    /// A grace period begins when somebody wakes up the sleepers of `work`.
+    fn waiting(mut self, work: FutexId) -> WithKthreads<W> {
+        self.begun = false;
+        for thread in &mut self.threads {
             thread.begun = false;
             let waits = Waits { work, asked: false, left: 0 };
             thread.waits = matches!(thread.plan, Plan::Grace { .. }).then_some(waits);
         }
-        all
+        self
     }
 }
 
@@ -312,7 +331,7 @@ impl<W: Workload> Workload for WithKthreads<W> {
                 let op = self.program.next_op(task, now, last);
                 match op {
                     _ if self.begun => {}
-                    Op::Mark(START) => {
+                    Op::Mark(mark) if Some(mark) == self.start => {
                         self.begun = true;
                         self.threads.iter_mut().for_each(|thread| thread.begin(now));
                     }
