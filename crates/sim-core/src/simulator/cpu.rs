@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use simsched_topology::{CpuId, NodeId, Topology};
 
 use super::stopper::StopWork;
+use super::waitq::WaitQueue;
 use crate::hardware::{FULL, IdleGovernor};
 use crate::ids::TaskId;
 use crate::ipc::Wake;
@@ -140,6 +141,8 @@ const _: () = assert!(Cost::STALLS.len() <= 8, "a bit for each in `stalled`");
 pub(super) struct Desk {
     /// Whom the system call under way has to wake still.
     pub wakes: VecDeque<Wake>,
+    /// The wait queue of those, as long as there are some: it is locked.
+    pub waitq: Option<WaitQueue>,
     /// The wakeup that the CPU is in the middle of.
     pub waking: Option<Waking>,
     /// The wakee for which no CPU is chosen yet.
@@ -327,6 +330,7 @@ impl Desk {
     pub(super) fn new(topology: &Topology, lines: &[NodeId]) -> Desk {
         Desk {
             wakes: VecDeque::with_capacity(4),
+            waitq: None,
             waking: None,
             wakee: None,
             irq_since: SimTime::ZERO,

@@ -14,6 +14,7 @@ mod socket;
 mod state;
 mod stopper;
 mod switch;
+mod waitq;
 mod wakeup;
 
 pub use state::Simulator;

@@ -4,6 +4,7 @@ use simsched_topology::CpuId;
 
 use super::cpu::{Phase, Progress, Stage, TaskRun};
 use super::state::{Simulator, Step};
+use super::waitq::WaitQueue;
 use crate::agenda::Event;
 use crate::error::SimError;
 use crate::ids::TaskId;
@@ -214,6 +215,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             }
             Op::Exit => self.exit(cpu, task),
             Op::DownWrite(sem) if self.spins_on(cpu, sem) => return Ok(()),
+            Op::PollPipe(_) | Op::PollSocket(_) if self.spins_at_queue(cpu, op) => return Ok(()),
             _ => {
                 self.attempt(cpu, task, op);
                 self.price_behind(cpu, op);
@@ -223,6 +225,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return self.after_op(cpu, task);
         }
         self.desks[cpu.idx()].wakes.extend(self.scratch.drain());
+        self.desks[cpu.idx()].waitq = WaitQueue::of(op);
         self.run_wakes(cpu)
     }
 

@@ -37,6 +37,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 return Ok(());
             }
         }
+        self.desk(cpu).waitq = None;
         self.back_in(cpu)
     }
 
