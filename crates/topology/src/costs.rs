@@ -58,6 +58,16 @@ costs! {
     context_switch_from_idle,
     /// From the switch to the idle task to the idle state.
     idle_entry,
+    /// From the dequeue of a task that falls asleep to the instant from which its runqueue counts it no
+    /// more; a part of `dequeue` and `pick`.
+    dequeue_count,
+    /// From the end of an interrupt that finds the idle task to `schedule()`.
+    irq_leave,
+    /// The same on top in the idle loop, to which a CPU has not come that is interrupted right behind the
+    /// switch.
+    idle_leave,
+    /// What the first way back to user space takes longer after a switch.
+    switch_return,
     /// From setting the sleep state to the dequeue; a wakeup in this window finds the task still queued.
     sleep_entry,
     /// From the dequeue, or the entry of one who stays queued, to the switch: leaving the runqueue, and
@@ -71,6 +81,14 @@ costs! {
     wakeup,
     /// The affine decision of a wakeup, paid by the waker.
     wake_affine,
+    /// The same where that is not asked: the CPU is looked at that it would name.
+    wake_select,
+    /// What a search for an idle CPU takes beside the looks at the CPUs.
+    wake_scan,
+    /// From the choice of a CPU to the lock of its runqueue, where the waker queues the wakee itself.
+    wake_lock,
+    /// What it still does behind that.
+    wake_tail,
     /// Moving a wakee to another CPU than its last (`set_task_cpu()`), before it is queued there; paid
     /// by the waker.
     set_task_cpu,
@@ -142,7 +160,9 @@ costs! {
     pipe_alloc_page,
     /// What a read takes longer that empties a page, under the mutex.
     pipe_old_page,
-    /// A write to an empty pipe looks for a reader that sleeps, and finds none.
+    /// The same on top where the page is freed, since the pipe keeps another one already.
+    pipe_free_page,
+    /// A read or write looks for somebody who sleeps at the pipe, and finds nobody.
     pipe_wake,
     /// From the unlocking of a pipe that is not ready to the last look before the sleep.
     pipe_wait,
@@ -152,6 +172,11 @@ costs! {
     mutex_spin,
     /// From that look which finds it free to the pipe.
     mutex_spun,
+    /// Taking a mutex that is free and has sleepers takes longer, since the quick way asks for a word of
+    /// zero.
+    mutex_slow,
+    /// Unlocking a mutex whose first sleeper is awake already.
+    mutex_wake,
     /// What a read of a pipe still does after it has woken the other side, up to user space; paid
     /// before the next op.
     pipe_read_tail,

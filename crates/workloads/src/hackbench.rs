@@ -255,6 +255,7 @@ impl Plan {
             self.surround(p, |outside| outside.sender_start);
             p.repeat(loops, |p, _| {
                 p.repeat(fds, |p, nth| self.write(p, channel(nth), bytes));
+                self.surround(p, |outside| outside.sender_round);
             });
             self.surround(p, |outside| outside.sender_end);
             self.ends(p);

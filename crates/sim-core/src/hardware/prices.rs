@@ -220,6 +220,7 @@ impl Prices {
             Page::Begun => self.costs.pipe_new_page,
             Page::Allocated => self.costs.pipe_new_page + self.costs.pipe_alloc_page,
             Page::Ended => self.costs.pipe_old_page,
+            Page::Freed => self.costs.pipe_old_page + self.costs.pipe_free_page,
         }
     }
 

@@ -48,8 +48,10 @@ pub(crate) enum Page {
     Begun,
     /// A write begins a new one.
     Allocated,
-    /// A read comes to the end of one.
+    /// A read comes to the end of one, which is kept for the next writes.
     Ended,
+    /// A read comes to the end of one, which is freed.
+    Freed,
 }
 
 /// What became of an op.
@@ -251,6 +253,16 @@ impl Ipc {
         self.pipes[pipe.idx()].is_empty()
     }
 
+    /// How often `op`, if it is done now, looks for a sleeper at its pipe: at the other side, and at its
+    /// own if it has slept itself.
+    pub(crate) fn looks_for_sleepers(&self, op: Op, retry: bool) -> u32 {
+        match op {
+            Op::Write { pipe, bytes } => self.pipes[pipe.idx()].looks_of_write(bytes, retry),
+            Op::Read { pipe, bytes } => self.pipes[pipe.idx()].looks_of_read(bytes, retry),
+            _ => 0,
+        }
+    }
+
     /// What becomes of a page of its pipe if `op` is done.
     #[inline]
     pub(crate) fn turns_page(&self, op: Op) -> Page {
@@ -258,7 +270,9 @@ impl Ipc {
             Op::Write { pipe, bytes } if self.pipes[pipe.idx()].begins_page(bytes) => {
                 if self.pipes[pipe.idx()].allocates() { Page::Allocated } else { Page::Begun }
             }
-            Op::Read { pipe, bytes } if self.pipes[pipe.idx()].ends_page(bytes) => Page::Ended,
+            Op::Read { pipe, bytes } if self.pipes[pipe.idx()].ends_page(bytes) => {
+                if self.pipes[pipe.idx()].frees() { Page::Freed } else { Page::Ended }
+            }
             _ => Page::Stays,
         }
     }

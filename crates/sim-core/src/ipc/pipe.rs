@@ -13,8 +13,8 @@ const SLOTS: u8 = 16;
 /// Bytes of a slot: one page of x86.
 const PAGE: u32 = 4096;
 
-/// So many pages are kept for the next writes; more are freed (`anon_pipe_put_page()`).
-const SPARE: u8 = 2;
+/// So many pages are kept for the next writes; more are freed (`tmp_page`, `anon_pipe_buf_release()`).
+const SPARE: u8 = 1;
 
 /// The state of one pipe, in one cache line.
 #[derive(Clone, Debug, Default)]
@@ -189,6 +189,25 @@ impl Pipe {
             && u32::from(self.offset) + bytes >= u32::from(self.filled[usize::from(self.first)])
     }
 
+    /// Whether a page that a read empties is freed.
+    #[inline]
+    pub(super) fn frees(&self) -> bool {
+        self.spare >= SPARE
+    }
+
+    /// How often a write of `bytes` that succeeds looks for sleepers: for a reader if the pipe was empty
+    /// or is polled, and for the next writer if it has slept itself and leaves room.
+    pub(super) fn looks_of_write(&self, bytes: u32, retry: bool) -> u32 {
+        let fills = self.used + u8::from(self.begins_page(bytes)) >= SLOTS;
+        u32::from(self.used == 0 || self.polled) + u32::from(retry && !fills)
+    }
+
+    /// The same of a read: for a writer if the pipe was full, and for the next reader if it has slept
+    /// itself and leaves something.
+    pub(super) fn looks_of_read(&self, bytes: u32, retry: bool) -> u32 {
+        u32::from(self.is_full()) + u32::from(retry && self.bytes() > bytes)
+    }
+
     /// How many bytes are written and not read.
     pub(super) fn bytes(&self) -> u32 {
         let filled = (0..self.used).map(|nth| u32::from(self.filled[self.slot(nth)])).sum::<u32>();
@@ -268,4 +287,34 @@ impl Pipe {
 fn page_bytes(bytes: u32) -> u16 {
     debug_assert!(bytes <= PAGE, "a position lies within its page");
     bytes as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In the lab's kernel 6.1.176 a read that empties a page takes 44 ns longer, and 326 where the
+    /// pipe keeps a page already: of a pipe of two pages that is the second.
+    #[test]
+    fn a_pipe_keeps_one_page_and_frees_the_next() {
+        let mut pipe = Pipe::default();
+        assert!(pipe.allocates() && pipe.pass_write(PAGE - 1));
+        assert!(pipe.allocates() && pipe.pass_write(PAGE - 1));
+        assert!(!pipe.frees() && pipe.pass_read(PAGE - 1).is_some());
+        assert!(pipe.frees() && pipe.pass_read(PAGE - 1).is_some());
+        assert!(!pipe.allocates() && pipe.pass_write(1) && pipe.allocates());
+    }
+
+    /// `pipe_write()` and `pipe_read()`, 6.1: the other side is looked for if the pipe was empty or full,
+    /// the own one by who has slept and leaves something to do.
+    #[test]
+    fn who_has_slept_looks_for_the_next_of_its_side() {
+        let mut pipe = Pipe::default();
+        assert_eq!(pipe.looks_of_write(100, false), 1);
+        assert!(pipe.pass_write(100) && pipe.pass_write(100));
+        assert_eq!(pipe.looks_of_write(100, false), 0);
+        assert_eq!(pipe.looks_of_write(100, true), 1);
+        assert_eq!((pipe.looks_of_read(100, false), pipe.looks_of_read(100, true)), (0, 1));
+        assert_eq!(pipe.looks_of_read(200, true), 0);
+    }
 }

@@ -65,7 +65,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn hand_on(&mut self, cpu: CpuId, hand_off: HandOff) {
         let HandOff { task, migrated, reason, scanned } = hand_off;
         let placement = Placement { scanned, ..Placement::at(cpu, reason) };
-        let mut waking = Waking { task, placement, migrated, fork: false };
+        let mut waking = Waking { task, placement, migrated, fork: false, locked: None };
         self.place_again(&mut waking);
         let Placement { cpu: to, reason, .. } = waking.placement;
         self.world.update_rq_clock(to);

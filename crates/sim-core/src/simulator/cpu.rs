@@ -33,10 +33,14 @@ pub(super) enum Stage {
     Look,
     /// Waiting for another CPU to finish switching away from the wakee.
     Spin,
+    /// In a wakeup, between the choice of a CPU and the lock of its runqueue, where CPUs take turns.
+    Lock,
     /// In a wakeup, between the choice of a CPU and the queueing there.
     Wake,
     /// In `schedule()`, before the dequeue and the choice of the next task.
     Schedule,
+    /// In `schedule()`, between the dequeue and the instant when that is counted.
+    Dequeue,
     /// In `schedule()`, between the dequeue and the choice of the next task.
     Pick,
     /// Switching to the current task.
@@ -80,6 +84,8 @@ pub(super) struct Waking {
     pub placement: Placement,
     pub migrated: bool,
     pub fork: bool,
+    /// The waker holds the lock of this CPU's runqueue.
+    pub locked: Option<CpuId>,
 }
 
 /// A wakeup in a hand-off list.
@@ -145,6 +151,8 @@ pub(super) struct Desk {
     pub waitq: Option<WaitQueue>,
     /// The wakeup that the CPU is in the middle of.
     pub waking: Option<Waking>,
+    /// Who holds the lock of its runqueue to queue a wakee, where CPUs take turns.
+    pub rq_holder: Option<CpuId>,
     /// The wakee for which no CPU is chosen yet.
     pub wakee: Option<(TaskId, WakeKind)>,
     /// Since when the CPU has been handling interrupts, or its softirq.
@@ -175,6 +183,8 @@ pub(super) struct Desk {
     pub idle_ticked: bool,
     /// The idle task has just come from `schedule()`.
     pub idle_begins: bool,
+    /// It is not in its loop yet.
+    pub to_idle_state: bool,
     /// Shared lines that it touches one after the other before it goes on.
     pub errands: VecDeque<Touch>,
     /// Stalls that are not charged yet, by [`Cost::STALLS`], in ns.
@@ -228,6 +238,8 @@ pub(super) struct TaskRun {
     pub phase: Phase,
     /// Other tasks have its process, and so its files.
     pub is_thread: bool,
+    /// It has not been in user space since it was switched to.
+    pub returns: bool,
 }
 
 /// The parts of an op on a pipe. The task is in its op ([`Progress::Under`]), or asleep.
@@ -332,6 +344,7 @@ impl Desk {
             wakes: VecDeque::with_capacity(4),
             waitq: None,
             waking: None,
+            rq_holder: None,
             wakee: None,
             irq_since: SimTime::ZERO,
             prev: None,
@@ -348,6 +361,7 @@ impl Desk {
             tick_stopped: true,
             idle_ticked: false,
             idle_begins: false,
+            to_idle_state: false,
             errands: VecDeque::with_capacity(if lines.is_empty() { 0 } else { ERRANDS }),
             stalls: [0; Cost::STALLS.len()],
             callbacks_until: SimTime::ZERO,
@@ -367,6 +381,7 @@ impl TaskRun {
             look: false,
             phase: Phase::None,
             is_thread: false,
+            returns: false,
         }
     }
 }

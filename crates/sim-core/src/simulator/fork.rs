@@ -29,7 +29,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let placement = self.ask(Wakeup { wakee: child, prev: cpu, waker: cpu, kind });
         let distance = self.world.topology().distance_class(cpu, placement.cpu);
         let queueing = self.prices.enqueue(distance);
-        let waking = Waking { task: child, placement, migrated: false, fork: true };
+        let waking = Waking { task: child, placement, migrated: false, fork: true, locked: None };
         self.begin_placement(cpu, queueing, waking);
     }
 

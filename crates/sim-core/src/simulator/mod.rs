@@ -136,8 +136,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         match self.cpus[cpu.idx()].stage {
             Stage::Op => self.end_op(cpu),
             Stage::Look | Stage::Spin => self.look_done(cpu),
+            Stage::Lock => {
+                self.lock_reached(cpu);
+                Ok(())
+            }
             Stage::Wake => self.finish_wakeup(cpu),
             Stage::Schedule => self.schedule(cpu),
+            Stage::Dequeue => self.uncounted(cpu),
             Stage::Pick => self.pick_done(cpu),
             Stage::Switch => self.finish_switch(cpu),
             Stage::Irq(irq) => self.irq_done(cpu, irq),

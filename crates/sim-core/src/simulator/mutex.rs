@@ -175,8 +175,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// At the mutex: takes it, or spins, or sleeps.
     fn arrives(&mut self, cpu: CpuId, task: TaskId, op: Op, pipe: PipeId) {
+        let has_sleepers = !self.mutexes[pipe.idx()].sleepers.is_empty();
         if self.mutexes[pipe.idx()].try_lock(task) {
-            self.locked(cpu, op, 0);
+            let slow = if has_sleepers { self.prices.list().mutex_slow } else { 0 };
+            self.locked(cpu, op, slow);
         } else if self.owner_runs(pipe) {
             let mutex = &mut self.mutexes[pipe.idx()];
             mutex.spinners.push_back(task);
@@ -292,15 +294,18 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.phase(cpu, Phase::Hold, held);
     }
 
-    /// A write to a pipe that was empty looks for a reader to wake, even if none sleeps.
-    pub(super) fn looked_for_readers(&mut self, cpu: CpuId, was_empty: bool) {
-        if was_empty && self.scratch.is_empty() {
-            self.cpus[cpu.idx()].debt += self.prices.list().pipe_wake;
-        }
+    /// An op on a pipe has looked for sleepers `looks` times; those that it found have prices of their
+    /// own.
+    pub(super) fn looked_for_sleepers(&mut self, cpu: CpuId, looks: u32) {
+        let found = u32::try_from(self.scratch.len()).unwrap_or(looks);
+        self.cpus[cpu.idx()].debt += looks.saturating_sub(found) * self.prices.list().pipe_wake;
     }
 
     fn unlock(&mut self, cpu: CpuId, pipe: PipeId) {
         if let Some(task) = self.mutexes[pipe.idx()].unlock() {
+            if self.world.task(task).state != TaskState::Sleeping {
+                self.cpus[cpu.idx()].debt += self.prices.list().mutex_wake;
+            }
             self.desk(cpu).wakes.push_back(Wake { task, sync: false });
         }
     }

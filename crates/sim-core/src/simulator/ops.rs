@@ -189,10 +189,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return Ok(());
         }
         match op {
-            Op::Write { pipe, .. } if self.in_turns() => {
-                let was_empty = self.ipc.is_empty(pipe);
+            Op::Write { .. } | Op::Read { .. } if self.in_turns() => {
+                let retry = self.cpus[cpu.idx()].run.retry;
+                let looks = self.ipc.looks_for_sleepers(op, retry);
                 self.attempt(cpu, task, op);
-                self.looked_for_readers(cpu, was_empty);
+                if !self.is_blocked(cpu) {
+                    self.looked_for_sleepers(cpu, looks);
+                }
             }
             Op::Write { .. } | Op::Read { .. } => self.attempt(cpu, task, op),
             Op::Run(_) => self.done(cpu, Outcome::Done),

@@ -183,6 +183,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.pipe_op_ends(cpu) {
             return Ok(());
         }
+        if std::mem::take(&mut self.cpus[cpu.idx()].run.returns) {
+            self.cpus[cpu.idx()].debt += self.prices.list().switch_return;
+        }
         let op = self.workload.next_op(task, self.world.now(), last);
         self.begin_op(cpu, task, op)
     }

@@ -26,6 +26,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// `__schedule()`: the current task leaves if it sleeps, and the policy picks the next.
     pub(super) fn schedule(&mut self, cpu: CpuId) -> Step {
+        if self.desks[cpu.idx()].rq_holder.is_some() {
+            // Spins at the lock of its runqueue.
+            let now = self.world.now();
+            let wait = self.prices.next_turn(now).since(now);
+            self.begin(cpu, Stage::Schedule, Cost::ContextSwitch, wait);
+            return Ok(());
+        }
         self.world.update_rq_clock_unless_skipped(cpu);
         let locked = self.lock_rq(cpu, cpu, 0);
         self.stall(cpu, Cost::RqLock, locked);
@@ -34,8 +41,23 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return self.pick(cpu, prev, true);
         };
         self.deactivate(cpu, task);
-        match self.prices.list().dequeue + self.prices.list().pick {
-            0 => self.pick(cpu, prev, false),
+        match self.prices.list().dequeue_count {
+            0 => self.uncounted(cpu),
+            ns => {
+                let ns = self.jittered(cpu, ns);
+                self.begin(cpu, Stage::Dequeue, Cost::ContextSwitch, ns);
+                Ok(())
+            }
+        }
+    }
+
+    /// Who was current counts no more (`sub_nr_running()`): up to here wakers find it off its runqueue,
+    /// and that one still busy.
+    pub(super) fn uncounted(&mut self, cpu: CpuId) -> Step {
+        self.world.rq_update(cpu, |rq| rq.nr_running -= 1);
+        let list = self.prices.list();
+        match (list.dequeue + list.pick).saturating_sub(list.dequeue_count) {
+            0 => self.pick_done(cpu),
             ns => {
                 let ns = self.jittered(cpu, ns);
                 self.begin(cpu, Stage::Pick, Cost::ContextSwitch, ns);
@@ -122,7 +144,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     fn deactivate(&mut self, cpu: CpuId, task: TaskId) {
         self.world.task_mut(task).on_rq = false;
         self.policy.dequeue(&self.world, cpu, task, Dequeue::Sleep);
-        self.world.rq_update(cpu, |rq| rq.nr_running -= 1);
     }
 
     fn check_pick(&self, cpu: CpuId, task: TaskId) -> Step {
@@ -195,13 +216,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if let Some(task) = self.world.curr(cpu) {
             self.refill(cpu, task);
             self.emit(Tracepoint::Running { cpu, task });
+            self.cpu(cpu).run.returns = true;
         } else if self.world.rq(cpu).stopping {
             self.begin_stopper(cpu);
             return Ok(());
-        } else if self.prices.list().idle_entry > 0 {
-            let ns = self.jittered(cpu, self.prices.list().idle_entry);
-            self.begin(cpu, Stage::IdleExit, Cost::IdleExit, ns);
-            return Ok(());
+        } else {
+            // Interrupts that have waited come before the way to the idle state.
+            self.desk(cpu).to_idle_state = self.prices.list().idle_entry > 0;
         }
         self.back_in(cpu)
     }
@@ -238,7 +259,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 return self.do_softirq(cpu);
             }
             self.desks[cpu.idx()].governor.leave(self.world.now());
-            self.enter_schedule(cpu);
+            self.leave_idle_loop(cpu);
+        } else if std::mem::take(&mut self.desks[cpu.idx()].to_idle_state) {
+            let ns = self.jittered(cpu, self.prices.list().idle_entry);
+            self.begin(cpu, Stage::IdleExit, Cost::IdleExit, ns);
         } else if row.debt > 0 {
             // What it did on the side for others (a timer's wakeup) ends before it sleeps.
             self.begin(cpu, Stage::Debt, Cost::Wakeup, Nanos::ZERO);
@@ -246,6 +270,15 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             self.sleep_idle(cpu);
         }
         Ok(())
+    }
+
+    /// From the idle loop to `schedule()`; a CPU that has not come to it yet goes straight back
+    /// (`schedule_idle()`).
+    fn leave_idle_loop(&mut self, cpu: CpuId) {
+        let list = self.prices.list();
+        let in_loop = !std::mem::take(&mut self.desks[cpu.idx()].to_idle_state);
+        self.cpus[cpu.idx()].debt += list.irq_leave + if in_loop { list.idle_leave } else { 0 };
+        self.enter_schedule(cpu);
     }
 
     /// The CPU enters the idle state that fits what it expects. Its tick stops, unless callbacks wait

@@ -8,7 +8,7 @@
 
 use simsched_topology::CpuId;
 
-use super::cpu::{HandOff, Stage, Waking};
+use super::cpu::{HandOff, Irq, Stage, Waking};
 use super::state::{Simulator, Step};
 use crate::ids::TaskId;
 use crate::ipc::Wake;
@@ -99,7 +99,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     fn place(&mut self, cpu: CpuId, task: TaskId, kind: WakeKind) -> bool {
         let prev = self.world.task(task).cpu;
         if self.world.task(task).on_cpu {
-            if self.ttwu_queue_cond(cpu, prev, task, true) {
+            // Who has begun to wait does not ask again (`smp_cond_load_acquire(&p->on_cpu)`).
+            let waits = self.cpus[cpu.idx()].stage == Stage::Spin;
+            if !waits && self.ttwu_queue_cond(cpu, prev, task, true) {
                 self.hand_back(cpu, prev, task);
                 return false;
             }
@@ -112,7 +114,11 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             self.set_task_cpu(task, prev, placement);
         }
         let queueing = self.queueing_price(cpu, placement.cpu, task);
-        self.begin_placement(cpu, queueing, Waking { task, placement, migrated, fork: false });
+        self.begin_placement(
+            cpu,
+            queueing,
+            Waking { task, placement, migrated, fork: false, locked: None },
+        );
         true
     }
 
@@ -186,14 +192,58 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// What is left of a choice that is made, and the way to the queue.
     pub(super) fn begin_placement(&mut self, cpu: CpuId, queueing: u32, waking: Waking) {
         let list = self.prices.list();
-        let affine = if waking.placement.affine { list.wake_affine } else { 0 };
+        let affine = match waking.placement {
+            Placement { affine: true, .. } => list.wake_affine,
+            Placement { reason, .. } if waking.fork || reason == Reason::PINNED => 0,
+            _ => list.wake_select,
+        };
         let moving = if waking.migrated { list.set_task_cpu } else { 0 };
-        let first = moving + affine + self.prices.scan(&waking.placement);
+        let scan = if waking.placement.scanned > 0 { list.wake_scan } else { 0 };
+        let first = moving + affine + scan + self.prices.scan(&waking.placement);
         let locked = self.lock_of(cpu, &waking, first);
         self.stall(cpu, Cost::RqLock, locked);
-        let ns = self.jittered(cpu, first + queueing);
         self.desk(cpu).waking = Some(waking);
+        if self.queues_under_lock(cpu, &waking) {
+            let ns = self.jittered(cpu, first + self.prices.list().wake_lock);
+            self.begin(cpu, Stage::Lock, Cost::Wakeup, ns);
+            return;
+        }
+        let ns = self.jittered(cpu, first + queueing);
         self.begin(cpu, Stage::Wake, Cost::Wakeup, ns);
+    }
+
+    /// Whether the waker takes the lock of the wakee's runqueue, on a machine whose CPUs take turns.
+    fn queues_under_lock(&self, waker: CpuId, waking: &Waking) -> bool {
+        let target = waking.placement.cpu;
+        self.in_turns() && (waking.fork || !self.ttwu_queue_cond(waker, target, waking.task, false))
+    }
+
+    /// The lock of the runqueue is reached: who finds it taken looks again in its next turn.
+    pub(super) fn lock_reached(&mut self, cpu: CpuId) {
+        let target = self.desks[cpu.idx()].waking.expect("a waker has a wakee").placement.cpu;
+        if self.rq_is_locked(target) {
+            let now = self.world.now();
+            let wait = self.prices.next_turn(now).since(now);
+            self.begin(cpu, Stage::Lock, Cost::Wakeup, wait);
+            return;
+        }
+        self.desk(target).rq_holder = Some(cpu);
+        if let Some(waking) = &mut self.desk(cpu).waking {
+            waking.locked = Some(target);
+        }
+        let distance = self.world.topology().distance_class(cpu, target);
+        let ns = self.jittered(cpu, self.prices.enqueue(distance));
+        self.begin(cpu, Stage::Wake, Cost::Wakeup, ns);
+    }
+
+    /// Whether a waker holds the lock of the runqueue of `cpu`, or `cpu` itself does: in `schedule()`, up
+    /// to `finish_lock_switch()`, and where it queues what was handed to it.
+    fn rq_is_locked(&self, cpu: CpuId) -> bool {
+        let schedules = matches!(
+            self.cpus[cpu.idx()].stage,
+            Stage::Dequeue | Stage::Pick | Stage::Switch | Stage::Irq(Irq::Activate)
+        );
+        schedules || self.desks[cpu.idx()].rq_holder.is_some()
     }
 
     /// What the runqueue's lock takes to come; a hand-off needs none.
@@ -211,7 +261,11 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if !self.world.is_allowed(waking.task, waking.placement.cpu) {
             self.place_again(&mut waking);
         }
-        let Waking { task, placement, migrated, fork } = waking;
+        let Waking { task, placement, migrated, fork, locked } = waking;
+        if let Some(locked) = locked {
+            self.desk(locked).rq_holder = None;
+            self.cpus[cpu.idx()].debt += self.prices.list().wake_tail;
+        }
         let Placement { cpu: target, reason, scanned, .. } = placement;
         if fork {
             self.wake_up_new_task(cpu, task, placement);

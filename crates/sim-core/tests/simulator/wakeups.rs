@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use simsched_core::testkit::{RoundRobin, Script};
 use simsched_core::{
-    Cost, FutexId, MarkId, Nanos, Observer, Op, Reason, SimTime, Simulator, Status, TaskId,
-    Tracepoint, TtwuQueue, World,
+    Cost, FutexId, MarkId, Nanos, Observer, Op, PipeId, Reason, Setup, SimTime, Simulator, Status,
+    TaskId, Tracepoint, TtwuQueue, World,
 };
 use simsched_topology::{CpuId, OsCosts, Topology};
 
@@ -163,6 +163,67 @@ fn a_wakeup_during_the_switch_goes_back_to_the_same_cpu() {
     let back = |t: &Tracepoint| matches!(t, Tracepoint::Wakeup { wakee, reason: Reason::ON_CPU, cpu: CpuId(2), .. } if *wakee == reader);
     assert_eq!(sim.observer().count(back), 1);
     assert_eq!(sim.observer().count(|t| matches!(t, Tracepoint::Migrate { .. })), 0);
+}
+
+/// Counted in the lab's kernel 6.1.176: of 700 wakers that saw a sleeper between its dequeue and
+/// `sub_nr_running()`, half a microsecond later, 688 waited for the switch and chose a CPU then; of 600
+/// that saw it behind that 599 handed the wakee back.
+#[test]
+fn a_waker_that_finds_the_sleeper_still_counted_waits_for_the_switch() {
+    let costs = OsCosts { dequeue_count: 2_000, pick: 4_000, dequeue: 0, ..*topology().costs() };
+    let run = |behind_dequeue: u64| {
+        let machine = Topology::builtin("t16", None).unwrap().with_costs(costs);
+        let at = 2_000_000 + u64::from(costs.sleep_entry) + behind_dequeue;
+        let mut script = Script::new(objects());
+        script.task(CpuId(2), &[Op::Run(Nanos(2_000_000)), WAIT]);
+        script.task(CpuId(0), &[Op::Run(Nanos(at)), WAKE]);
+        let mut policy = RoundRobin::default();
+        policy.ttwu_queue = Some(TtwuQueue::CrossLlcOrIdle);
+        policy.target = vec![Some(CpuId(7)); 2];
+        let (status, sim) = simulate_on(Arc::new(machine), script, policy);
+        assert_eq!(status, Ok(Status::Finished));
+        let moved = |t: &Tracepoint| matches!(t, Tracepoint::Migrate { to: CpuId(7), .. });
+        let back = |t: &Tracepoint| {
+            matches!(t, Tracepoint::Wakeup { reason: Reason::ON_CPU, cpu: CpuId(2), .. })
+        };
+        (sim.observer().count(moved), sim.observer().count(back))
+    };
+    assert_eq!(run(1_000), (1, 0));
+    assert_eq!(run(3_000), (0, 1));
+}
+
+/// `ttwu_queue()` takes the lock of the runqueue, which `__schedule()` holds up to `finish_task_switch()`:
+/// no waker queues anybody on a CPU that is in the middle of a switch. On 8 CPUs four pairs that share
+/// two CPUs send each other messages.
+#[test]
+fn nobody_is_queued_on_a_cpu_in_the_middle_of_its_switch() {
+    let machine = Topology::builtin("t8", Some("untraced")).unwrap();
+    let mut script = Script::new(Setup { pipes: 8, ..objects() });
+    let op = |write: bool, nth: u32| {
+        let (pipe, bytes) = (PipeId(nth), 100);
+        if write { Op::Write { pipe, bytes } } else { Op::Read { pipe, bytes } }
+    };
+    for pair in 0..4 {
+        let there: Vec<Op> = (0..400).map(|n| op(n % 2 == 0, 2 * pair + n % 2)).collect();
+        let back: Vec<Op> = (0..400).map(|n| op(n % 2 == 1, 2 * pair + n % 2)).collect();
+        script.task(CpuId(0), &there);
+        script.task(CpuId(1), &back);
+    }
+    let (status, sim) = simulate_on(Arc::new(machine), script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    let (mut switching, mut queued) = ([false; 8], 0);
+    for (_, tracepoint) in &sim.observer().0 {
+        match *tracepoint {
+            Tracepoint::Switch { cpu, next, .. } => switching[cpu.idx()] = next.is_some(),
+            Tracepoint::Running { cpu, .. } => switching[cpu.idx()] = false,
+            Tracepoint::Wakeup { cpu, reason, .. } if reason != Reason::STILL_QUEUED => {
+                assert!(!switching[cpu.idx()], "CPU {cpu} is in the middle of a switch");
+                queued += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(queued > 1_000, "{queued} wakeups");
 }
 
 /// With `TTWU_QUEUE` off the same waker spins until the switch is over, then places the wakee.

@@ -22,6 +22,8 @@ pub(crate) struct Outside {
     pub(crate) before_start: Nanos,
     /// From the start to a sender's first message.
     pub(crate) sender_start: Nanos,
+    /// Between a sender's last message of a round and the first of the next.
+    pub(crate) sender_round: Nanos,
     /// From a receiver's last message to its end (`do_exit()`), without what happens under the lock of
     /// the address space.
     pub(crate) receiver_end: Nanos,
