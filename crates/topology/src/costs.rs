@@ -109,6 +109,9 @@ costs! {
     /// Queueing a wakee on a runqueue and deciding about preemption; paid by the waker, or by the
     /// target of a hand-off.
     activate,
+    /// What follows when the wakee is queued: writing the event of the wakeup, where events are traced.
+    /// Paid by who has queued it.
+    wakeup_event,
     /// Sending an inter-processor interrupt, paid by the sender.
     ipi_send,
     /// From the end of the send to the handler, within a socket.

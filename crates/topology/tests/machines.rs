@@ -214,13 +214,14 @@ fn the_labs_paths_add_up_to_what_was_measured() {
     let c = *machine("t8").costs();
     let send = c.wakeup + c.wake_affine + c.handoff + c.ipi_send + c.ipi_same_socket;
     let switch = c.context_switch_from_idle + c.idle_entry;
-    let arrive = c.ipi_handler + c.activate + c.sleep_entry + c.pick + switch;
+    let activate = c.activate + c.wakeup_event;
+    let arrive = c.ipi_handler + activate + c.sleep_entry + c.pick + switch;
     let write = c.pipe_read_tail + c.syscall + c.pipe_copy;
     let hop = send + arrive + c.recheck + c.pipe_copy + write;
     assert_eq!(hop.next_multiple_of(c.ipi_grid), 8_000, "{hop}");
     let futex = c.syscall + c.futex + send + arrive + c.recheck;
     assert!(futex.abs_diff(6_500) <= 6_500 / 20, "{futex}");
-    let wakeup = c.timer_handler + c.wakeup + c.activate + c.sleep_entry + c.pick;
+    let wakeup = c.timer_handler + c.wakeup + activate + c.sleep_entry + c.pick;
     let idle = wakeup + c.context_switch_from_idle;
     assert!((6_500..=6_650).contains(&idle), "{idle}");
     let stopped = idle + c.tick_restart;

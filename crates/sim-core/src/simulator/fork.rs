@@ -47,6 +47,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             let domain = self.policy.domain_of(from, cpu);
             self.emit(Tracepoint::Migrate { task, from, to: cpu, cause, reason, domain });
         }
+        // Here the event is written before the child's CPU is told.
+        self.cpus[parent_cpu.idx()].debt += self.prices.list().wakeup_event;
         self.enqueue_new(parent_cpu, cpu, task, reason, scanned);
     }
 

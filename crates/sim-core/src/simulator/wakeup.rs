@@ -360,6 +360,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.emit(Tracepoint::Wakeup { wakee: task, cpu, reason, scanned });
         self.check_preempt_curr(waker, cpu, task, why);
         self.policy.task_woken(&self.world, cpu);
+        self.cpus[waker.idx()].debt += self.prices.list().wakeup_event;
     }
 
     /// `activate_task()`.
