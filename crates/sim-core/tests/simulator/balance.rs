@@ -176,11 +176,12 @@ fn an_interrupt_in_the_middle_of_a_softirq_is_handled_before_it_ends() {
     let woken = woken.unwrap().0;
     let left = switched(log, 0, Some(current), Some(sleeper));
     assert!(woken.0 < tick + 100_000, "{woken}");
-    let handlers = u64::from(costs.tick + costs.ipi_handler + costs.activate);
+    let event = u64::from(costs.wakeup_event);
+    let handlers = u64::from(costs.tick + costs.ipi_handler + costs.activate) + event;
     let schedule = u64::from(costs.sleep_entry + costs.pick);
     assert_eq!(left.0, tick + handlers + price + schedule);
     assert_eq!(log.charged(0, Cost::Balance), price);
-    let irqs = log.charged(0, Cost::Tick) + log.charged(0, Cost::Ipi) + price;
+    let irqs = log.charged(0, Cost::Tick) + log.charged(0, Cost::Ipi) + event + price;
     assert_eq!(sim.world().rq(CpuId(0)).irq_time, irqs);
 }
 
@@ -297,7 +298,8 @@ fn the_idle_loop_balances_before_it_sleeps() {
         .iter()
         .rfind(|(_, t)| matches!(t, Tracepoint::Wakeup { wakee, .. } if *wakee == sleeper));
     assert!(again.unwrap().0.0 < price, "the interrupt is handled in the middle of the pass");
-    assert_eq!(sim.world().rq(CpuId(8)).irq_time, log.charged(8, Cost::Ipi));
+    let event = u64::from(topology().costs().wakeup_event);
+    assert_eq!(sim.world().rq(CpuId(8)).irq_time, log.charged(8, Cost::Ipi) + event);
 }
 
 /// Spec 09, invariant 4: where all is free, passes end and tasks are moved.

@@ -168,7 +168,8 @@ fn who_waits_for_a_lock_pays_a_futex_call() {
     let (status, sim) = simulate(script, RoundRobin::default());
     assert_eq!(status, Ok(Status::Finished));
     let costs = *topology().costs();
-    assert_eq!(sim.observer().charged(4, Cost::Wakeup), u64::from(costs.syscall + costs.futex));
+    let futex = costs.syscall + costs.futex;
+    assert_eq!(sim.observer().charged(4, Cost::Wakeup), u64::from(futex + costs.wakeup_event));
 }
 
 /// `futex_wake()` of a word on which nobody sleeps takes no lock: a bare system call.
