@@ -12,6 +12,7 @@ use crate::counted::{self, Chain, Chains};
 use crate::error::LabError;
 use crate::folder::{Recorded, Variant};
 use crate::latency::latencies;
+use crate::machine::counts_events;
 use crate::metrics::Measures;
 use crate::recorder::{Record, Recorder, TaskRecord};
 use crate::reference::Scenario;
@@ -82,7 +83,9 @@ impl Bed {
             return self.count(&scenario.name, seed, stop);
         }
         let lab = Lab::new(&scenario.name, self.topology.nr_cpus())?;
-        let topology = &self.topology;
+        // The traced runs of hackbench had its counters too.
+        let counted = hackbench_of(&lab).map(|_| Arc::new(counts_events(&self.topology)));
+        let topology = counted.as_ref().unwrap_or(&self.topology);
         let record = match lab.replay(Seed(seed))? {
             Some(replay) => {
                 let programs = WithKthreads::behind(replay, topology, Seed(seed));
@@ -186,11 +189,15 @@ impl Bed {
     }
 }
 
+/// The name of the program, if it is hackbench.
+fn hackbench_of(lab: &Lab) -> Option<&str> {
+    lab.name().split_once('-').map(|(program, _)| program).filter(|name| *name == "hackbench")
+}
+
 /// What the tasks of a run would have told of themselves. The traced runs of hackbench tell nothing.
 fn results(lab: &Lab, record: &Record) -> Result<Results, LabError> {
     let elapsed_ns = record.elapsed_ns;
-    if let Some((program, _)) = lab.name().split_once('-').filter(|(name, _)| *name == "hackbench")
-    {
+    if let Some(program) = hackbench_of(lab) {
         return Ok(Results { elapsed_ns, counted: results::Counted::Named(program.to_owned()) });
     }
     let setup = lab.build(Seed(0))?.setup();

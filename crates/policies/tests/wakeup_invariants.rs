@@ -193,6 +193,21 @@ fn eight_forks_fill_four_nodes_evenly_once_the_child_is_counted() {
     assert!(highest(&after) <= 2, "{after:?}");
 }
 
+/// On the lab's machines a fork on an idle machine sums up eight groups: those of the only domain of t8,
+/// and two in each of the four domains of t16, where it looks at 16, 8, 4 and 2 CPUs, and once more at the
+/// four of a group in which it stays (as was counted in 6.1.176).
+#[test]
+fn a_fork_sums_up_the_groups_of_each_domain_on_its_way() {
+    for (machine, looks) in [("t8", (8, 8)), ("t16", (8, 16 + 8 + 4 + 2 + 4))] {
+        let topology = Topology::builtin(machine, None).unwrap();
+        let mut driver = Driver::new(topology, Features::default(), &[0; 2]);
+        driver.start(TaskId(0), CpuId(0));
+        driver.pass(20 * MS, |_| {});
+        let found = driver.fork(TaskId(0), TaskId(1));
+        assert_eq!((found.groups, found.scanned), looks, "{machine}");
+    }
+}
+
 /// Spec 05, section 5.3: hogs forked one after another from one CPU of 2 nodes x 2 LLCs x 2 cores
 /// x 2 threads.
 #[test]

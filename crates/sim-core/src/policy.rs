@@ -239,6 +239,8 @@ pub struct Placement {
     pub scanned: u16,
     /// Which of these are outside the waker's LLC.
     pub far: Far,
+    /// How many groups of CPUs were summed up on the way (`update_sg_wakeup_stats()`).
+    pub groups: u16,
     /// Whether waker's and previous CPU were compared (`wake_affine` was called).
     pub affine: bool,
 }
@@ -247,7 +249,7 @@ impl Placement {
     /// The CPU `cpu` for this reason, without a look at any other.
     #[must_use]
     pub fn at(cpu: CpuId, reason: Reason) -> Placement {
-        Placement { cpu, reason, scanned: 0, far: Far::default(), affine: false }
+        Placement { cpu, reason, scanned: 0, far: Far::default(), groups: 0, affine: false }
     }
 }
 

@@ -158,6 +158,20 @@ pub enum Op {
     /// Execute a new program, as far as the scheduler cares: a chance to change the CPU
     /// (`sched_exec`). Loading the program is for the workload to add.
     Exec,
+    /// Queue a callback of RCU on this CPU (`call_rcu`), whose tick goes on while it is idle until that
+    /// has run; costs nothing.
+    CallRcu {
+        /// When the callback will have run.
+        until: SimTime,
+    },
+    /// Have a task that is in a sleep of known length woken up by a timer of this CPU, earlier than by
+    /// its own; costs nothing.
+    Rouse {
+        /// The sleeper.
+        task: TaskId,
+        /// When it is woken up.
+        at: SimTime,
+    },
     /// A point in time that the workload wants measured; costs nothing.
     Mark(MarkId),
     /// The end of the task.

@@ -100,6 +100,8 @@ costs! {
     scan_same_node,
     /// Reading the idle state of one CPU of another socket.
     scan_cross_socket,
+    /// Summing up one group of CPUs in the search for the CPU of a new task or program, beside its CPUs.
+    idlest_group,
     /// Locking the runqueue of another CPU behind the same LLC and enqueueing there.
     remote_enqueue_same_llc,
     /// Locking the runqueue of a CPU of another socket and enqueueing there.
@@ -114,6 +116,8 @@ costs! {
     wakeup_event,
     /// Sending an inter-processor interrupt, paid by the sender.
     ipi_send,
+    /// What the sender still does when it is sent.
+    ipi_return,
     /// From the end of the send to the handler, within a socket.
     ipi_same_socket,
     /// From the end of the send to the handler, across sockets.
@@ -136,8 +140,8 @@ costs! {
     tick,
     /// Setting the tick again where it was stopped, when the CPU leaves its idle loop.
     tick_restart,
-    /// The same on top where a whole tick and more has passed since the one that was to be next
-    /// (`hrtimer_forward()` divides).
+    /// The same on top where the tick's timer was set to the next timer of the wheel and is taken back
+    /// first (`hrtimer_cancel()` sets the clock to what is next then).
     tick_forward,
     /// What an interrupt that finds the tick stopped takes longer where no CPU has had the last tick:
     /// jiffies and the clock (`tick_do_update_jiffies64()`).
@@ -225,6 +229,8 @@ costs! {
     /// The end of the last thread of a process, and with it of the address space, up to the wakeup of
     /// the parent.
     process_exit,
+    /// What it does after that, up to its last `schedule()`.
+    process_exit_tail,
     /// The stopper thread that pushes a running task away (active balance, exec).
     stopper,
     /// Taking one task off a runqueue in load balance, with the lock held.

@@ -206,29 +206,39 @@ fn a_shallow_wake_takes_about_two_microseconds() {
     }
 }
 
-/// The lab's round trip of a pipe takes 16 us with tracing, each hop a whole number of quanta; a futex
-/// wake takes 6.5 us, and the way to the next quantum; a timer reaches user space in 6.95 us, on an idle
-/// CPU in 6.58, 7.0, 7.38 or 7.92.
+/// Counted in the lab's kernel with the events traced: a wakeup by an interrupt makes a write 1,345 ns
+/// longer, 1,201 of them before the interrupt; the wakee is back in its system call 4,618 ns behind that,
+/// and sends its own interrupt 7,464 behind it, so that a hop is 8 us and a round trip 16. In the traces a
+/// messenger's wakeups are 1.9 us apart and reach the wakee in 6.5 us, and the way to the next quantum; a
+/// timer reaches user space in 6.95 us, on an idle CPU in 6.44 to 6.58, in 7.03 where the tick is stopped,
+/// in 7.38 where a timer is in the wheel too, in 7.92 where jiffies are late as well.
 #[test]
 fn the_labs_paths_add_up_to_what_was_measured() {
     let c = *machine("t8").costs();
-    let send = c.wakeup + c.wake_affine + c.handoff + c.ipi_send + c.ipi_same_socket;
-    let switch = c.context_switch_from_idle + c.idle_entry;
+    let near = |sum: u32, counted: u32| assert!(sum.abs_diff(counted) <= counted / 50, "{sum}");
+    let send = c.wakeup + c.scan_same_llc + c.handoff + c.ipi_send + c.ipi_same_socket;
+    near(send, 1_201);
+    near(send + c.ipi_return, 1_345);
     let activate = c.activate + c.wakeup_event;
-    let arrive = c.ipi_handler + activate + c.sleep_entry + c.pick + switch;
-    let write = c.pipe_read_tail + c.syscall + c.pipe_copy;
-    let hop = send + arrive + c.recheck + c.pipe_copy + write;
-    assert_eq!(hop.next_multiple_of(c.ipi_grid), 8_000, "{hop}");
-    let futex = c.syscall + c.futex + send + arrive + c.recheck;
-    assert!(futex.abs_diff(6_500) <= 6_500 / 20, "{futex}");
-    let wakeup = c.timer_handler + c.wakeup + activate + c.sleep_entry + c.pick;
+    let to_task = c.sleep_entry + c.pick + c.context_switch_from_idle;
+    let arrive = c.ipi_handler + activate + to_task + c.recheck;
+    near(arrive, 4_618);
+    let read = c.pipe_relock + c.pipe_copy + c.pipe_old_page + c.pipe_read_tail;
+    let write = c.syscall + c.pipe_write_entry + c.pipe_copy + c.pipe_new_page;
+    let hop = arrive + read + write + send;
+    near(hop, 7_464);
+    assert_eq!(hop.next_multiple_of(c.turn), 8_000, "{hop}");
+    let call = c.syscall + c.futex + send;
+    assert!((call + c.ipi_return).abs_diff(1_900) <= 100, "{call}");
+    assert!((call + arrive).abs_diff(6_500) <= 6_500 / 20, "{call}");
+    let wakeup = c.timer_handler + c.wakeup + c.scan_same_llc + activate + c.sleep_entry + c.pick;
     let idle = wakeup + c.context_switch_from_idle;
-    assert!((6_500..=6_650).contains(&idle), "{idle}");
+    assert!((6_430..=6_580).contains(&idle), "{idle}");
     let stopped = idle + c.tick_restart;
-    assert!((6_990..=7_070).contains(&stopped), "{stopped}");
-    let for_long = stopped + c.tick_forward;
-    assert!((7_370..=7_390).contains(&for_long), "{for_long}");
-    assert!((7_910..=7_940).contains(&(for_long + c.jiffies)), "{for_long}");
+    assert!(stopped.abs_diff(7_030) <= 10, "{stopped}");
+    let has_timers = stopped + c.tick_forward;
+    assert!(has_timers.abs_diff(7_380) <= 10, "{has_timers}");
+    assert!((has_timers + c.jiffies).abs_diff(7_920) <= 10, "{has_timers}");
     let preempting = wakeup + c.context_switch_process;
     assert!((6_900..=7_000).contains(&preempting), "{preempting}");
 }
@@ -254,7 +264,7 @@ fn the_labs_untraced_paths_add_up_to_what_was_counted() {
     let schedule = c.irq_leave + c.idle_leave + c.sleep_entry + c.pick;
     near(handler + schedule + c.context_switch_from_idle, 1_340 + 458 + 3_476);
     near(c.sleep_entry + c.dequeue + c.pick + c.context_switch_idle, 2_949);
-    assert_eq!((c.turn, machine("t8").costs().turn), (1_000, 0));
+    assert_eq!((c.turn, machine("t8").costs().turn), (1_000, 1_000));
 }
 
 #[test]

@@ -29,6 +29,7 @@
 
 mod costs;
 mod counted;
+mod grace;
 mod hogs;
 mod ids;
 mod kthreads;
@@ -147,7 +148,7 @@ impl Lab {
             Start::AtZero(cpu) => cpu,
             _ => CpuId(0),
         });
-        Ok(Some(Replay::new(program, before, cpu)))
+        Ok(Some(Replay::new(program, before, cpu, self.nr_cpus)))
     }
 
     /// What bounds the latency that its tasks measure, if they measure one.

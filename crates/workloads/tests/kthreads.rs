@@ -127,7 +127,10 @@ fn each_cpu_and_each_node_has_its_thread_which_may_not_leave_it() {
     for (name, cpus, nodes) in [("t16", 16, 2), ("t8", 8, 1)] {
         let topology = topology(name);
         let specs = background(&topology, 1);
-        assert_eq!(specs.len(), cpus + nodes + 2);
+        let sleeps =
+            |spec: &&TaskSpec| spec.name.starts_with("kworker/") && spec.name.ends_with(":2");
+        let far = specs.iter().filter(sleeps).count();
+        assert_eq!(specs.len() - far, cpus + nodes + 2);
         let allowed = |name: &str| {
             let spec = specs.iter().find(|spec| spec.name == name).unwrap();
             spec.allowed
@@ -140,6 +143,20 @@ fn each_cpu_and_each_node_has_its_thread_which_may_not_leave_it() {
         assert_eq!(allowed(&format!("kcompactd{}", nodes - 1)), Some(*node));
         assert_eq!(allowed("rcu_preempt"), None);
     }
+}
+
+/// Which CPUs of the lab's machines have a timer in the wheel, by what their timers take.
+#[test]
+fn a_machine_with_one_node_has_far_timers_on_all_cpus_and_another_one_on_some_of_the_boot_cpus_node()
+ {
+    let cpus = |name: &str| -> Vec<usize> {
+        let specs = background(&topology(name), 3);
+        let far = specs.iter().filter(|spec| spec.name.ends_with(":2"));
+        far.filter_map(|spec| spec.allowed?.first()).map(CpuId::idx).collect()
+    };
+    assert_eq!(cpus("t8"), Vec::from_iter(0..8));
+    let far = cpus("t16");
+    assert!(far.contains(&0) && far.contains(&8) && far.iter().all(|cpu| *cpu <= 8), "{far:?}");
 }
 
 #[test]

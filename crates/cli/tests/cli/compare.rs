@@ -137,13 +137,13 @@ fn a_long_run_is_cut_and_extrapolated_and_says_so() {
 /// A cut run extrapolates to what the whole run takes, within what batches and warm-up allow.
 #[test]
 fn an_extrapolated_time_is_near_that_of_the_whole_run() {
-    let load = "-- hackbench -g 2 -f 4 -T -p -l 10000";
+    let load = "-- hackbench -g 2 -f 4 -T -p -l 20000";
     let args = "compare --quiet --topo t16 --policy cfs --policy cfs --seeds 1 --json -";
     let of = |span: &str| {
         let compared = json(&format!("{args} {span} {load}"));
         number(&metric(&compared, "time")["policies"][0]["mean"])
     };
-    let (whole, cut) = (of(""), of("--span 60ms --warmup 20ms"));
+    let (whole, cut) = (of(""), of("--span 120ms --warmup 40ms"));
     assert!((cut / whole - 1.0).abs() < 0.15, "{cut} s of {whole} s");
 }
 

@@ -112,10 +112,13 @@ impl Prices {
     /// Reading the state of the CPUs that a choice looked at.
     #[inline]
     pub(crate) fn scan(&self, placement: &Placement) -> u32 {
-        let Placement { scanned, far: Far { same_socket, cross_socket }, .. } = *placement;
+        let Placement { scanned, groups, far: Far { same_socket, cross_socket }, .. } = *placement;
         let near = scanned - same_socket - cross_socket;
         let [llc, socket, cross] = self.scan;
-        u32::from(near) * llc + u32::from(same_socket) * socket + u32::from(cross_socket) * cross
+        let cpus = u32::from(near) * llc
+            + u32::from(same_socket) * socket
+            + u32::from(cross_socket) * cross;
+        cpus + u32::from(groups) * self.costs.idlest_group
     }
 
     /// Reading the statistics of the CPUs and summing up the groups that a balancer looks at.

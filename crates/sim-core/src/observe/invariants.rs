@@ -276,7 +276,8 @@ impl Invariants {
     fn runqueue(&mut self, world: &World, cpu: CpuId) -> Result<(), String> {
         self.clocks(world, cpu)?;
         let (rq, counted) = (world.rq(cpu), self.runnable[cpu.idx()]);
-        ensure(rq.nr_running == counted + u32::from(rq.stopper), || {
+        let others = u32::from(rq.stopper) + u32::from(rq.leaving);
+        ensure(rq.nr_running == counted + others, || {
             format!("nr_running of CPU {cpu} is {}, and {counted} tasks are there", rq.nr_running)
         })?;
         let Some(curr) = rq.curr else { return Ok(()) };

@@ -165,8 +165,8 @@ pub(super) struct Desk {
     pub inbox: VecDeque<HandOff>,
     /// What an interrupt has taken off that list and not queued yet.
     pub taken: VecDeque<HandOff>,
-    /// The tick that was to be next when the tick was stopped; 0 before the CPU has run anything.
-    pub next_tick: SimTime,
+    /// How many timers of the kernel's threads are in its timer wheel.
+    pub wheel: u32,
     /// In the same list of calls: it is to balance for all idle CPUs (`rq->nohz_csd`).
     pub nohz_csd: bool,
     /// The runqueue whose clock the balancer's step under way brings to the present.
@@ -179,7 +179,7 @@ pub(super) struct Desk {
     pub distributed: CpuId,
     pub governor: IdleGovernor,
     pub tick_stopped: bool,
-    /// A tick has found the CPU idle since it last ran a task.
+    /// A tick has woken the idle loop, which has not looked yet whether to stop the tick.
     pub idle_ticked: bool,
     /// The idle task has just come from `schedule()`.
     pub idle_begins: bool,
@@ -225,7 +225,7 @@ impl Deferred {
 pub(super) struct TaskRun {
     pub op: Op,
     pub outcome: Outcome,
-    /// What is left of an interrupted op.
+    /// What is left of an interrupted op, or of its end.
     pub remains: Nanos,
     pub progress: Progress,
     /// On which CPU its timer runs.
@@ -351,7 +351,7 @@ impl Desk {
             timers: VecDeque::with_capacity(4),
             inbox: VecDeque::with_capacity(32),
             taken: VecDeque::with_capacity(32),
-            next_tick: SimTime::ZERO,
+            wheel: 0,
             nohz_csd: false,
             locking: None,
             remains: Nanos::ZERO,

@@ -61,6 +61,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             self.agenda.arm(Event::Timer(task), next);
             return;
         }
+        self.count_in_wheel(task, -1);
         self.desk(cpu).timers.push_back(task);
         let is_background = self.world.tasks().is_background(task);
         let tick_stopped = self.desks[cpu.idx()].tick_stopped;

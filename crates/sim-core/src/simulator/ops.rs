@@ -91,6 +91,15 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.emit(Tracepoint::Mark { task, mark });
                 true
             }
+            Op::CallRcu { until } => {
+                let desk = self.desk(self.world.task(task).cpu);
+                desk.callbacks_until = desk.callbacks_until.max(until);
+                true
+            }
+            Op::Rouse { task: sleeper, at } => {
+                self.rouse(self.world.task(task).cpu, sleeper, at);
+                true
+            }
             Op::FutexSet { .. } => {
                 let verdict = self.ipc.attempt(task, op, false, &mut self.scratch);
                 debug_assert!(verdict != Verdict::Block && self.scratch.is_empty());
@@ -297,6 +306,30 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let slack = Nanos(u64::from(self.prices.list().timer_slack));
         let at = (at + slack).max(self.world.now() + MIN_DELTA);
         self.agenda.arm(Event::Timer(task), at);
+        self.count_in_wheel(task, 1);
+    }
+
+    /// A timer of a thread of the kernel enters the wheel of its CPU, or leaves it. Those that may wait
+    /// for the end of an idle time do not count (`get_next_timer_interrupt()`).
+    pub(super) fn count_in_wheel(&mut self, task: TaskId, by: i32) {
+        let tasks = self.world.tasks();
+        if tasks.is_background(task) && !tasks.is_deferrable(task) {
+            let cpu = self.tasks[task.idx()].timer_cpu;
+            let wheel = &mut self.desk(cpu).wheel;
+            *wheel = wheel.saturating_add_signed(by);
+        }
+    }
+
+    /// The timer of a sleeper expires earlier, and on this CPU.
+    fn rouse(&mut self, cpu: CpuId, sleeper: TaskId, at: SimTime) {
+        let event = Event::Timer(sleeper);
+        if self.agenda.planned(event).is_some_and(|planned| at < planned) {
+            self.count_in_wheel(sleeper, -1);
+            self.tasks[sleeper.idx()].timer_cpu = cpu;
+            self.count_in_wheel(sleeper, 1);
+            let slack = Nanos(u64::from(self.prices.list().timer_slack));
+            self.agenda.arm(event, (at + slack).max(self.world.now() + MIN_DELTA));
+        }
     }
 
     fn spawn(&mut self, cpu: CpuId, parent: TaskId, child: TaskId) -> Step {
@@ -330,13 +363,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// The rest of a thread's end, once. True while that takes time.
+    /// The rest of a task's end, once. True while that takes time.
     pub(super) fn end_exit(&mut self, cpu: CpuId) -> bool {
-        let tail = self.prices.list().thread_exit_tail;
         let run = &mut self.cpus[cpu.idx()].run;
-        if tail == 0 || std::mem::replace(&mut run.op, Op::Yield) != Op::Exit {
+        let tail = std::mem::take(&mut run.remains);
+        if tail == Nanos::ZERO {
             return false;
         }
+        let tail = u32::try_from(tail.0).expect("a price");
         let ns = self.jittered(cpu, tail);
         self.begin(cpu, Stage::Debt, Cost::Syscall, ns);
         true
@@ -344,14 +378,17 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     fn exit(&mut self, cpu: CpuId, task: TaskId) {
         self.world.task_mut(task).exiting = true;
-        self.cpu(cpu).run.progress = Progress::Ended;
-        if self.ipc.is_last_of_process(task) {
-            self.cpu(cpu).run.op = Op::Yield;
-        }
+        let list = self.prices.list();
+        let last = self.ipc.is_last_of_process(task);
+        let tail = if last { list.process_exit_tail } else { list.thread_exit_tail };
+        let run = &mut self.cpu(cpu).run;
+        (run.progress, run.remains) = (Progress::Ended, Nanos(u64::from(tail)));
         self.ipc.exit(task, &mut self.scratch);
         // What it leaves is freed after a grace period, by callbacks of this CPU.
         let ticks = Nanos(CALLBACK_TICKS * self.world.tick().0);
-        self.desk(cpu).callbacks_until = self.world.now() + ticks;
+        let until = self.world.now() + ticks;
+        let desk = self.desk(cpu);
+        desk.callbacks_until = desk.callbacks_until.max(until);
         self.counters.alive -= u32::from(!self.world.tasks().is_background(task));
         self.emit(Tracepoint::Exit { task });
     }

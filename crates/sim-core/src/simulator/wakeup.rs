@@ -428,6 +428,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             row.ipi_sent = true;
             self.cpus[from.idx()].debt += self.prices.list().ipi_send;
             self.plan_kick(from, cpu, self.prices.ipi_delivery(distance));
+            self.cpus[from.idx()].debt += self.prices.list().ipi_return;
         }
     }
 

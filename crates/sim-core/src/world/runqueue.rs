@@ -17,6 +17,9 @@ pub struct RqRow {
     pub curr: Option<TaskId>,
     /// Runnable tasks, the running one and the stopper included (`rq->nr_running`).
     pub nr_running: u32,
+    /// Who was current has been dequeued and counts in `nr_running` still (`sub_nr_running()` comes behind
+    /// `dequeue_task()`).
+    pub leaving: bool,
     /// A wakeup is in the hand-off list (`rq->ttwu_pending`).
     pub pending: bool,
     /// The current task is to be rescheduled (`TIF_NEED_RESCHED`).
@@ -42,6 +45,7 @@ impl RqRow {
             prev_irq_time: 0,
             curr: None,
             nr_running: 0,
+            leaving: false,
             pending: false,
             need_resched: false,
             stopper: false,
@@ -69,10 +73,10 @@ impl RqRow {
         self.curr.is_none() && self.nr_running == 0 && !self.pending && !self.stopping
     }
 
-    /// Runnable tasks without the stopper.
+    /// Runnable tasks, without the stopper and without who is leaving.
     #[inline]
     #[must_use]
     pub fn nr_tasks(&self) -> u32 {
-        self.nr_running - u32::from(self.stopper)
+        self.nr_running - u32::from(self.stopper) - u32::from(self.leaving)
     }
 }

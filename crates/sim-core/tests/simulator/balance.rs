@@ -123,7 +123,7 @@ fn a_task_that_arrives_during_the_pass_is_picked() {
     // Its wish to preempt is forgotten: the CPU goes through schedule() once for each of the switches
     // to the sleeper, from it and back to it; the last two leave a task that sleeps or has ended.
     let costs = *topology().costs();
-    let switches = costs.context_switch_idle + 2 * costs.context_switch_thread;
+    let switches = costs.context_switch_from_idle + 2 * costs.context_switch_thread;
     assert_eq!(
         log.charged(1, Cost::ContextSwitch),
         u64::from(3 * (costs.sleep_entry + costs.pick) + 2 * costs.dequeue + switches)

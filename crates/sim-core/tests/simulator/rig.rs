@@ -7,7 +7,7 @@ use simsched_core::{
     Config, Cost, FutexId, Observer, Op, PipeId, Setup, SimError, SimTime, Simulator, Status,
     Tracepoint, World,
 };
-use simsched_topology::{Facts, Frequency, Smt, Topology};
+use simsched_topology::{Facts, Frequency, OsCosts, Smt, Topology};
 
 /// Every tracepoint with its time.
 #[derive(Default)]
@@ -41,9 +41,11 @@ impl Log {
     }
 }
 
-/// t16: LLCs are CPUs 0-3, 4-7, 8-11, 12-15.
+/// t16, but that its CPUs run side by side: LLCs are CPUs 0-3, 4-7, 8-11, 12-15.
 pub(super) fn topology() -> Arc<Topology> {
-    Arc::new(Topology::builtin("t16", None).unwrap())
+    let machine = Topology::builtin("t16", None).unwrap();
+    let costs = OsCosts { turn: 0, ..*machine.costs() };
+    Arc::new(machine.with_costs(costs))
 }
 
 /// A built-in machine whose cores have one speed, so that times are sums of prices.

@@ -91,7 +91,7 @@ fn a_push_costs_what_the_price_list_says() {
     let idles = switched(log, 0, None, None).since(preempted).0;
     assert_eq!(idles + u64::from(costs.context_switch_idle), u64::from(costs.stopper));
     assert_eq!(log.charged(4, Cost::Balance), u64::from(costs.wakeup));
-    assert_eq!(log.charged(4, Cost::Wakeup), u64::from(costs.ipi_send));
+    assert_eq!(log.charged(4, Cost::Wakeup), u64::from(costs.ipi_send + costs.ipi_return));
 }
 
 /// Between its start and its end the stopper counts among the runnable, and the CPU is not idle.

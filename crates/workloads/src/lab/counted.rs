@@ -11,8 +11,8 @@
 //! and 16 CPUs (four such chains of 33 runs, medians; they differ by 1 or 2 % but for the first run).
 
 use simsched_core::{
-    FutexId, MarkId, Nanos, Op, Outcome, ProcId, SchedPolicy, Seed, Setup, SimTime, Start, TaskId,
-    TaskSpec, Workload,
+    MarkId, Nanos, Op, Outcome, ProcId, SchedPolicy, Seed, Setup, SimTime, Start, TaskId, TaskSpec,
+    Workload,
 };
 use simsched_topology::CpuId;
 
@@ -60,8 +60,6 @@ pub struct Counted {
     cpu: CpuId,
     /// How far the shell is, in ops.
     shell_at: u32,
-    /// Who needs a grace period wakes up the sleepers of this: what tasks leave is freed after one.
-    work: FutexId,
 }
 
 /// One of them.
@@ -117,13 +115,7 @@ impl Counted {
         }
         let cpu = seed.0 % u64::try_from(nr_cpus.max(1)).unwrap_or(1);
         let cpu = CpuId::new(usize::try_from(cpu).unwrap_or(0));
-        let (shell, work) = (base.tasks, FutexId(base.futexes));
-        Ok(Counted { runs: all, owner, shell, cpu, shell_at: 0, work })
-    }
-
-    /// Who waits for a grace period wakes up the sleepers of this.
-    pub(super) fn grace_periods(&self) -> FutexId {
-        self.work
+        Ok(Counted { runs: all, owner, shell: base.tasks, cpu, shell_at: 0 })
     }
 
     /// Where the runs are found, in their order.
@@ -144,15 +136,14 @@ impl Counted {
 
     /// The shell: a counting program after the other.
     fn shell_op(&mut self) -> Op {
-        let (nth, step) = (self.shell_at / 4, self.shell_at % 4);
+        let (nth, step) = (self.shell_at / 3, self.shell_at % 3);
         if self.runs.len() <= nth as usize {
             return Op::Exit;
         }
         self.shell_at += 1;
         match step {
             0 => Op::Run(BETWEEN),
-            1 => Op::FutexWake { futex: self.work, count: 1 },
-            2 => Op::Spawn(self.counting(nth)),
+            1 => Op::Spawn(self.counting(nth)),
             _ => Op::Join(self.counting(nth)),
         }
     }
@@ -217,7 +208,6 @@ impl Workload for Counted {
         for run in &self.runs {
             run.base.append(run.program.setup(), |mark| format!("within: {mark}"), &mut all);
         }
-        all.futexes += 1;
         for nth in 0..=self.runs.len() {
             let name = if nth == 0 { SHELL } else { "count" };
             let proc = ProcId::new(all.procs.len());

@@ -89,6 +89,8 @@ impl Base {
             | Op::Yield
             | Op::SetNice(_)
             | Op::Exec
+            | Op::CallRcu { .. }
+            | Op::Rouse { .. }
             | Op::Exit => op,
         }
     }

@@ -3,7 +3,7 @@
 use simsched_core::{MarkId, Nanos, PipeId, Seed};
 
 use super::costs::{
-    CLOCK, PIPES, REPORT, before_fork, before_pong, birth_ping, birth_pong, report_of, work,
+    CLOCK, CLOCKS, PIPES, REPORT, before_fork, before_pong, birth_ping, birth_pong, report_of, work,
 };
 use super::script::{FIRST, Script, wait_any};
 use crate::builder::{Body, ProgramId};
@@ -59,6 +59,7 @@ impl Pairs {
             p.repeat(self.rounds, |p, _| {
                 self.burn(p);
                 p.mark(PING);
+                p.run(CLOCKS);
                 p.write(Operand::arg(0), 1);
                 p.read(Operand::arg(1), 1);
                 p.mark(PONG);

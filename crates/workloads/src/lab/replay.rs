@@ -6,44 +6,90 @@
 //! those that ran there, decayed by the time since. A scenario that is run on its own begins as none of
 //! the lab's did. So all that come before it in the lab's order are run on the same machine first.
 //!
-//! Between two of them are 20 to 24 ticks (traces, from the last event to the first of the next one;
-//! more where the trace is long). The tracer is off there. What is known: three processes are born
-//! (by the pids), all CPUs together compute for a few milliseconds at most (the idle time that the
-//! console shows), and the next parent begins at a tick, for it waits for a grace period of RCU. The
-//! rest is a sequence of grace periods, as each change of the tracer waits for some.
+//! Between two of them are 20 to 24 ticks, more where the trace is long (traces, from the last event to
+//! the first of the next one). The tracer is off there. The shell prints the trace, the results and the
+//! time, each by a process of its own (three are born, by the pids; the time that the console shows is
+//! 4 ticks behind the end, and 13 us for each line of the trace). Then it empties the trace, and so does
+//! the next parent once more. To open the trace takes a grace period of RCU, to empty it two. This
+//! sequence was run in the lab's kernel 6.1.176 and its parts were counted: 21 to 25 ticks in all.
 
 use simsched_core::{
-    FutexId, Nanos, Op, Outcome, ProcId, SchedPolicy, Setup, SimTime, Start, TaskId, TaskSpec,
-    Workload,
+    Nanos, Op, Outcome, ProcId, SchedPolicy, Setup, SimTime, Start, TaskId, TaskSpec, Workload,
 };
 use simsched_topology::CpuId;
 
+use super::costs::LEAD_CPU;
 use super::ids::Base;
-
 use crate::program::Programs;
 
-/// A tick of the lab's kernels (`CONFIG_HZ=250`).
-const TICK: u64 = 4_000_000;
+/// Queue a callback of RCU, and wait until it has run.
+pub(super) const GRACE: Op = Op::CallRcu { until: SimTime::ZERO };
+/// Queue a callback of RCU: so a closed file is freed (`file_free_rcu()`).
+pub(super) const CLOSES: Op = Op::CallRcu { until: SimTime::NEVER };
 
-/// Ticks of a grace period of RCU that somebody waits for.
-const GRACE: u64 = 3;
+/// What the shell does between a scenario and the next one.
+const SHELL: [Step; 14] = [
+    Step::Op(run(165)),
+    Step::Helper,
+    Step::Op(run(180)),
+    Step::Helper,
+    Step::Op(run(160)),
+    Step::Helper,
+    Step::Op(run(170)),
+    Step::Op(GRACE),
+    Step::Op(GRACE),
+    Step::Reset,
+    Step::Op(GRACE),
+    Step::Op(CLOSES),
+    Step::Op(run(BEFORE_PARENT)),
+    Step::Parent,
+];
 
-/// The processes that the shell has for itself between two scenarios, one at a time, each by how many
-/// grace periods the shell waits for before. The first two tell the time, some 4 ticks after the end. How
-/// the others are spread is not known; with the parent's own they are seven, or 21 ticks.
-const HELPERS: [u32; 3] = [1, 1, 4];
+/// What the shell computes before it starts the next parent, in us. It is not known what that is. Where
+/// the children are born tells how long ago the parent was, whose load decays since: in all traces the
+/// ninth of the children on 8 CPUs, and the 17th and 18th on 16, are born on its CPU and the others
+/// elsewhere. With 1.8 ms and less one more is, and with 4 the parent would wait for a tick more.
+const BEFORE_PARENT: u64 = 2_500;
 
-/// The ops of a parent before the first one of its program: it is executed, and asks for a grace period
-/// and waits for that, which is the last of seven. It waits for no more: the load that it was
-/// born with is there when it forks. With one period the ninth of the children on 8 CPUs, and the 17th
-/// and 18th on 16, are born on its CPU and the others elsewhere, as in all traces; with two, one more is.
-const PRELUDE: u32 = 4;
+/// What its helper does that prints the trace.
+const PRINTS: [Step; 5] =
+    [Step::Op(run(200)), Step::Op(Op::Exec), Step::Op(run(600)), Step::Op(GRACE), Step::Lines];
 
-/// What each of these computes, with its start.
-const HELP: Nanos = Nanos::from_millis(1);
+/// What each of the other helpers does.
+const HELPS: [Step; 3] = [Step::Op(run(200)), Step::Op(Op::Exec), Step::Op(run(580))];
 
-/// What the shell or the parent computes between two waits.
-const STEP: Nanos = Nanos::from_micros(200);
+/// What a parent does before its first look at the clock, up to the last grace period.
+const PARENT: [Step; 4] =
+    [Step::Op(run(200)), Step::Op(Op::Exec), Step::Op(run(480)), Step::Op(GRACE)];
+
+/// How many helpers the shell has between two scenarios.
+const HELPERS: usize = 3;
+
+/// What a line of the trace takes to print (traces: the length of a gap by that of its trace).
+const LINE: Nanos = Nanos(13_000);
+/// What is left when all are printed: the trace is closed, and the helper ends.
+const PRINTED: Nanos = Nanos(500_000);
+/// How many lines a wait leaves in a trace: two of a wakeup and two switches.
+const LINES: u64 = 4;
+
+/// Computing for so many microseconds.
+const fn run(us: u64) -> Op {
+    Op::Run(Nanos::from_micros(us))
+}
+
+/// A step between two scenarios.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Op(Op),
+    /// It starts a helper and waits for that.
+    Helper,
+    /// It starts the next parent and waits for that.
+    Parent,
+    /// The trace is emptied CPU by CPU.
+    Reset,
+    /// The lines of the trace are printed.
+    Lines,
+}
 
 /// A scenario behind those that the lab ran before it.
 ///
@@ -64,10 +110,10 @@ struct Part {
     program: Programs,
     /// Where its ids begin.
     base: Base,
-    /// Where somebody waits for work in grace periods.
-    work: FutexId,
     /// How far its parent is before its first look at the clock.
-    prelude: u32,
+    prelude: usize,
+    /// How often one of its tasks has waited, or been born.
+    waits: u64,
 }
 
 /// The shell that runs one scenario after the other.
@@ -75,75 +121,49 @@ struct Part {
 struct Shell {
     /// Itself; its helpers follow.
     first: u32,
-    /// Where somebody waits for work in grace periods.
-    work: FutexId,
     cpu: CpuId,
-    /// The parents that it is yet to start, the last one first.
-    parents: Vec<TaskId>,
-    /// What it does next.
-    at: At,
-    /// How many grace periods it has waited for since the last scenario or helper.
-    graces: u32,
+    nr_cpus: u64,
+    /// The scenarios that it is yet to start, with their parents, the last one first.
+    parts: Vec<(usize, TaskId)>,
+    /// Which one it has started last.
+    part: Option<usize>,
+    /// How far it is in [`SHELL`].
+    step: usize,
+    /// The task for whose end it is to wait.
+    joins: Option<TaskId>,
     /// How many helpers it has had.
     helper: usize,
     /// By helper: how far it is.
-    helpers: Vec<u32>,
-}
-
-/// Where the shell is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
-    /// What it does next is to be found.
-    Next,
-    /// It asks for a grace period.
-    Asks,
-    /// It waits for that.
-    Waits,
-    /// It waits for the end of this task.
-    Spawned(TaskId),
-}
-
-/// The first instant at least so many ticks on that is a tick.
-fn ticks_on(now: SimTime, ticks: u64) -> SimTime {
-    SimTime((now.get() / TICK + ticks) * TICK)
+    helpers: Vec<usize>,
 }
 
 impl Replay {
-    /// `program` behind the programs `before`, started by a shell on `cpu`.
+    /// `program` behind the programs `before`, started by a shell on `cpu` of so many.
     #[must_use]
-    pub fn new(program: Programs, before: Vec<Programs>, cpu: CpuId) -> Replay {
+    pub fn new(program: Programs, before: Vec<Programs>, cpu: CpuId, nr_cpus: usize) -> Replay {
         let mut base = Base::default();
         let (mut parts, mut owner) = (Vec::new(), Vec::new());
         for (nth, program) in (0..).zip(std::iter::once(program).chain(before)) {
             let setup = program.setup();
             owner.extend(setup.tasks.iter().map(|_| nth));
             let next = base.behind(&setup);
-            parts.push(Part { program, base, work: FutexId(0), prelude: 0 });
+            parts.push(Part { program, base, prelude: 0, waits: 0 });
             base = next;
         }
-        let (first, work) = (base.tasks, FutexId(base.futexes));
-        parts.iter_mut().for_each(|part| part.work = work);
-        let mut parents: Vec<TaskId> =
-            parts.iter().skip(1).map(|part| TaskId(part.base.tasks)).collect();
-        parents.push(TaskId(0));
-        parents.reverse();
-        let nr_helpers = HELPERS.len() * parents.len();
+        let order = std::iter::once(0).chain((1..parts.len()).rev());
         let shell = Shell {
-            first,
-            work,
+            first: base.tasks,
             cpu,
-            parents,
-            at: At::Next,
-            graces: 0,
+            nr_cpus: nr_cpus as u64,
+            parts: order.map(|part| (part, TaskId(parts[part].base.tasks))).collect(),
+            part: None,
+            // There is nothing to print before the first scenario.
+            step: SHELL.len() - 8,
+            joins: None,
             helper: 0,
-            helpers: vec![0; nr_helpers],
+            helpers: vec![0; HELPERS * (parts.len() - 1)],
         };
         Replay { parts, owner, shell }
-    }
-
-    /// Who waits for a grace period wakes up the sleepers of this.
-    pub(super) fn grace_periods(&self) -> FutexId {
-        self.shell.work
     }
 }
 
@@ -151,75 +171,83 @@ impl Part {
     /// The next op of a task of this scenario.
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
         let own = TaskId(task.0 - self.base.tasks);
-        if own.0 == 0 && self.prelude <= PRELUDE {
+        if let (0, Some(&Step::Op(op))) = (own.0, PARENT.get(self.prelude)) {
             self.prelude += 1;
-            return match self.prelude {
-                1 => Op::Exec,
-                2 => Op::Run(STEP),
-                3 => Op::FutexWake { futex: self.work, count: 1 },
-                PRELUDE => Op::SleepUntil(ticks_on(now, GRACE)),
-                _ => self.base.shift(self.program.next_op(own, now, Outcome::Started)),
-            };
+            return op;
         }
         let last = match last {
             Outcome::Child(child) => Outcome::Child(TaskId(child.0 - self.base.tasks)),
             other => other,
         };
-        self.base.shift(self.program.next_op(own, now, last))
+        let op = self.program.next_op(own, now, last);
+        self.waits += u64::from(leaves_lines(op));
+        self.base.shift(op)
     }
 }
 
+/// Whether such an op most often makes a task wait, or is a birth.
+fn leaves_lines(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Read { .. }
+            | Op::FutexWait { .. }
+            | Op::Sleep(_)
+            | Op::SleepUntil(_)
+            | Op::Spawn(_)
+            | Op::Join(_)
+            | Op::WaitAny
+    )
+}
+
 impl Shell {
-    fn next_op(&mut self, task: TaskId, now: SimTime) -> Op {
+    /// What the shell or a helper does next; `waits` are those of the last scenario.
+    fn next_op(&mut self, task: TaskId, waits: u64) -> Op {
         match (task.0 - self.first).checked_sub(1) {
-            None => self.goes_on(now),
-            Some(helper) => self.help(helper as usize),
+            None => self.goes_on(),
+            Some(helper) => self.help(helper as usize, waits),
         }
     }
 
     /// A helper replaces the shell's program, works, and ends.
-    fn help(&mut self, helper: usize) -> Op {
+    fn help(&mut self, helper: usize, waits: u64) -> Op {
+        let steps: &[Step] = if helper.is_multiple_of(HELPERS) { &PRINTS } else { &HELPS };
+        let step = steps.get(self.helpers[helper]);
         self.helpers[helper] += 1;
-        match self.helpers[helper] {
-            1 => Op::Exec,
-            2 => Op::Run(HELP),
-            _ => Op::Exit,
+        match step {
+            Some(Step::Op(op)) => *op,
+            Some(_) => Op::Run(Nanos(waits * LINES * LINE.get()) + PRINTED),
+            None => Op::Exit,
         }
     }
 
-    fn goes_on(&mut self, now: SimTime) -> Op {
-        let (at, op) = match self.at {
-            At::Next => return self.next_step(),
-            At::Asks => (At::Waits, Op::FutexWake { futex: self.work, count: 1 }),
-            At::Waits => {
-                self.graces += 1;
-                (At::Next, Op::SleepUntil(ticks_on(now, GRACE)))
+    fn goes_on(&mut self) -> Op {
+        if let Some(task) = self.joins.take() {
+            return Op::Join(task);
+        }
+        if self.parts.is_empty() && self.step == SHELL.len() {
+            return Op::Exit;
+        }
+        let step = SHELL[self.step % SHELL.len()];
+        self.step = self.step % SHELL.len() + 1;
+        match step {
+            Step::Op(op) => op,
+            Step::Reset | Step::Lines => Op::Run(Nanos(LEAD_CPU.get() * self.nr_cpus)),
+            Step::Helper => {
+                self.helper += 1;
+                self.spawns(TaskId(self.first + u32::try_from(self.helper).expect("few scenarios")))
             }
-            At::Spawned(task) => (At::Next, Op::Join(task)),
-        };
-        self.at = at;
-        op
+            Step::Parent => match self.parts.pop() {
+                Some((part, parent)) => {
+                    self.part = Some(part);
+                    self.spawns(parent)
+                }
+                None => Op::Exit,
+            },
+        }
     }
 
-    /// It waits for one more grace period, or starts the next helper or scenario, or ends.
-    fn next_step(&mut self) -> Op {
-        let Some(&parent) = self.parents.last() else { return Op::Exit };
-        let gap = self.helper / HELPERS.len();
-        let is_for_helper = gap + self.parents.len() == self.helpers.len() / HELPERS.len();
-        let nth = self.helper % HELPERS.len();
-        if is_for_helper && self.graces < HELPERS[nth] {
-            self.at = At::Asks;
-            return Op::Run(STEP);
-        }
-        self.graces = 0;
-        let task = if is_for_helper {
-            self.helper += 1;
-            TaskId(self.first + u32::try_from(self.helper).expect("few scenarios"))
-        } else {
-            self.parents.pop();
-            parent
-        };
-        self.at = At::Spawned(task);
+    fn spawns(&mut self, task: TaskId) -> Op {
+        self.joins = Some(task);
         Op::Spawn(task)
     }
 
@@ -242,7 +270,6 @@ impl Workload for Replay {
             let before = |mark: String| if nth == 0 { mark } else { format!("before: {mark}") };
             part.base.append(part.program.setup(), before, &mut all);
         }
-        all.futexes += 1;
         let nr_helpers = u32::try_from(self.shell.helpers.len()).expect("few scenarios");
         for nth in 0..=nr_helpers {
             let proc = ProcId::new(all.procs.len());
@@ -256,7 +283,10 @@ impl Workload for Replay {
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
         match self.owner.get(task.idx()) {
             Some(&part) => self.parts[part as usize].next_op(task, now, last),
-            None => self.shell.next_op(task, now),
+            None => {
+                let waits = self.shell.part.map_or(0, |part| self.parts[part].waits);
+                self.shell.next_op(task, waits)
+            }
         }
     }
 }

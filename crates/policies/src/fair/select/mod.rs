@@ -99,6 +99,7 @@ impl Fair {
                 return Placement {
                     scanned: looks.all,
                     far: looks.far,
+                    groups: looks.groups,
                     ..Placement::at(cpu, reason::SLOW_PATH)
                 };
             }

@@ -45,6 +45,8 @@ struct Search<'a> {
 pub(super) struct Looks {
     pub(super) all: u16,
     pub(super) far: Far,
+    /// How many groups were summed up.
+    pub(super) groups: u16,
 }
 
 impl Looks {
@@ -199,6 +201,7 @@ impl<'a> Search<'a> {
             capacity: u64::from(group.capacity),
             ..GroupStats::default()
         };
+        self.looks.groups += 1;
         for cpu in group.span.and(self.allowed).iter() {
             self.look_at(cpu);
             self.add_cpu(&mut stats, cpu);

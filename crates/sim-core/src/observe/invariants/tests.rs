@@ -1,6 +1,6 @@
 //! Hand-made runs that keep the rules, and one for each rule that breaks it.
 
-use simsched_topology::Topology;
+use simsched_topology::{OsCosts, Topology};
 
 use super::*;
 use crate::observer::Cost;
@@ -21,6 +21,8 @@ struct Run {
 impl Run {
     fn start() -> Run {
         let topology = Topology::builtin("t16", None).unwrap();
+        let side_by_side = OsCosts { turn: 0, ..*topology.costs() };
+        let topology = topology.with_costs(side_by_side);
         let rules = Invariants::new(topology.nr_cpus(), 2);
         let mut kit = WorldKit::new(topology, 250);
         kit.add_task(0);
