@@ -48,7 +48,9 @@ const SHELL: [Step; 14] = [
 /// What the shell computes before it starts the next parent, in us. It is not known what that is. Where
 /// the children are born tells how long ago the parent was, whose load decays since: in all traces the
 /// ninth of the children on 8 CPUs, and the 17th and 18th on 16, are born on its CPU and the others
-/// elsewhere. With 1.8 ms and less one more is, and with 4 the parent would wait for a tick more.
+/// elsewhere. On 8 CPUs, where alone this was tried, one more is with 1.8 ms and less; with 4 the parent
+/// would wait for a tick more. So this value is read from where children are born, and no count of
+/// the shell's: that fork placements agree is no evidence for it.
 const BEFORE_PARENT: u64 = 2_500;
 
 /// What its helper does that prints the trace.
