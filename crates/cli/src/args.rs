@@ -285,7 +285,7 @@ pub(crate) struct Bars {
 }
 
 impl Bars {
-    const DEFAULT: &str = "exact=97,tight=88,loose=72,ratio=80,points=80,counted=80";
+    const DEFAULT: &str = "exact=97,tight=88,loose=72,ratio=80,points=100,counted=100";
 
     /// Those that are not named have no bar.
     fn parse(text: &str) -> Result<Bars, String> {

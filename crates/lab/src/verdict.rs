@@ -97,7 +97,7 @@ impl Verdict {
     #[must_use]
     pub fn of(class: Class, kernel: &[Value], ours: Option<&Value>) -> Verdict {
         let met = match ours {
-            _ if class.around(0.0).is_none() => return Verdict::Shown,
+            _ if !Class::JUDGED.contains(&class) => return Verdict::Shown,
             None => false,
             Some(Value::Vector(_)) => kernel.iter().any(|value| Some(value) == ours),
             Some(Value::Number(ours)) => is_near(*ours, kernel, class),

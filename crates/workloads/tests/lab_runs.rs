@@ -189,13 +189,13 @@ fn workers_think_as_often_as_in_the_lab() {
     }
 }
 
-/// The message thread sleeps whenever it has woken all who wait: 662 to 1,058 times in the lab's runs
-/// on t8, 1,060 to 1,240 on t16. In a run whose workers never meet it is woken once for each of the
-/// 1,408 turns; the mean of four runs is below that.
+/// The message thread sleeps whenever it has woken all who wait: 617 to 1,061 times in the lab's runs
+/// on t8, 1,060 to 1,240 on t16 (wakeups of `schbench-1x4` less the workers' 1,408). The mean of four runs
+/// is none that neither machine has.
 #[test]
 fn a_message_thread_is_woken_by_whom_it_does_not_see() {
     let wakeups: usize = (1..=4).map(|seed| run("schbench-1x4", "t8", seed).wakeups("msg")).sum();
-    assert!((4 * 400..=4 * 1_400).contains(&wakeups), "{wakeups}");
+    assert!((4 * 617..=4 * 1_240).contains(&wakeups), "{wakeups}");
 }
 
 /// `release_at_ms` of the lab for 4, 8 and 16 hogs, on the herd's CPU: 100.6, 101.2 and 102.4. The

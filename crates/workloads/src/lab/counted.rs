@@ -42,7 +42,7 @@ const OPENS: Nanos = Nanos(585_000);
 const WRITES: Nanos = Nanos(142_000);
 /// hackbench itself, as [`TO_EXEC`]: 165 us from its birth to its own first instruction. The fork before
 /// takes 124 us, 17 less than the price of one.
-const TO_HACKBENCH: [Nanos; 2] = [Nanos(88_000), Nanos(55_000)];
+const TO_PROGRAM: [Nanos; 2] = [Nanos(88_000), Nanos(55_000)];
 /// From the shell's return from its wait to the next fork.
 const BETWEEN: Nanos = Nanos(11_000);
 
@@ -186,9 +186,9 @@ impl Run {
         if own.0 == 0 && self.prelude < 4 {
             self.prelude += 1;
             return match self.prelude {
-                1 => Op::Run(TO_HACKBENCH[0]),
+                1 => Op::Run(TO_PROGRAM[0]),
                 2 => Op::Exec,
-                3 => Op::Run(TO_HACKBENCH[1]),
+                3 => Op::Run(TO_PROGRAM[1]),
                 _ => self.base.shift(self.program.next_op(own, now, Outcome::Started)),
             };
         }
