@@ -15,6 +15,7 @@ use simsched_core::{
 };
 use simsched_topology::Topology;
 
+use crate::counters::Counters;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::meter::{Meter, RATES, Totals};
@@ -53,16 +54,14 @@ pub(crate) struct Slice {
 pub(crate) struct Window {
     /// Of the measured span, once that has begun.
     pub(crate) stats: Option<Stats>,
-    /// Switches away from a task since the start of the run.
-    pub(crate) task_switches: u64,
+    /// What `perf stat` counts of the run.
+    pub(crate) counters: Counters,
 }
 
 impl Observer for Window {
     #[inline(always)]
     fn on(&mut self, world: &World, tracepoint: Tracepoint) {
-        if let Tracepoint::Switch { prev: Some(_), .. } = tracepoint {
-            self.task_switches += 1;
-        }
+        self.counters.on(world, tracepoint);
         self.stats.on(world, tracepoint);
     }
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod compare;
+mod counters;
 mod cut;
 mod domains;
 mod failure;

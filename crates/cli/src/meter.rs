@@ -88,6 +88,7 @@ pub(crate) struct Totals {
     sent: u64,
     ops: u64,
     pub(crate) task_switches: u64,
+    /// As perf counts them.
     pub(crate) migrations: u64,
     pub(crate) by_node: Vec<Costs>,
 }
@@ -109,8 +110,8 @@ impl Totals {
             span_ns: run.world().now().get(),
             sent: meter.sent.get(),
             ops: meter.ops.get(),
-            task_switches: window.task_switches,
-            migrations: stats.migrations(),
+            task_switches: window.counters.task_switches,
+            migrations: window.counters.cpu_migrations,
             by_node,
         }
     }

@@ -77,6 +77,8 @@ pub(crate) struct Report {
     pub(crate) context_switches: u64,
     /// Those away from a task, which is what `perf stat` counts.
     pub(crate) task_switches: u64,
+    /// How often a task was switched in on another CPU than before, which is what `perf stat` counts.
+    pub(crate) cpu_migrations: u64,
     pub(crate) preemptions: u64,
     pub(crate) forks: u64,
     pub(crate) exits: u64,

@@ -150,6 +150,7 @@ impl<P: Policy> Measured<P> {
             elapsed_ns: report::nanos(told.elapsed),
             context_switches: stats.context_switches(),
             task_switches: self.totals.task_switches,
+            cpu_migrations: self.totals.migrations,
             preemptions: stats.preemptions(),
             forks: stats.forks(),
             exits: stats.exits(),

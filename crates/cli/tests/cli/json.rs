@@ -91,6 +91,16 @@ fn parts_equal_their_sums() {
     assert!(number(&report, "wakeup_latency_ns.count") <= number(&report, "wakeups.total"));
 }
 
+/// perf counts a task that a wakeup and then a balancer moved once, and births not at all.
+#[test]
+fn migrations_as_perf_counts_them_are_switches_after_one_or_more_moves() {
+    let report = report();
+    let counted = number(&report, "cpu_migrations");
+    let moves = number(&report, "migrations.total") - number(&report, "migrations.by_cause.fork");
+    assert!(counted > 0 && counted <= moves, "{counted} of {moves}");
+    assert!(counted <= number(&report, "context_switches"));
+}
+
 /// Linux runs the way out of an idle state in the idle task.
 #[test]
 fn the_way_out_of_an_idle_state_is_idle_time() {
