@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use simsched_core::{Cost, Op, Outcome, Policy, Setup, SimTime, Simulator, TaskId, Workload};
+use simsched_core::{
+    Cost, Notes, Op, Outcome, Policy, Setup, SimTime, Simulator, TaskId, Workload,
+};
 use simsched_topology::{CpuId, Topology};
 
 use crate::run::Watch;
@@ -42,6 +44,10 @@ impl<W: Workload> Workload for Metered<W> {
             sent.set(sent.get() + 1);
         }
         op
+    }
+
+    fn notes(&self) -> Notes {
+        self.workload.notes()
     }
 }
 

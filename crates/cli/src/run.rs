@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use simsched_core::observe::{Digest, Invariants, Stats};
-use simsched_core::{Config, Nanos, Policy, Seed, SimTime, Simulator, Workload};
+use simsched_core::{Config, Nanos, Notes, Policy, Seed, SimTime, Simulator, Workload};
 use simsched_topology::Topology;
 
 use crate::cut::{Cut, Cutter, Slice, Window};
@@ -41,6 +41,8 @@ pub(crate) struct Measured<P> {
     /// Of what is measured.
     pub(crate) stats: Stats,
     pub(crate) idle_while_waiting: Nanos,
+    /// What the program has written of the whole run.
+    pub(crate) notes: Notes,
     pub(crate) totals: Totals,
     /// What was cut off, if the run was not measured as a whole.
     pub(crate) cut: Option<Cut>,
@@ -93,7 +95,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
         };
         let whole = Totals::of(&run, &meter, &self.topology);
         let (events, wasted) = (run.events(), run.observer().0.idle_while_waiting());
-        let (world, policy, _, (stats, (window, (digest, rules)))) = run.into_parts();
+        let (world, policy, workload, (stats, (window, (digest, rules)))) = run.into_parts();
         if let Some(mut rules) = rules {
             rules.finish(&world).map_err(|broken| Failure::Simulation(broken.to_string()))?;
         }
@@ -106,6 +108,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
             policy,
             stats,
             idle_while_waiting: wasted,
+            notes: workload.notes(),
             totals: whole,
             cut: None,
             digest,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use simsched_core::observe::{SpanStats, Stats};
-use simsched_core::{Nanos, Policy};
+use simsched_core::{Nanos, Notes, Policy};
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
 use simsched_workloads::WorkloadError;
@@ -149,7 +149,8 @@ impl Scenario {
             paranoid: self.paranoid,
         };
         let measured = plan.measure(progress)?;
-        let told = tell(benchmark.as_ref(), &measured.stats, measured.end);
+        let notes = measured.notes.clone();
+        let told = tell(benchmark.as_ref(), &measured.stats, notes, measured.end);
         let text = told.text.clone();
         let report = measured.report(self.named(seed)?, told);
         Ok(Outcome { report, text, totals: measured.totals, cut: measured.cut })
@@ -192,15 +193,16 @@ pub(crate) fn asks_for_help(workload: &[String]) -> Option<&'static str> {
 }
 
 /// What the program prints: its last words only if it has come to its end.
-fn tell(benchmark: &dyn Benchmark, stats: &Stats, end: End) -> Told {
+fn tell(benchmark: &dyn Benchmark, stats: &Stats, notes: Notes, end: End) -> Told {
     let marks = stats.marks().iter().map(|mark| MarkTimes {
         count: mark.count,
         first_ns: mark.first.get(),
         last_ns: mark.last.get(),
     });
     let spans: Vec<SpanTimes> = stats.spans().iter().map(span_times).collect();
-    let result = benchmark.result(&marks.collect::<Vec<_>>(), &spans);
-    let mut text = benchmark.banner() + "\n";
+    let result = benchmark.result_with(&marks.collect::<Vec<_>>(), &spans, notes);
+    let banner = benchmark.banner();
+    let mut text = if banner.is_empty() { banner } else { banner + "\n" };
     if end == End::Finished {
         text += &(result.text + "\n");
     }

@@ -16,6 +16,20 @@ pub trait Workload {
 
     /// The next system call of `task`, whose last one ended with `last` at `now`.
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op;
+
+    /// What a program that measures itself has written so far; most leave that to their marks.
+    fn notes(&self) -> Notes {
+        Notes::default()
+    }
+}
+
+/// What a program writes of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Lines separated by `\n`, none at the end.
+    pub text: String,
+    /// What it has counted or divided, by name.
+    pub values: Vec<(&'static str, u64)>,
 }
 
 impl<T: Workload + ?Sized> Workload for Box<T> {
@@ -25,6 +39,10 @@ impl<T: Workload + ?Sized> Workload for Box<T> {
 
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
         (**self).next_op(task, now, last)
+    }
+
+    fn notes(&self) -> Notes {
+        (**self).notes()
     }
 }
 
@@ -69,6 +87,14 @@ pub enum Op {
         region: RegionId,
         /// How much, in KiB.
         kib: u32,
+    },
+    /// Load so many cache lines that another task has stored last, one after another: each comes from the
+    /// core where that task has run last.
+    Fetch {
+        /// Who has stored them.
+        from: TaskId,
+        /// How many lines.
+        lines: u32,
     },
     /// Wait until the pipe holds data (`poll` with `POLLIN`); takes none of it.
     PollPipe(PipeId),
@@ -172,6 +198,8 @@ pub enum Op {
         /// When it is woken up.
         at: SimTime,
     },
+    /// Ask on which CPU the task runs (`getcpu` of the vDSO); ends with [`Outcome::Cpu`], costs nothing.
+    GetCpu,
     /// A point in time that the workload wants measured; costs nothing.
     Mark(MarkId),
     /// The end of the task.
@@ -189,6 +217,8 @@ pub enum Outcome {
     Bytes(u32),
     /// A child has ended.
     Child(TaskId),
+    /// It ran on this CPU.
+    Cpu(CpuId),
 }
 
 /// The scheduling policies of the fair class.
@@ -317,6 +347,9 @@ pub struct Setup {
     pub footprints: Vec<u32>,
     /// Parts of memory by [`RegionId`], for loops that are bound by memory.
     pub regions: Vec<RegionSpec>,
+    /// How fast a thread of this workload computes beside a busy sibling, in thousandths, where that is
+    /// known; else as the machine says. It depends on what is computed.
+    pub smt_milli: Option<u16>,
     /// Marks by [`MarkId`]: their names.
     pub marks: Vec<String>,
     /// What is to be measured: for each task the time from passing the first mark of a pair to

@@ -1,6 +1,6 @@
 //! The trait `Benchmark`: a program as one would run it, the text that it prints, and its workload.
 
-use simsched_core::Workload;
+use simsched_core::{Notes, Workload};
 use simsched_topology::Topology;
 
 /// A program with its options, ready to be run any number of times.
@@ -23,6 +23,17 @@ pub trait Benchmark: Send + Sync {
     /// What the real program would report of a run in which the marks, by their ids, were passed
     /// at these times, and the spans of its setup took these.
     fn result(&self, marks: &[MarkTimes], spans: &[SpanTimes]) -> BenchResult;
+
+    /// The same of a run whose workload has left these notes: a program that measures itself has
+    /// printed its own text.
+    fn result_with(&self, marks: &[MarkTimes], spans: &[SpanTimes], notes: Notes) -> BenchResult {
+        let mut result = self.result(marks, spans);
+        if !notes.text.is_empty() {
+            result.text = notes.text;
+        }
+        result.values.extend(notes.values);
+        result
+    }
 }
 
 /// When a mark was passed.

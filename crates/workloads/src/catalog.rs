@@ -5,7 +5,7 @@ use simsched_topology::nearest;
 pub use crate::args::OptionInfo;
 pub use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
 use crate::error::WorkloadError;
-use crate::{hackbench, lab, netperf, stream, sysbench, tbench};
+use crate::{hackbench, lab, netperf, schbench, stream, sysbench, tbench};
 
 /// A workload as it is listed for users.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +67,15 @@ pub const ENTRIES: &[Entry] = &[
         names: &[],
         parse: |_, args, seed, nr_cpus| {
             Ok(Box::new(stream::Run { stream: stream::parse(args, nr_cpus)?, seed }))
+        },
+    },
+    Entry {
+        name: schbench::NAME,
+        doc: "message threads that wake workers, which sleep and compute; latencies (schbench of 2025)",
+        options: schbench::OPTIONS,
+        names: &[],
+        parse: |_, args, seed, nr_cpus| {
+            Ok(Box::new(schbench::Run { seed, ..schbench::parse(args, nr_cpus)? }))
         },
     },
     Entry {

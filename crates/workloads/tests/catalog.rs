@@ -86,11 +86,11 @@ fn what_cannot_be_simulated_is_refused_in_a_sentence() {
         ),
         (
             "hackbensh",
-            "there is no workload `hackbensh` (known: hackbench, netperf, tbench, sysbench, stream, lab:NAME); did you mean `hackbench`?",
+            "there is no workload `hackbensh` (known: hackbench, netperf, tbench, sysbench, stream, schbench, lab:NAME); did you mean `hackbench`?",
         ),
         (
             "xyz",
-            "there is no workload `xyz` (known: hackbench, netperf, tbench, sysbench, stream, lab:NAME)",
+            "there is no workload `xyz` (known: hackbench, netperf, tbench, sysbench, stream, schbench, lab:NAME)",
         ),
     ];
     for (line, message) in refused {

@@ -157,7 +157,7 @@ fn what_is_not_found_says_where_to_look() {
     check("run --topo ./tests", &["folder"]);
     check("run", &["--topo", list]);
     check("run --topo t8 --policy eevdf", &["not modelled yet", "cfs, fifo, wakeup_bias_prev"]);
-    let known = "(known: hackbench, netperf, tbench, sysbench, stream, lab:NAME)";
+    let known = "(known: hackbench, netperf, tbench, sysbench, stream, schbench, lab:NAME)";
     check("run --topo t8 -- stress-ng", &[known]);
     check("run --topo t16 hackbench -g 1", &["'hackbench'", "put the workload after --"]);
     check("policies show eevdf", &["EEVDF", "not modelled yet", "`simsched policies list`"]);

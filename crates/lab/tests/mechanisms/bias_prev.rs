@@ -132,6 +132,28 @@ fn pairs_are_kept_at_every_load_and_an_idle_machine_does_not_care() {
     }
 }
 
+/// Prediction P2.7 with schbench: one message thread for each worker, which alone answers the other, from
+/// one pair to two tasks for each CPU (`-n 0`, `-s 1`: little but wakeups). An idle machine does not
+/// care, and at no load are fewer kept.
+#[test]
+fn message_threads_and_workers_are_kept_at_every_load() {
+    let machine = two_ccx();
+    let mut table = String::new();
+    for pairs in [1, 8, 16, 32] {
+        let command = format!("schbench -m {pairs} -t 1 -n 0 -s 1 -L -r 0.02");
+        let run = |policy| Run::on(&machine, policy, "root", &command, Priced);
+        let (plain, biased) = (run("cfs"), run("cfs+wakeup_bias_prev"));
+        let wakeups = [plain.wakeups(), biased.wakeups()];
+        let moved = [plain.moved(), biased.moved()];
+        table += &format!("{pairs}: wakeups {wakeups:?}, moved {moved:?}\n");
+        assert!(moved[1] <= moved[0] + 2, "{table}");
+        if pairs == 1 {
+            assert!(wakeups[1].abs_diff(wakeups[0]) * 100 <= wakeups[0], "{table}");
+            assert_eq!(biased.placed("bias_prev_fallback"), 0, "{table}");
+        }
+    }
+}
+
 /// Prediction P2.8: where nothing is idle, the second rule alone (prev in place of the target) keeps
 /// wakeups where they were, but for those that leave their cache. Without an estimate of utilisation
 /// the first rule asks for an idle CPU. Control: with idle CPUs at hand the second is never asked.

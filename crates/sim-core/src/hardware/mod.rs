@@ -78,7 +78,7 @@ impl Hardware {
             messages: Messages::new(setup.pipes as usize, objects, costs),
             runqueues: RunqueueLocks::new(topology.nr_cpus(), costs),
             warmth: Warmth::new(topology, footprints.map(|bytes| u64::from(*bytes)), costs),
-            speed: if free { Speed::free(topology) } else { Speed::new(topology) },
+            speed: if free { Speed::free(topology) } else { Speed::new(topology, setup.smt_milli) },
             transfers: if free { Transfers::free() } else { transfers },
             free,
         })

@@ -74,10 +74,16 @@ pub(crate) struct Speed {
 }
 
 impl Speed {
-    pub(crate) fn new(topology: &Topology) -> Speed {
+    /// `smt_milli` is the speed of a thread beside one busy sibling where the workload knows it; more
+    /// threads share what two have together.
+    pub(crate) fn new(topology: &Topology, smt_milli: Option<u16>) -> Speed {
         let threads = topology.cpus().iter().map(|cpu| topology.smt_mask(cpu).len()).max();
         let threads = threads.unwrap_or(1);
-        let share = |busy| u16::try_from(topology.facts().smt.rate_milli(busy)).unwrap_or(FULL);
+        let share = |busy| match smt_milli {
+            Some(milli) if busy > 1 => 2 * u64::from(milli) / busy as u64,
+            _ => topology.facts().smt.rate_milli(busy),
+        };
+        let share = |busy| u16::try_from(share(busy)).unwrap_or(FULL);
         let shares: Vec<u16> = (0..=threads).map(share).collect();
         let clocks = clocks(topology);
         Speed {
@@ -92,7 +98,7 @@ impl Speed {
     /// Full speed whatever happens.
     pub(crate) fn free(topology: &Topology) -> Speed {
         let shares = vec![FULL; topology.nr_cpus() + 1];
-        Speed { shares, clocks: Vec::new(), constant: true, ..Speed::new(topology) }
+        Speed { shares, clocks: Vec::new(), constant: true, ..Speed::new(topology, None) }
     }
 
     /// Whether every CPU always runs at full speed.
@@ -153,7 +159,7 @@ mod tests {
     #[test]
     fn a_busy_sibling_takes_its_share_and_a_busy_socket_its_clock() {
         let topology = Topology::builtin("genoa", None).unwrap();
-        let mut speed = Speed::new(&topology);
+        let mut speed = Speed::new(&topology, None);
         speed.set_busy(&topology, CpuId(0), true);
         assert_eq!(speed.of(&topology, CpuId(0)), 1156); // 3.7 / 3.2
         for cpu in topology.cpus().iter().take(96) {
@@ -168,8 +174,15 @@ mod tests {
     }
 
     #[test]
+    fn a_workload_that_knows_its_own_share_of_a_core_gets_that() {
+        let topology = Topology::builtin("power10", None).unwrap();
+        let shares = Speed::new(&topology, Some(470)).shares;
+        assert_eq!(shares[..5], [1000, 1000, 470, 313, 235]);
+    }
+
+    #[test]
     fn the_virtual_machines_of_the_lab_have_one_speed() {
         let topology = Topology::builtin("t16", None).unwrap();
-        assert!(Speed::new(&topology).is_constant());
+        assert!(Speed::new(&topology, None).is_constant());
     }
 }

@@ -207,6 +207,16 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.stall(cpu, Cost::Refill, ns);
     }
 
+    /// How long so many lines take to `cpu` that `from` has stored, where it has run last.
+    #[cold]
+    pub(super) fn fetch(&self, cpu: CpuId, from: TaskId, lines: u32) -> Nanos {
+        let topology = self.world.topology();
+        let owner = self.world.task(from).cpu;
+        let each = self.hardware.transfers.at(topology.distance_class(owner, cpu));
+        let ns = u64::from(each) * u64::from(lines);
+        self.hardware.uncore(topology, cpu, self.world.now(), ns)
+    }
+
     /// `task` begins `op`, which is bound by memory, or goes on with it: how long that takes if nobody
     /// else begins or ends. What the others share changes.
     #[cold]

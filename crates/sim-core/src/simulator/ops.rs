@@ -40,7 +40,7 @@ impl Op {
     /// Whether the task computes in user space: it can be rescheduled at any instant.
     #[inline]
     pub(super) fn is_user(self) -> bool {
-        matches!(self, Op::Run(_)) || self.is_memory()
+        matches!(self, Op::Run(_) | Op::Fetch { .. }) || self.is_memory()
     }
 }
 
@@ -54,8 +54,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             let timeless = self.is_timeless(task, op);
             let run = &mut self.cpus[cpu.idx()].run;
             if timeless {
-                run.outcome = Outcome::Done;
-                op = self.workload.next_op(task, self.world.now(), Outcome::Done);
+                let asked = op == Op::GetCpu;
+                run.outcome = if asked { Outcome::Cpu(cpu) } else { Outcome::Done };
+                op = self.workload.next_op(task, self.world.now(), run.outcome);
                 continue;
             }
             (run.op, run.progress, run.retry) = (op, Progress::Under, false);
@@ -105,7 +106,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 debug_assert!(verdict != Verdict::Block && self.scratch.is_empty());
                 true
             }
-            Op::Run(Nanos::ZERO) => true,
+            Op::Run(Nanos::ZERO) | Op::GetCpu | Op::Fetch { lines: 0, .. } => true,
             Op::Stream { .. } | Op::Touch { .. } => self.hardware.memory.is_none(),
             _ => false,
         }
@@ -156,6 +157,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.computes(cpu, task, ns);
                 return (Cost::User, ns);
             }
+            Op::Fetch { from, lines } => return (Cost::User, self.fetch(cpu, from, lines)),
             Op::Stream { .. } | Op::Touch { .. } => {
                 return (Cost::Memory, self.memory_begins(cpu, task, op, false));
             }
@@ -207,7 +209,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 }
             }
             Op::Write { .. } | Op::Read { .. } => self.attempt(cpu, task, op),
-            Op::Run(_) => self.done(cpu, Outcome::Done),
+            Op::Run(_) | Op::Fetch { .. } => self.done(cpu, Outcome::Done),
             Op::Stream { .. } | Op::Touch { .. } => {
                 self.memory_stops(cpu);
                 self.done(cpu, Outcome::Done);

@@ -53,6 +53,7 @@ pub(crate) fn setup() -> Setup {
         spans: Vec::new(),
         footprints: Vec::new(),
         regions: Vec::new(),
+        smt_milli: None,
     }
 }
 

@@ -82,9 +82,11 @@ impl Base {
                 Op::SetAffinity { task: task(id), mask: MaskId(mask.0 + self.masks) }
             }
             Op::Mark(id) => Op::Mark(MarkId(id.0 + self.marks)),
+            Op::Fetch { from, lines } => Op::Fetch { from: task(from), lines },
             Op::Run(_)
             | Op::Sleep(_)
             | Op::SleepUntil(_)
+            | Op::GetCpu
             | Op::WaitAny
             | Op::Yield
             | Op::SetNice(_)
@@ -109,6 +111,7 @@ impl Base {
             masks,
             footprints,
             regions,
+            smt_milli,
             marks,
             spans,
         } = own;
@@ -132,6 +135,7 @@ impl Base {
         all.futexes += futexes;
         all.masks.extend(masks);
         all.regions.extend(regions);
+        all.smt_milli = all.smt_milli.or(smt_milli);
         all.marks.extend(marks.into_iter().map(name));
     }
 }
