@@ -264,12 +264,20 @@ costs! {
     line_home_reader_pct,
     /// Lines of a runqueue that move with its lock when another core takes it.
     rq_lines,
+    /// Lines of a wakee that move to a waker who hands it over, from where it ran last.
+    wakee_lines,
+    /// Lines of the target that move to such a waker: the list, the runqueue, the idle task's flags.
+    handoff_lines,
+    /// Lines that move from the waker to the target when that takes the wakee from its list.
+    handoff_taken_lines,
     /// How long a runqueue is locked by who queues a task there or chooses the next one.
     rq_lock_hold,
     /// Looking at a CPU in a scan, in percent of the transfer of a line, beside the instructions.
     scan_lines_pct,
-    /// Lines of a pipe or socket and of its lock that move to who uses it after another core.
+    /// Lines of a pipe and of its mutex that move to who uses it after another core.
     pipe_state_lines,
+    /// The same of a socket, and of the buffers that its other side gave back.
+    socket_state_lines,
     /// Lines of an open file that threads share: its count moves to who uses it.
     file_lines,
     /// Lines of a socket's message that move from the core that wrote it to the one that reads it,

@@ -31,6 +31,8 @@ struct Line {
     queue: VecDeque<(CpuId, SimTime)>,
     /// How many of these are in the home's socket.
     at_home: u32,
+    /// Until when those wait who only read what one of the queue reads first, in order.
+    readers: VecDeque<SimTime>,
     /// What the bias has summed up to, in percent.
     bias: u32,
     /// Hand-offs to a neighbour that follow each other.
@@ -84,6 +86,7 @@ impl SharedLines {
                 free: SimTime::ZERO,
                 queue: VecDeque::with_capacity(topology.nr_cpus()),
                 at_home: 0,
+                readers: VecDeque::with_capacity(topology.nr_cpus()),
                 bias: 0,
                 handoffs: 0,
                 spared: 0,
@@ -128,13 +131,19 @@ impl SharedLines {
             let far = transfers.ns(line.owner, cpu, line.home);
             let local = topology.package_of(cpu) == line.home;
             let wait = Nanos(line.biased(rules, line.free.since(at).0, local));
-            return wait + percent(far, rules.read_shared_pct);
+            let served = percent(far, rules.read_shared_pct).0 * u64::from(factor) / 100;
+            if !quiet {
+                line.readers.push_back(line.free);
+                let (home, pending, free) = (line.home, line.pending(), line.free);
+                self.note_pressure(row, home, pending, at, free);
+            }
+            return wait + Nanos(served);
         }
         let service = line.service(topology, transfers, rules, cpu, access, quiet);
         let service = Nanos(service * u64::from(factor) / 100);
         let wait = line.enqueue(topology, rules, cpu, access, at, service);
-        let (home, queued, free) = (line.home, line.queue.len(), line.free);
-        self.note_pressure(row, home, queued, at, free);
+        let (home, pending, free) = (line.home, line.pending(), line.free);
+        self.note_pressure(row, home, pending, at, free);
         wait + service
     }
 
@@ -213,6 +222,14 @@ impl Line {
             self.queue.pop_front();
             self.at_home -= u32::from(topology.package_of(cpu) == self.home);
         }
+        while self.readers.front().is_some_and(|end| *end <= at) {
+            self.readers.pop_front();
+        }
+    }
+
+    /// The requests that the home has not answered yet.
+    fn pending(&self) -> usize {
+        self.queue.len() + self.readers.len()
     }
 
     /// How long the transfer to `cpu` takes, and what it takes to withdraw the copies of others.

@@ -18,6 +18,8 @@ pub(crate) struct Prices {
     costs: OsCosts,
     /// Looking at one CPU in a scan: behind the same LLC, in the socket, beyond.
     scan: [u32; 3],
+    /// How much of that is lines that come.
+    scan_lines: [u32; 3],
     idle_states: Vec<IdleState>,
     jitter_1024: u32,
 }
@@ -26,12 +28,15 @@ impl Prices {
     pub(crate) fn new(topology: &Topology, jitter_1024: u32, transfers: &Transfers) -> Prices {
         let costs = *topology.costs();
         let line = |distance| transfers.at(distance) * costs.scan_lines_pct / 100;
+        let distances = [Distance::SameLlc, Distance::SameSocket, Distance::CrossSocket];
+        let scan_lines @ [near, socket, cross] = distances.map(line);
         Prices {
             scan: [
-                costs.scan_same_llc + line(Distance::SameLlc),
-                costs.scan_same_node + line(Distance::SameSocket),
-                costs.scan_cross_socket + line(Distance::CrossSocket),
+                costs.scan_same_llc + near,
+                costs.scan_same_node + socket,
+                costs.scan_cross_socket + cross,
             ],
+            scan_lines,
             costs,
             idle_states: topology.idle_states().to_vec(),
             jitter_1024,
@@ -119,6 +124,15 @@ impl Prices {
             + u32::from(same_socket) * socket
             + u32::from(cross_socket) * cross;
         cpus + u32::from(groups) * self.costs.idlest_group
+    }
+
+    /// The lines among these.
+    #[inline]
+    pub(crate) fn scan_lines(&self, placement: &Placement) -> u32 {
+        let Placement { scanned, far: Far { same_socket, cross_socket }, .. } = *placement;
+        let near = scanned - same_socket - cross_socket;
+        let [llc, socket, cross] = self.scan_lines;
+        u32::from(near) * llc + u32::from(same_socket) * socket + u32::from(cross_socket) * cross
     }
 
     /// Reading the statistics of the CPUs and summing up the groups that a balancer looks at.

@@ -10,11 +10,17 @@ use crate::time::{Nanos, SimTime};
 /// Who takes the lock of another CPU's runqueue waits for those before, and for `rq_lines` lines to
 /// come from there; it holds the lock for `rq_lock_hold`. Source: section 5 of the cost model (4 to 6
 /// lines at the distance of the two CPUs) and its section 8 (200 to 500 ns).
+///
+/// Who hands a wakee over takes no lock, but lines all the same: those of the wakee from where it ran,
+/// and of the target's list, runqueue and idle task; what it has written comes to the target then.
 #[derive(Clone, Debug)]
 pub(crate) struct RunqueueLocks {
     free: Vec<SimTime>,
     lines: u32,
     hold: Nanos,
+    wakee_lines: u32,
+    handoff_lines: u32,
+    taken_lines: u32,
 }
 
 impl RunqueueLocks {
@@ -23,6 +29,9 @@ impl RunqueueLocks {
             free: vec![SimTime::ZERO; nr_cpus],
             lines: costs.rq_lines,
             hold: Nanos(u64::from(costs.rq_lock_hold)),
+            wakee_lines: costs.wakee_lines,
+            handoff_lines: costs.handoff_lines,
+            taken_lines: costs.handoff_taken_lines,
         }
     }
 
@@ -38,6 +47,33 @@ impl RunqueueLocks {
         self.lines.saturating_mul(transfers.ns(cpu, taker, home))
     }
 
+    /// What the lines take to come to `waker`, ns, that puts a wakee on the list of `cpu`; the wakee ran
+    /// on `last`.
+    pub(crate) fn handing(
+        &self,
+        topology: &Topology,
+        transfers: &Transfers,
+        waker: CpuId,
+        [last, cpu]: [CpuId; 2],
+    ) -> u32 {
+        let line = |from| transfers.ns(from, waker, topology.package_of(from));
+        let wakee = self.wakee_lines.saturating_mul(line(last));
+        wakee.saturating_add(self.handoff_lines.saturating_mul(line(cpu)))
+    }
+
+    /// What the lines that `waker` has written take to come to `cpu`, ns, that takes a wakee from its
+    /// list.
+    pub(crate) fn taking(
+        &self,
+        topology: &Topology,
+        transfers: &Transfers,
+        waker: CpuId,
+        cpu: CpuId,
+    ) -> u32 {
+        let home = topology.package_of(cpu);
+        self.taken_lines.saturating_mul(transfers.ns(waker, cpu, home))
+    }
+
     /// The lock of `cpu` is asked for at `at` and, with it in hand, `transfer` goes by before the work
     /// begins: how long the lock takes to come.
     pub(crate) fn lock(&mut self, cpu: CpuId, at: SimTime, transfer: Nanos) -> Nanos {
@@ -50,6 +86,8 @@ impl RunqueueLocks {
 
 #[cfg(test)]
 mod tests {
+    use simsched_topology::PackageId;
+
     use super::*;
 
     #[test]
@@ -60,5 +98,23 @@ mod tests {
         assert_eq!([lock(1000), lock(1100), lock(5000)], [0, 485, 0]);
         let transfers = Transfers::new(&topology);
         assert_eq!(locks.transfer(&topology, &transfers, CpuId(0), CpuId(1)), 5 * 57);
+    }
+
+    /// As the lab's kernel was counted to do with a pair of UDP sockets on two cores: a wakeup by the
+    /// list moves ten lines to the waker and four to the target. On two sockets the wakee's lines come
+    /// from where it ran, the list's from where it goes.
+    #[test]
+    fn a_hand_off_moves_the_wakee_and_the_list_to_the_waker_and_both_to_the_target() {
+        let topology = Topology::builtin("icelake", None).unwrap();
+        let locks = RunqueueLocks::new(2, topology.costs());
+        let transfers = Transfers::new(&topology);
+        let other = topology.package_span(PackageId(1)).first().unwrap();
+        let [waker, near] = [0, 1].map(CpuId);
+        let handing = |cpus| locks.handing(&topology, &transfers, waker, cpus);
+        let far = transfers.ns(other, waker, PackageId(1));
+        assert_eq!(handing([near, near]), 10 * 51);
+        assert_eq!(handing([other, near]), 4 * far + 6 * 51);
+        assert_eq!(handing([waker, near]), 6 * 51, "it slept on the waker's own CPU");
+        assert_eq!(locks.taking(&topology, &transfers, waker, near), 4 * 51);
     }
 }

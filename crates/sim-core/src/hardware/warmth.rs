@@ -175,6 +175,12 @@ impl Warmth {
         self.tasks[task.idx()].lines > 0
     }
 
+    /// Where `task` ran last, if it has run.
+    #[inline]
+    pub(crate) fn last(&self, task: TaskId) -> Option<CpuId> {
+        self.tasks[task.idx()].cpu
+    }
+
     /// Whose memory `task` has, once it has run.
     pub(crate) fn home(&self, task: TaskId) -> Option<PackageId> {
         self.tasks[task.idx()].home

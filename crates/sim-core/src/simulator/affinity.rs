@@ -63,12 +63,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// What was handed over may not run here any more.
     pub(super) fn hand_on(&mut self, cpu: CpuId, hand_off: HandOff) {
-        let HandOff { task, migrated, reason, scanned } = hand_off;
+        let HandOff { task, waker, migrated, reason, scanned } = hand_off;
         let placement = Placement { scanned, ..Placement::at(cpu, reason) };
         let mut waking = Waking { task, placement, migrated, fork: false, locked: None };
         self.place_again(&mut waking);
         let Placement { cpu: to, reason, .. } = waking.placement;
         self.world.update_rq_clock(to);
-        self.ttwu_do_activate(cpu, to, HandOff { task, migrated: true, reason, scanned });
+        self.ttwu_do_activate(cpu, to, HandOff { task, waker, migrated: true, reason, scanned });
     }
 }

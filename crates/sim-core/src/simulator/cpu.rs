@@ -92,6 +92,7 @@ pub(super) struct Waking {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HandOff {
     pub task: TaskId,
+    pub waker: CpuId,
     pub migrated: bool,
     pub reason: Reason,
     pub scanned: u16,

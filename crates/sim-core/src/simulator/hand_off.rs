@@ -6,7 +6,7 @@ use simsched_topology::CpuId;
 use super::cpu::HandOff;
 use super::state::Simulator;
 use crate::ids::TaskId;
-use crate::observer::Observer;
+use crate::observer::{Cost, Observer};
 use crate::policy::{Policy, TtwuQueue};
 use crate::workload::Workload;
 
@@ -69,6 +69,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// The same for one wakee: it is queued, in order of arrival.
     pub(super) fn activate_taken(&mut self, cpu: CpuId) {
         let Some(hand_off) = self.desk(cpu).taken.pop_front() else { return };
+        let lines = self.taken_lines(hand_off.waker, cpu);
+        self.stall(cpu, Cost::RqLock, lines);
         if self.world.is_allowed(hand_off.task, cpu) {
             self.ttwu_do_activate(cpu, cpu, hand_off);
         } else {

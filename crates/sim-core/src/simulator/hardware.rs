@@ -161,6 +161,38 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         hardware.runqueues.lock(cpu, now, transfer) + transfer
     }
 
+    /// What the lines take to come to `waker` that puts `task` on the hand-off list of `cpu`.
+    pub(super) fn hand_off_lines(&self, waker: CpuId, cpu: CpuId, task: TaskId) -> Nanos {
+        if self.hardware.free {
+            return Nanos::ZERO;
+        }
+        let (topology, hardware) = (self.world.topology(), &self.hardware);
+        let last = hardware.warmth.last(task).unwrap_or(waker);
+        let (transfers, cpus) = (&hardware.transfers, [last, cpu]);
+        let ns = hardware.runqueues.handing(topology, transfers, waker, cpus);
+        hardware.uncore(topology, waker, self.world.now(), u64::from(ns))
+    }
+
+    /// What the lines take to come to `cpu` that takes a wakee from its list, which `waker` put there.
+    pub(super) fn taken_lines(&self, waker: CpuId, cpu: CpuId) -> Nanos {
+        if self.hardware.free {
+            return Nanos::ZERO;
+        }
+        let (topology, hardware) = (self.world.topology(), &self.hardware);
+        let ns = hardware.runqueues.taking(topology, &hardware.transfers, waker, cpu);
+        hardware.uncore(topology, cpu, self.world.now(), u64::from(ns))
+    }
+
+    /// How much longer transfers of `cpu` take than the `ns` that they are priced at, while a queue
+    /// overflows at its socket.
+    #[inline]
+    pub(super) fn slower(&self, cpu: CpuId, ns: u32) -> Nanos {
+        let ns = Nanos(u64::from(ns));
+        let topology = self.world.topology();
+        let slowed = self.hardware.uncore(topology, cpu, self.world.now(), ns.0);
+        Nanos(slowed.0 - ns.0)
+    }
+
     /// What moving the lines of a pipe or socket to `cpu` takes; `object` is that of the receiver.
     pub(super) fn message(&mut self, cpu: CpuId, object: usize, read: Option<u32>) -> u32 {
         let now = self.world.now();

@@ -126,7 +126,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     fn hand_back(&mut self, cpu: CpuId, prev: CpuId, task: TaskId) {
         let reason = Reason::ON_CPU;
         self.cpus[cpu.idx()].debt += self.prices.list().handoff;
-        self.hand_over(cpu, prev, HandOff { task, migrated: false, reason, scanned: 0 });
+        let lines = self.hand_off_lines(cpu, prev, task);
+        self.stall(cpu, Cost::RqLock, lines);
+        self.hand_over(
+            cpu,
+            prev,
+            HandOff { task, waker: cpu, migrated: false, reason, scanned: 0 },
+        );
     }
 
     /// Waits for the wakee's old CPU, and looks again when it should be done.
@@ -201,7 +207,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let scan = if waking.placement.scanned > 0 { list.wake_scan } else { 0 };
         let first = moving + affine + scan + self.prices.scan(&waking.placement);
         let locked = self.lock_of(cpu, &waking, first);
-        self.stall(cpu, Cost::RqLock, locked);
+        let slower = self.slower(cpu, self.prices.scan_lines(&waking.placement));
+        self.stall(cpu, Cost::RqLock, locked + slower);
         self.desk(cpu).waking = Some(waking);
         if self.queues_under_lock(cpu, &waking) {
             let ns = self.jittered(cpu, first + self.prices.list().wake_lock);
@@ -246,11 +253,11 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         schedules || self.desks[cpu.idx()].rq_holder.is_some()
     }
 
-    /// What the runqueue's lock takes to come; a hand-off needs none.
+    /// What the runqueue's lock takes to come; a hand-off needs none, but lines.
     fn lock_of(&mut self, waker: CpuId, waking: &Waking, later: u32) -> Nanos {
         let target = waking.placement.cpu;
         if !waking.fork && self.ttwu_queue_cond(waker, target, waking.task, false) {
-            return Nanos::ZERO;
+            return self.hand_off_lines(waker, target, waking.task);
         }
         self.lock_rq(waker, target, later)
     }
@@ -270,7 +277,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if fork {
             self.wake_up_new_task(cpu, task, placement);
         } else {
-            self.ttwu_queue(cpu, target, HandOff { task, migrated, reason, scanned });
+            self.ttwu_queue(cpu, target, HandOff { task, waker: cpu, migrated, reason, scanned });
         }
         self.wakeup_done(cpu)
     }
@@ -292,7 +299,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// `ttwu_do_activate()`: the wakee is queued, and the current task may have to go.
     pub(super) fn ttwu_do_activate(&mut self, waker: CpuId, cpu: CpuId, hand_off: HandOff) {
-        let HandOff { task, migrated, reason, scanned } = hand_off;
+        let HandOff { task, migrated, reason, scanned, .. } = hand_off;
         let why = Enqueue::Wakeup { migrated };
         self.activate(cpu, task, why);
         self.emit(Tracepoint::Wakeup { wakee: task, cpu, reason, scanned });
@@ -360,7 +367,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             self.world.rq_update(cpu, |rq| rq.need_resched = true);
             // On its way out of the idle state it sees the flag by itself.
             if asleep {
-                self.plan_kick(from, cpu, self.prices.poll_notice(distance));
+                let notice = self.prices.poll_notice(distance);
+                let slower = u32::try_from(self.slower(cpu, notice).0).unwrap_or(0);
+                self.plan_kick(from, cpu, notice + slower);
             }
         } else {
             row.ipi_sent = true;

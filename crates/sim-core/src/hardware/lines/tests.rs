@@ -174,6 +174,45 @@ fn beyond_its_queue_the_home_of_a_line_gets_slower_for_all_its_socket() {
     assert!(service(192, 80) * 10 > service(192, 0) * 15);
 }
 
+/// Section 3.3: what overflows is the queue of requests, and who waits to read has sent one, too.
+#[test]
+fn readers_who_wait_fill_the_queue_of_the_home_like_writers() {
+    let topology = Topology::builtin("spr", None).unwrap();
+    let transfers = Transfers::new(&topology);
+    let slowed = |readers: u16| {
+        let mut lines = SharedLines::new(&topology, &[PackageId(0), PackageId(0)]);
+        let mut touch = |line, cpu, access| {
+            lines.touch(&topology, &transfers, line, CpuId(cpu), access, SimTime::ZERO).0
+        };
+        (0..40).for_each(|cpu| {
+            touch(0, cpu, Access::Write);
+        });
+        (40..40 + readers).for_each(|cpu| {
+            touch(0, cpu, Access::Read);
+        });
+        touch(1, 3, Access::Write)
+    };
+    assert_eq!(slowed(40), 57, "80 requests are no more than the queue holds");
+    assert!(slowed(140) > 57 * 3 / 2, "180 requests");
+}
+
+/// One writer, whose own line it was, needs nobody; nine requests are under way then. They have been
+/// answered when the line has come to them.
+#[test]
+fn what_has_been_answered_fills_no_queue() {
+    let topology = Topology::builtin("spr", None).unwrap();
+    let transfers = Transfers::new(&topology);
+    let mut lines = SharedLines::new(&topology, &[PackageId(0)]);
+    let mut touch = |cpu, access, at| {
+        lines.touch(&topology, &transfers, 0, CpuId(cpu), access, SimTime(at));
+        lines.lines[0].pending()
+    };
+    touch(0, Access::Write, 0);
+    touch(1, Access::Write, 0);
+    assert_eq!((2..10).map(|cpu| touch(cpu, Access::Read, 0)).last(), Some(9));
+    assert_eq!(touch(11, Access::Write, 100_000), 1);
+}
+
 #[test]
 fn a_socket_whose_home_overflows_is_slow_for_other_lines_too() {
     let topology = Topology::builtin("spr", None).unwrap();
