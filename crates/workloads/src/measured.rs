@@ -7,8 +7,10 @@ use crate::benchmark::{MarkTimes, SpanTimes};
 /// Where a program that runs for a time puts its marks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Points {
-    /// All are ready and begin.
+    /// All are ready and begin, or one is.
     pub(crate) start: MarkId,
+    /// Each begins by itself and takes its own time, which for all is that of the last.
+    pub(crate) apart: bool,
     /// One has come to its end.
     pub(crate) stop: MarkId,
     /// How many have to.
@@ -42,6 +44,7 @@ impl Measured {
             _ => (start.first_ns, count),
         };
         let is_over = start.count > 0 && stop.count >= points.parties;
+        let begin = if is_over && points.apart { start.last_ns } else { begin };
         let end = if is_over { stop.last_ns } else { last };
         let span_ns = end.saturating_sub(begin);
         Measured { elapsed_ns: if is_over { span_ns } else { 0 }, count, span_ns, in_span }
@@ -113,7 +116,7 @@ mod tests {
         }
     }
 
-    const POINTS: Points = Points { start: MarkId(0), stop: MarkId(1), parties: 2 };
+    const POINTS: Points = Points { start: MarkId(0), apart: false, stop: MarkId(1), parties: 2 };
 
     fn mark(count: u64, first_ns: u64, last_ns: u64) -> MarkTimes {
         MarkTimes { count, first_ns, last_ns }
@@ -126,6 +129,14 @@ mod tests {
         let whole = Measured::of(&marks, POINTS, &[MarkId(2)]);
         assert_eq!((whole.elapsed_ns, whole.count), (3_000, 30));
         assert_eq!(whole.rate_milli(1), Some(10_000_000_000));
+    }
+
+    /// Two that take 3 us each, the second from 2 us after the first: 30 in the time of one.
+    #[test]
+    fn those_who_begin_apart_take_their_own_time() {
+        let marks = [mark(2, 1_000, 3_000), mark(2, 4_000, 6_000), mark(30, 1_200, 5_950)];
+        let whole = Measured::of(&marks, Points { apart: true, ..POINTS }, &[MarkId(2)]);
+        assert_eq!((whole.elapsed_ns, whole.rate_milli(1)), (3_000, Some(10_000_000_000)));
     }
 
     /// What is seen of the middle of a run: 10 intervals between 11 marks, in 1 us.

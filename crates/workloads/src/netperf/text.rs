@@ -169,7 +169,7 @@ impl Benchmark for Run {
 
     fn result(&self, marks: &[MarkTimes], spans: &[SpanTimes]) -> BenchResult {
         let pairs = u64::from(self.netperf.pairs);
-        let points = Points { start: START, stop: STOP, parties: pairs };
+        let points = Points { start: START, apart: true, stop: STOP, parties: pairs };
         let measured = Measured::of(marks, points, &[DONE]);
         let Measured { elapsed_ns, count, .. } = measured;
         let throughput_milli = self.throughput_milli(measured);

@@ -369,7 +369,7 @@ impl Benchmark for Run {
 
     fn result(&self, marks: &[MarkTimes], spans: &[SpanTimes]) -> BenchResult {
         let Schbench { messengers, workers, .. } = self.schbench;
-        let points = Points { start: START, stop: STOP, parties: 1 };
+        let points = Points { start: START, apart: false, stop: STOP, parties: 1 };
         let measured = Measured::of(marks, points, &[DONE]);
         let throughput_milli = measured.rate_milli(1);
         let threads = u64::from(messengers) * u64::from(workers);

@@ -145,7 +145,7 @@ impl Benchmark for Run {
 
     fn result(&self, marks: &[MarkTimes], spans: &[SpanTimes]) -> BenchResult {
         let threads = u64::from(self.sysbench.threads);
-        let points = Points { start: START, stop: STOP, parties: threads };
+        let points = Points { start: START, apart: false, stop: STOP, parties: threads };
         let measured = Measured::of(marks, points, &[DONE]);
         let throughput_milli = measured.rate_milli(1);
         let mut values = vec![("threads", threads), ("transactions", measured.count)];

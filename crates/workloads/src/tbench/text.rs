@@ -114,7 +114,7 @@ impl Benchmark for Run {
 
     fn result(&self, marks: &[MarkTimes], spans: &[SpanTimes]) -> BenchResult {
         let clients = self.tbench.clients;
-        let points = Points { start: START, stop: STOP, parties: 1 };
+        let points = Points { start: START, apart: false, stop: STOP, parties: 1 };
         let measured = Measured::of(marks, points, &[REPLY]);
         let Measured { elapsed_ns, count, .. } = measured;
         let bytes = bytes(marks);
