@@ -143,10 +143,7 @@ fn show(name: &str) -> Result<(), Failure> {
     let sections = sections();
     let items = || sections.iter().flat_map(|section| &section.items);
     let Some(item) = items().find(|item| item.name == name) else {
-        let hint = match policies::not_modelled(name) {
-            Some(what) => format!(": {what}, is not modelled yet"),
-            None => did_you_mean(&nearest(name, items().map(|item| item.name.as_str()))),
-        };
+        let hint = did_you_mean(&nearest(name, items().map(|item| item.name.as_str())));
         return Err(Failure::Input(format!(
             "no policy, feature or setting is called `{name}`{hint}; `simsched policies list` \
              lists them"

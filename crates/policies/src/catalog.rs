@@ -16,7 +16,7 @@ use simsched_core::Policy;
 
 pub use self::effect::Change;
 pub use self::more::more;
-pub use self::selection::{Selection, named, not_modelled, parse, plain};
+pub use self::selection::{Selection, named, parse, plain};
 use crate::error::PolicyError;
 pub use crate::fair::features::Difference;
 use crate::fair::features::{CHOICES, Choice, FLAGS, FeatureFlag, Version};
@@ -98,6 +98,13 @@ const CFS: PolicyInfo = PolicyInfo {
     versions: &[Version::V5_16.name(), Version::V6_1.name(), Version::V6_5.name()],
 };
 
+const EEVDF: PolicyInfo = PolicyInfo {
+    name: "eevdf",
+    doc: "the fair class with requests: the earliest deadline of those who are owed time first",
+    source: "Linux 6.12.117, kernel/sched/fair.c",
+    versions: &[Version::V6_6.name(), Version::V6_12.name(), Version::V7_0.name()],
+};
+
 const FIFO: PolicyInfo = PolicyInfo {
     name: "fifo",
     doc: "first in, first out, and nobody is ever moved: the floor",
@@ -108,46 +115,49 @@ const FIFO: PolicyInfo = PolicyInfo {
 /// All policies.
 #[must_use]
 pub fn policies() -> &'static [PolicyInfo] {
-    &[CFS, FIFO]
+    &[CFS, EEVDF, FIFO]
 }
 
 /// The versions of a policy, from old to new; none if it has none, or there is no such policy.
 #[must_use]
 pub fn versions(policy: &str) -> Vec<VersionInfo> {
-    if policy != CFS.name {
-        return Vec::new();
-    }
+    let Some(plain) = plain_version(policy) else { return Vec::new() };
     let info = |version: Version| VersionInfo {
         name: version.name(),
         doc: version.doc(),
-        default: version == Version::default(),
+        default: version == plain,
         differences: version.differences(),
     };
-    Version::ALL.map(info).to_vec()
+    (if plain.is_eevdf() { Version::EEVDF } else { Version::CFS }).map(info).to_vec()
+}
+
+/// The version of a policy that is meant if none is named; none if it has none.
+fn plain_version(policy: &str) -> Option<Version> {
+    match policy {
+        "cfs" => Some(Version::V6_1),
+        "eevdf" => Some(Version::V6_12),
+        _ => None,
+    }
 }
 
 /// The features of a policy; none if there is no such policy.
 #[must_use]
 pub fn features(policy: &str) -> Vec<FeatureInfo> {
-    if policy != CFS.name {
-        return Vec::new();
-    }
+    let Some(version) = plain_version(policy) else { return Vec::new() };
     let info = |flag: &FeatureFlag| FeatureInfo {
         key: flag.key,
         doc: flag.doc,
         source: flag.source,
-        default: flag.get(&Features::default()),
+        default: flag.get(&Features::of(version)),
         is_patch: !flag.is_kernel(),
     };
-    FLAGS.iter().map(info).collect()
+    FLAGS.iter().filter(|flag| flag.is_of(version)).map(info).collect()
 }
 
 /// The settings of a policy; none if there is no such policy.
 #[must_use]
 pub fn settings(policy: &str) -> Vec<SettingInfo> {
-    if policy != CFS.name {
-        return Vec::new();
-    }
+    let Some(version) = plain_version(policy) else { return Vec::new() };
     let number = |setting: &Setting| SettingInfo {
         key: setting.key,
         doc: setting.doc,
@@ -165,16 +175,17 @@ pub fn settings(policy: &str) -> Vec<SettingInfo> {
         source: choice.source,
         unit: "",
         range: choice.values.join(", "),
-        default: choice.get(&Features::default()).to_owned(),
+        default: choice.get(&Features::of(version)).to_owned(),
     };
-    SETTINGS.iter().map(number).chain(CHOICES.iter().map(word)).collect()
+    let numbers = SETTINGS.iter().filter(|setting| setting.is_of(version)).map(number);
+    numbers.chain(CHOICES.iter().map(word)).collect()
 }
 
 /// The reasons that a policy gives for its choice of a CPU; none if there is no such policy.
 #[must_use]
 pub fn reasons(policy: &str) -> Vec<ReasonInfo> {
     let (names, docs) = match policy {
-        "cfs" => (reason::NAMES, reason::DOCS),
+        "cfs" | "eevdf" => (reason::NAMES, reason::DOCS),
         "fifo" => (fifo::REASONS, fifo::REASON_DOCS),
         _ => (&[][..], &[][..]),
     };

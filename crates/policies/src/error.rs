@@ -18,16 +18,6 @@ pub enum PolicyError {
         /// Names that are close to it.
         nearest: Vec<&'static str>,
     },
-    /// The kernel has this policy, but it is not modelled yet.
-    #[error("find policy `{name}`: {what}, is not modelled yet (known: {known})")]
-    NotModelled {
-        /// The name as written.
-        name: String,
-        /// What it is.
-        what: &'static str,
-        /// All policies, and the patches that may stand for one.
-        known: String,
-    },
     /// Nothing stands behind a `+`.
     #[error(
         "read policy `{expression}`: found nothing behind a `+`, expected FEATURE or KEY=VALUE"

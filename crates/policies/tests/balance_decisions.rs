@@ -7,7 +7,9 @@ mod common;
 use serde_json::{Value, json};
 use simsched_core::Policy;
 use simsched_core::testkit::WorldKit;
-use simsched_policies::fair::{Balancer, CpuIdleType, Fair, Features, MigrationType, Overrides};
+use simsched_policies::fair::{
+    Balancer, CpuIdleType, Fair, Features, MigrationType, Overrides, Version,
+};
 use simsched_topology::CpuId;
 
 use common::{for_each_json, ints, vector_machine};
@@ -55,14 +57,18 @@ fn decide(balancer: &mut Balancer<'_>, dst: CpuId, sd: usize, idle: CpuIdleType)
 
 /// Compares all rows and returns how many decisions found a busiest group.
 fn check(name: &str) -> usize {
+    check_version(name, "6.1", Version::V6_1).min(check_version(name, "6.12", Version::V6_12))
+}
+
+fn check_version(name: &str, of: &str, version: Version) -> usize {
     let mut kit = WorldKit::new(vector_machine(name), 250);
     for _ in 0..kit.world().topology().nr_cpus() {
         kit.add_task(0);
     }
-    let mut fair = Fair::new(Features::default(), Overrides::default());
+    let mut fair = Fair::new(Features::of(version), Overrides::default());
     fair.attach(kit.world());
     let mut found = 0;
-    let rows = for_each_json(&format!("6.1/find_busiest_{name}.jsonl"), |_, row| {
+    let rows = for_each_json(&format!("{of}/find_busiest_{name}.jsonl"), |_, row| {
         set_up(&mut kit, &mut fair, row);
         let dst = CpuId(row["dst"].as_u64().unwrap().try_into().unwrap());
         let idle = match row["idle"].as_str().unwrap() {

@@ -18,6 +18,7 @@ fn group_type(name: &str) -> GroupType {
         "has_spare" => GroupType::HasSpare,
         "fully_busy" => GroupType::FullyBusy,
         "misfit_task" => GroupType::MisfitTask,
+        "smt_balance" => GroupType::SmtBalance,
         "asym_packing" => GroupType::AsymPacking,
         "imbalanced" => GroupType::Imbalanced,
         "overloaded" => GroupType::Overloaded,
@@ -44,17 +45,27 @@ fn group(row: &Row<'_>, prefix: &str) -> SgLbStats {
         group_type: group_type(row.text(&format!("{prefix}type"))),
         avg_load: big("avg_load"),
         is_smt: false,
+        cores: 0,
     }
 }
+
+/// The files of both kernels.
+const BOTH: [(&str, Version); 2] = [("6.1", Version::V6_1), ("6.12", Version::V6_12)];
 
 /// The column `c_busier`.
 #[test]
 fn the_busier_group_agrees_with_the_kernel() {
-    let rows = for_each_row("6.1/pick_busiest_idlest.csv", |row| {
-        let [best, this] = ["o_", "c_"].map(|prefix| group(row, prefix));
-        assert_eq!(this.is_busier_than(&best, Version::V6_1), row.flag("c_busier"), "{row:?}");
-    });
-    assert_eq!(rows, 1200);
+    for (of, version) in BOTH {
+        let rows = for_each_row(&format!("{of}/pick_busiest_idlest.csv"), |row| {
+            let side = |prefix: &str| SgLbStats {
+                is_smt: version.is_eevdf() && row.flag(&format!("{prefix}smt")),
+                ..group(row, prefix)
+            };
+            let is_busier = side("c_").is_busier_than(&side("o_"), version);
+            assert_eq!(is_busier, row.flag("c_busier"), "{row:?}");
+        });
+        assert_eq!(rows, 1200);
+    }
 }
 
 /// The flags of the domain that the row names.
@@ -89,13 +100,23 @@ fn migration_type(name: &str) -> MigrationType {
 
 #[test]
 fn imbalances_agree_with_the_kernel() {
-    let rows = for_each_row("6.1/calculate_imbalance.csv", |row| {
+    for (of, version) in BOTH {
+        check_imbalances(&format!("{of}/calculate_imbalance.csv"), version);
+    }
+}
+
+fn check_imbalances(file: &str, version: Version) {
+    let side = |row: &Row<'_>, prefix: &str| SgLbStats {
+        cores: if version.is_eevdf() { row.get(&format!("{prefix}cores")) } else { 0 },
+        ..group(row, prefix)
+    };
+    let rows = for_each_row(file, |row| {
         let rule = ImbalanceRule {
             flags: flags(row),
             span_weight: 0,
             imb_numa_nr: row.get("imb_numa_nr"),
             numa: BalanceImbalance::V6_0,
-            version: Version::V6_1,
+            version,
             idle: idle_type(row.text("idle")),
         };
         let mut sds = SdLbStats {
@@ -103,8 +124,8 @@ fn imbalances_agree_with_the_kernel() {
             total_capacity: row.get("total_capacity"),
             avg_load: row.get("sds_avg_load_in"),
             prefer_sibling: row.flag("prefer_sibling"),
-            busiest_stat: group(row, "b_"),
-            local_stat: group(row, "l_"),
+            busiest_stat: side(row, "b_"),
+            local_stat: side(row, "l_"),
             ..SdLbStats::default()
         };
         let (kind, imbalance) = rule.calculate(&mut sds);

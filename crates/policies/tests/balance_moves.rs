@@ -7,7 +7,7 @@ mod common;
 use serde_json::{Value, json};
 use simsched_core::{Enqueue, Policy, TaskId};
 use simsched_policies::fair::weight::SCHED_PRIO_TO_WEIGHT;
-use simsched_policies::fair::{CpuIdleType, Features};
+use simsched_policies::fair::{CpuIdleType, Features, Request, Version};
 use simsched_topology::{CpuId, CpuSet};
 
 use common::driver::Driver;
@@ -57,16 +57,23 @@ impl Row<'_> {
 
 /// The machine with the tasks of the row. The one that runs was queued last, at the earliest virtual
 /// time, so that it is picked.
-fn driver(row: &Value) -> Driver {
+fn driver(row: &Value, version: Version) -> Driver {
     let tasks: Vec<Row<'_>> = row["task"].as_array().unwrap().iter().map(Row).collect();
     let nices: Vec<i8> = tasks.iter().map(Row::nice).collect();
     // The reference was built without preemption.
-    let features = Features { preemption: false, ..Features::default() };
+    let features = Features { preemption: false, ..Features::of(version) };
     let mut driver = Driver::new(vector_machine("mini_2x4x2"), features, &nices);
     for list in row["list"].as_object().unwrap().values() {
         let list: Vec<TaskId> = list.as_array().unwrap().iter().map(number).map(TaskId).collect();
         for (behind, &task) in (0..).zip(list.iter().rev()) {
             driver.fair.entity_mut(task).vruntime = 1_000 - behind;
+            if version.is_eevdf() {
+                // Of those that are eligible the one with the most lag.
+                let entity = driver.fair.entity_mut(task);
+                entity.rel_deadline = true;
+                *driver.fair.request_mut(task) =
+                    Request { deadline: 1_000_000 - behind, vlag: 0, slice: 0 };
+            }
             tasks[task.idx()].queue(&mut driver, task);
         }
         assert_eq!(driver.curr(tasks[list[0].idx()].cpu()), Some(list[0]));
@@ -89,9 +96,14 @@ fn idle_type(name: &Value) -> CpuIdleType {
 
 #[test]
 fn passes_agree_with_the_kernel() {
+    check("6.1", Version::V6_1);
+    check("6.12", Version::V6_12);
+}
+
+fn check(of: &str, version: Version) {
     let mut moved = [0; 2];
-    let rows = for_each_json("6.1/load_balance_moves.jsonl", |_, row| {
-        let mut driver = driver(row);
+    let rows = for_each_json(&format!("{of}/load_balance_moves.jsonl"), |_, row| {
+        let mut driver = driver(row, version);
         let dst = CpuId(number(&row["dst"]));
         let domains = driver.fair.domains().of(dst);
         let sd = domains.iter().position(|sd| sd.name == row["sd"]).unwrap();

@@ -59,7 +59,7 @@ fn check_error(expr: &str, message: &str) {
 
 #[test]
 fn an_unknown_name_brings_the_nearest_ones() {
-    let known = "known: cfs, fifo, wakeup_bias_prev, util_fits_capacity, select_bias_prev, \
+    let known = "known: cfs, eevdf, fifo, wakeup_bias_prev, util_fits_capacity, select_bias_prev, \
                  bias_pays_search, \
                  tg_per_node, tg_ratelimit, tg_nomig";
     check_error("csf", &format!("find policy `csf` ({known}); did you mean `cfs`?"));
@@ -104,12 +104,29 @@ fn a_plus_needs_something_behind_it() {
 }
 
 #[test]
-fn a_policy_of_newer_kernels_is_said_to_be_not_modelled_yet() {
-    let said = build("eevdf", &[]).err().unwrap().to_string();
-    assert!(
-        said.contains("EEVDF, the rule of the fair class since Linux 6.6, is not modelled yet")
+fn a_discipline_has_its_own_versions_features_and_settings() {
+    check_name("eevdf", &[], "eevdf@6.12");
+    check_name("eevdf@6.6", &[], "eevdf@6.6");
+    check_name("eevdf@7.0+NO_RUN_TO_PARITY", &[], "eevdf@7.0+RUN_TO_PARITY=off");
+    check_name(
+        "eevdf+wakeup_bias_prev+group=container",
+        &[("base_slice_ns", "3000000")],
+        "eevdf@6.12+wakeup_bias_prev+group=container+base_slice_ns=3000000",
     );
-    assert!(said.contains("(known: cfs, fifo, "), "{said}");
+    check_error("eevdf@6.1", "find version `6.1` of `eevdf` (known: 6.6, 6.12, 7.0)");
+    let said = |expr: &str| build(expr, &[]).err().unwrap().to_string();
+    for expr in ["eevdf+LAST_BUDDY=off", "eevdf+latency_ns=6000000", "cfs+base_slice_ns=3000000"] {
+        assert!(said(expr).starts_with("find feature or setting"), "{}", said(expr));
+    }
+    for (policy, has, lacks) in
+        [("eevdf", "DELAY_DEQUEUE", "LAST_BUDDY"), ("cfs", "LAST_BUDDY", "DELAY_DEQUEUE")]
+    {
+        let keys: Vec<&str> = features(policy).iter().map(|feature| feature.key).collect();
+        assert!(keys.contains(&has) && !keys.contains(&lacks), "{policy}");
+    }
+    let slice = settings("eevdf").into_iter().find(|setting| setting.key == "base_slice_ns");
+    assert_eq!(slice.unwrap().default, "700000 * (1 + log2(CPUs, at most 8))");
+    assert!(!settings("eevdf").iter().any(|setting| setting.key == "latency_ns"));
 }
 
 #[test]
@@ -160,15 +177,20 @@ fn a_version_says_what_it_changes() {
 
 #[test]
 fn each_version_tells_in_what_it_differs_and_where_that_comes_from() {
-    let versions = versions("cfs");
+    check_versions("cfs", ["5.16", "6.1", "6.5"]);
+    check_versions("eevdf", ["6.6", "6.12", "7.0"]);
+}
+
+fn check_versions(policy: &str, want: [&str; 3]) {
+    let versions = versions(policy);
     let names: Vec<&str> = versions.iter().map(|version| version.name).collect();
-    assert_eq!(names, ["5.16", "6.1", "6.5"]);
+    assert_eq!(names, want);
     for version in &versions {
-        let selection = parse(&format!("cfs@{}", version.name), &[]).unwrap();
+        let selection = parse(&format!("{policy}@{}", version.name), &[]).unwrap();
         assert_eq!(selection.differences(), version.differences);
         // The default differs in nothing from itself, and what differs is told.
         assert_eq!(version.default, version.differences.is_empty());
-        assert_eq!(version.default, selection.name() == canonical_name("cfs", &[]).unwrap());
+        assert_eq!(version.default, selection.name() == canonical_name(policy, &[]).unwrap());
         let told = |key: &str| version.differences.iter().any(|one| one.what.contains(key));
         let flags = selection.changes().into_iter().filter(|change| change.key != "fork_imbalance");
         for change in flags {
@@ -210,6 +232,8 @@ fn a_setting_that_cannot_matter_is_known() {
     check_idle("cfs+tg_per_node+tg_ratelimit+tg_nomig+tg_node=runqueue+group=nested:2", &[]);
     check_idle("cfs+fits_capacity=v1", &["fits_capacity"]);
     check_idle("select_bias_prev+fits_capacity=v1", &[]);
+    check_idle("eevdf", &[]);
+    check_idle("eevdf@6.6+tg_ratelimit", &["tg_ratelimit"]);
     check_idle("fifo", &[]);
 }
 
@@ -270,4 +294,5 @@ fn a_version_decides_how_wakees_are_handed_over() {
     assert_eq!(rule("cfs+TTWU_QUEUE=off"), TtwuQueue::Off);
     let stays = |expr: &str| build(expr, &[]).unwrap().ttwu_pending_stays();
     assert_eq!(["cfs@5.16", "cfs@6.1", "cfs@6.5"].map(stays), [false, false, true]);
+    assert_eq!((rule("eevdf"), stays("eevdf")), (TtwuQueue::CrossLlcOrIdle, true));
 }

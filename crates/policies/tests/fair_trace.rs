@@ -13,7 +13,8 @@ use serde_json::Value;
 use simsched_core::testkit::WorldKit;
 use simsched_core::{Dequeue, Enqueue, Policy, Preempt, SchedPolicy, TaskId};
 use simsched_policies::fair::{
-    CfsRq, Entity, Fair, Features, GroupId, Overrides, TaskGroup, UtilEst,
+    CfsRq, Entity, EntityId, Fair, Features, GroupId, Overrides, Request, TaskGroup, UtilEst,
+    Version,
 };
 use simsched_topology::CpuId;
 
@@ -25,23 +26,25 @@ struct Replay {
     kit: WorldKit,
     fair: Fair,
     resched: bool,
+    version: Version,
 }
 
 impl Replay {
     /// The tasks that a trace will fork, and the groups of its header.
-    fn new(file: &str) -> Replay {
+    fn new(file: &str, version: Version) -> Replay {
         let mut kit = WorldKit::new(one_cpu(), 250);
         let mut steps = lines(file).map(|line| serde_json::from_str::<Value>(&line).unwrap());
         let header = steps.next().unwrap();
-        let mut homes = Vec::new();
+        let (mut homes, mut slices) = (Vec::new(), Vec::new());
         for step in steps.filter(|step| step["op"] == "fork") {
             let task = kit.add_task(i8::try_from(step["nice"].as_i64().unwrap()).unwrap());
             if step["policy"] == 5 {
                 kit.task(task).policy = SchedPolicy::Idle;
             }
             homes.push(GroupId(u32::try_from(step["group"].as_u64().unwrap()).unwrap()));
+            slices.push(step["slice"].as_u64().unwrap_or(0));
         }
-        let mut fair = Fair::new(Features::default(), Overrides::default());
+        let mut fair = Fair::new(Features::of(version), Overrides::default());
         if header["groups"] != "0 root" {
             let below = |parent| TaskGroup::new(Some(GroupId(parent)));
             fair.set_groups(vec![below(0), below(1), below(0)]);
@@ -50,7 +53,13 @@ impl Replay {
         for (task, group) in (0..).map(TaskId).zip(homes) {
             fair.set_task_group(task, group);
         }
-        Replay { kit, fair, resched: false }
+        for (task, slice) in (0..).map(TaskId).zip(slices) {
+            if version.is_eevdf() && slice > 0 {
+                fair.entity_mut(task).custom_slice = true;
+                fair.request_mut(task).slice = slice;
+            }
+        }
+        Replay { kit, fair, resched: false, version }
     }
 
     fn step(&mut self, step: &Value) {
@@ -63,6 +72,10 @@ impl Replay {
                 self.fair.task_fork(self.kit.world(), CPU, None, child);
                 self.enqueue(child, Enqueue::New);
             }
+            "wake" if self.kit.world().task(task.unwrap()).on_rq => {
+                assert!(self.fair.is_delayed(task.unwrap()), "{step}");
+                self.queue(task.unwrap(), Enqueue::Delayed);
+            }
             "wake" => self.enqueue(task.unwrap(), Enqueue::Wakeup { migrated: false }),
             "tick" => {
                 if let Some(curr) = curr {
@@ -74,8 +87,10 @@ impl Replay {
                 assert_eq!(task, curr);
                 let curr = curr.unwrap();
                 self.fair.dequeue(self.kit.world(), CPU, curr, Dequeue::Sleep);
-                self.kit.task(curr).on_rq = false;
-                self.count(-1);
+                if !self.fair.is_delayed(curr) {
+                    self.kit.task(curr).on_rq = false;
+                    self.count(-1);
+                }
                 self.schedule();
             }
             "resched" => {
@@ -94,20 +109,27 @@ impl Replay {
                 let group = GroupId(u32::try_from(step["g"].as_u64().unwrap()).unwrap());
                 let shares = step["value"].as_u64().unwrap();
                 self.fair.set_group_shares(self.kit.world(), group, shares << 10);
+                self.resched |= self.fair.effects().is_some_and(|effects| effects.take_resched(CPU));
             }
             op => panic!("{op}"),
         }
     }
 
     fn enqueue(&mut self, task: TaskId, why: Enqueue) {
-        self.fair.enqueue(self.kit.world(), CPU, task, why);
-        self.kit.task(task).on_rq = true;
-        self.count(1);
-        let preempt = self.fair.wakeup_preempt(self.kit.world(), CPU, task, why);
-        self.note(preempt);
+        self.queue(task, why);
         if why != Enqueue::New {
             self.fair.task_woken(self.kit.world(), CPU);
         }
+    }
+
+    fn queue(&mut self, task: TaskId, why: Enqueue) {
+        self.fair.enqueue(self.kit.world(), CPU, task, why);
+        if !self.kit.world().task(task).on_rq {
+            self.kit.task(task).on_rq = true;
+            self.count(1);
+        }
+        let preempt = self.fair.wakeup_preempt(self.kit.world(), CPU, task, why);
+        self.note(preempt);
     }
 
     fn count(&mut self, by: i32) {
@@ -123,6 +145,10 @@ impl Replay {
         self.resched = false;
         let prev = self.kit.world().curr(CPU);
         let next = self.fair.pick_next(self.kit.world(), CPU, prev);
+        while let Some(task) = self.fair.effects().and_then(|effects| effects.blocked.pop()) {
+            self.kit.task(task).on_rq = false;
+            self.count(-1);
+        }
         self.kit.run_on(CPU, next);
         if next.is_none() {
             self.fair.idle_entered(self.kit.world(), CPU);
@@ -139,26 +165,45 @@ impl Replay {
         let Some(tasks) = step.get("task") else { return };
         for (task, dump) in (0..).map(TaskId).zip(tasks.as_array().unwrap()) {
             let se = self.fair.entity(task);
-            let util_est = u64::from(se.util_est.value());
-            assert_eq!(entity_dump(se, util_est), ints(dump), "task {task}: {step}");
+            // Since 6.8 the dump has the flag with the estimate.
+            let util_est = match self.version.is_eevdf() {
+                true => se.util_est.ewma | se.util_est.enqueued,
+                false => se.util_est.value(),
+            };
+            let util_est = u64::from(util_est);
+            let request = self.request(EntityId::of(task));
+            assert_eq!(entity_dump(se, request, util_est), numbers(dump), "task {task}: {step}");
         }
         for (group, dump) in (0..).map(GroupId).zip(step["rq"].as_array().unwrap()) {
-            let rq = queue_dump(self.fair.group_cfs_rq(group, CPU));
-            assert_eq!(rq, ints(dump), "group {group:?}: {step}");
+            let rq = self.fair.group_cfs_rq(group, CPU);
+            let rq = if self.version.is_eevdf() { eevdf_dump(rq) } else { queue_dump(rq) };
+            assert_eq!(rq, numbers(dump), "group {group:?}: {step}");
         }
         for (group, dump) in (1..).map(GroupId).zip(step["gse"].as_array().unwrap()) {
             let se = self.fair.group_entity(group, CPU).unwrap();
             assert_eq!(se.util_est, UtilEst::default());
             let load_avg = self.fair.group(group).load_avg.cast_unsigned();
-            assert_eq!(entity_dump(se, load_avg), ints(dump), "group {group:?}: {step}");
+            let request = self.request(self.fair.group_cfs_rq(group, CPU).se.unwrap());
+            let dumped = entity_dump(se, request, load_avg);
+            assert_eq!(dumped, numbers(dump), "group {group:?}: {step}");
         }
+    }
+
+    fn request(&self, se: EntityId) -> Option<&Request> {
+        self.version.is_eevdf().then(|| self.fair.request(se))
     }
 }
 
+/// Signed and unsigned numbers, as the bits of the latter.
+fn numbers(value: &Value) -> Vec<u64> {
+    let bits = |int: &Value| int.as_u64().unwrap_or_else(|| int.as_i64().unwrap().cast_unsigned());
+    value.as_array().unwrap().iter().map(bits).collect()
+}
+
 /// In the order of the files.
-fn entity_dump(se: &Entity, last: u64) -> Vec<u64> {
+fn entity_dump(se: &Entity, request: Option<&Request>, last: u64) -> Vec<u64> {
     let avg = &se.avg;
-    vec![
+    let mut dump = vec![
         u64::from(se.on_rq),
         se.load.weight,
         se.vruntime,
@@ -171,8 +216,26 @@ fn entity_dump(se: &Entity, last: u64) -> Vec<u64> {
         avg.load_avg,
         avg.runnable_avg,
         avg.util_avg,
-        last,
-    ]
+    ];
+    if let Some(request) = request {
+        let flags = [se.sched_delayed, se.rel_deadline].map(u64::from);
+        dump.extend([request.deadline, request.slice, request.vlag.cast_unsigned()]);
+        dump.extend(flags);
+    }
+    dump.push(last);
+    dump
+}
+
+/// In the order of the files.
+fn eevdf_dump(rq: &CfsRq) -> Vec<u64> {
+    let plain = queue_dump(rq);
+    let virtual_time = [
+        u64::from(rq.h_nr_delayed),
+        rq.eevdf.zero_vruntime,
+        rq.eevdf.avg_vruntime.cast_unsigned(),
+        rq.eevdf.avg_load.cast_unsigned(),
+    ];
+    [&plain[..3], &virtual_time, &plain[4..]].concat()
 }
 
 /// In the order of the files.
@@ -198,7 +261,8 @@ fn queue_dump(rq: &CfsRq) -> Vec<u64> {
 
 #[track_caller]
 fn check(file: &str, steps: usize) {
-    let mut replay = Replay::new(file);
+    let version = if file.starts_with("6.1/") { Version::V6_1 } else { Version::V6_12 };
+    let mut replay = Replay::new(file, version);
     let mut resched_due = false;
     let seen = for_each_json(file, |_, step| {
         let is_resched = step["op"] == "resched";
@@ -229,4 +293,12 @@ traces! {
     nested_groups_5 "6.1/fair_trace_5.jsonl" 300
     root_only_with_idle_policy_6 "6.1/fair_trace_6.jsonl" 300
     nested_groups_with_nice_and_shares_7 "6.1/fair_trace_7.jsonl" 303
+    eevdf_root_only_0 "6.12/fair_trace_0.jsonl" 301
+    eevdf_root_only_with_nice_1 "6.12/fair_trace_1.jsonl" 300
+    eevdf_nested_groups_2 "6.12/fair_trace_2.jsonl" 301
+    eevdf_nested_groups_with_shares_3 "6.12/fair_trace_3.jsonl" 301
+    eevdf_root_only_4 "6.12/fair_trace_4.jsonl" 300
+    eevdf_nested_groups_5 "6.12/fair_trace_5.jsonl" 300
+    eevdf_root_only_with_idle_policy_6 "6.12/fair_trace_6.jsonl" 300
+    eevdf_nested_groups_with_nice_and_shares_7 "6.12/fair_trace_7.jsonl" 301
 }

@@ -203,7 +203,7 @@ fn post_init_entity_util_avg_agrees_with_the_kernel() {
         rq.avg.util_avg = row.get("q_util_avg");
         rq.avg.load_avg = row.get("q_load_avg");
         let mut se = entity(row.get("se_weight"), SchedAvg::default());
-        se.post_init_entity_util_avg(&rq, 1024);
+        se.post_init_entity_util_avg(&rq, 1024, false);
         row.expect("util_avg_out", se.avg.util_avg);
         row.expect("runnable_avg_out", se.avg.runnable_avg);
     });

@@ -102,12 +102,18 @@ fn adjust_numa_imbalance_agrees_with_the_kernel() {
 
 #[test]
 fn task_hot_agrees_with_the_kernel() {
-    let rows = for_each_row("6.1/task_hot.csv", |row| {
+    for (file, has_last_buddy) in [("6.1/task_hot.csv", true), ("6.12/task_hot.csv", false)] {
+        check_task_hot(file, has_last_buddy);
+    }
+}
+
+fn check_task_hot(file: &str, has_last_buddy: bool) {
+    let rows = for_each_row(file, |row| {
         let cost: u32 = row.get("migration_cost");
         let check = HotCheck {
             competes: row.flag("fair_class") && !row.flag("idle_policy"),
             shares_core: row.flag("sd_smt"),
-            is_buddy: row.flag("is_next_buddy") || row.flag("is_last_buddy"),
+            is_buddy: row.flag("is_next_buddy") || (has_last_buddy && row.flag("is_last_buddy")),
             dst_is_busy: row.get::<u32>("dst_nr_running") > 0,
             migration_cost_ns: (cost != u32::MAX).then_some(u64::from(cost)),
             clock_task: row.get("src_clock_task"),
@@ -123,6 +129,7 @@ fn group_type(name: &str) -> GroupType {
         "has_spare" => GroupType::HasSpare,
         "fully_busy" => GroupType::FullyBusy,
         "misfit_task" | "misfit" => GroupType::MisfitTask,
+        "smt_balance" => GroupType::SmtBalance,
         "asym_packing" => GroupType::AsymPacking,
         "imbalanced" => GroupType::Imbalanced,
         "overloaded" => GroupType::Overloaded,
@@ -132,7 +139,12 @@ fn group_type(name: &str) -> GroupType {
 
 #[test]
 fn group_types_agree_with_the_kernel() {
-    let rows = for_each_row("6.1/group_classify.csv", |row| {
+    check_group_types("6.1/group_classify.csv", false);
+    check_group_types("6.12/group_classify.csv", true);
+}
+
+fn check_group_types(file: &str, has_smt_balance: bool) {
+    let rows = for_each_row(file, |row| {
         let stats = GroupStats {
             nr_running: row.get("sum_nr_running"),
             weight: row.get("group_weight"),
@@ -142,6 +154,7 @@ fn group_types_agree_with_the_kernel() {
             misfit_load: row.get("misfit_load"),
             imbalanced: row.flag("imbalanced"),
             asym_packing: row.flag("asym_packing"),
+            smt_balance: has_smt_balance && row.flag("smt_balance"),
             ..GroupStats::default()
         };
         let pct = row.get("imbalance_pct");
@@ -186,9 +199,11 @@ fn the_idler_group_agrees_with_the_kernel() {
             max_capacity: get("capacity") / get("weight"),
         }
     };
-    let rows = for_each_row("6.1/pick_busiest_idlest.csv", |row| {
-        let [best, group] = ["o_", "c_"].map(|prefix| candidate(row, prefix));
-        assert_eq!(group.is_idler_than(&best), row.flag("c_idler"), "{row:?}");
-    });
-    assert_eq!(rows, 1200);
+    for of in ["6.1", "6.12"] {
+        let rows = for_each_row(&format!("{of}/pick_busiest_idlest.csv"), |row| {
+            let [best, group] = ["o_", "c_"].map(|prefix| candidate(row, prefix));
+            assert_eq!(group.is_idler_than(&best), row.flag("c_idler"), "{row:?}");
+        });
+        assert_eq!(rows, 1200);
+    }
 }

@@ -16,6 +16,7 @@ pub mod pelt;
 mod agenda;
 mod balance;
 mod config;
+mod effects;
 mod error;
 mod hardware;
 mod ids;
@@ -44,6 +45,7 @@ pub use policy::{
 pub use rng::{Seed, Stream};
 pub use simulator::{Simulator, Status};
 pub use time::{Nanos, SimTime};
+pub use effects::Effects;
 pub use touched::{Access, Function, LineId, Touch, Touched};
 pub use workload::{
     Notes, Op, Outcome, RegionSpec, SchedPolicy, Setup, SocketSpec, Start, Stores, TaskSpec,

@@ -5,6 +5,7 @@ mod boxed;
 use simsched_topology::{CpuId, NodeId};
 
 use crate::balance::{BalanceStep, Moves, SdCounts, Trigger};
+use crate::effects::Effects;
 use crate::ids::TaskId;
 use crate::touched::Touched;
 use crate::world::World;
@@ -42,7 +43,8 @@ pub trait Policy {
     /// Puts `task` on the runqueue of `cpu`. `World::nr_running` is raised afterwards.
     fn enqueue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Enqueue);
 
-    /// Takes `task` from the runqueue of `cpu`. `World::nr_running` is lowered afterwards.
+    /// Takes `task` from the runqueue of `cpu`. `World::nr_running` is lowered afterwards. A task that
+    /// goes to sleep may stay, if [`Policy::is_delayed`] then says so.
     fn dequeue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Dequeue);
 
     /// Puts `prev` back (if it is still queued) and takes the next task to run off the queue;
@@ -156,6 +158,19 @@ pub trait Policy {
     /// none. Whoever prices them takes the list after every call and clears it.
     fn touched(&mut self) -> Option<&mut Touched> {
         None
+    }
+
+    /// What the calls since it was last taken did beyond what was asked; `None` if they never do. Whoever
+    /// makes it true takes it after each call that may have such effects.
+    fn effects(&mut self) -> Option<&mut Effects> {
+        None
+    }
+
+    /// Whether `task`, which sleeps, is queued still (`sched_delayed`); asked of policies with effects
+    /// only, after its dequeue and when it is woken.
+    fn is_delayed(&self, task: TaskId) -> bool {
+        let _ = task;
+        false
     }
 
     /// Hands out the policy's own counters at the end of a run.
@@ -293,6 +308,9 @@ pub enum Enqueue {
     New,
     /// It was moved while queued, by a balancer or a change of its affinity.
     Moved,
+    /// It woke up while it was queued still, see [`Policy::is_delayed`] (`ENQUEUE_DELAYED`); it is counted
+    /// already.
+    Delayed,
 }
 
 /// Why a task is taken from a runqueue.

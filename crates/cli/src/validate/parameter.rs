@@ -23,7 +23,7 @@ pub(super) fn compute(claim: &Claim, topology: &Topology, settings: &Given) -> R
 /// outside: `NUMA-A` is the widest, `NUMA-B` the next within.
 fn imb_numa_nr(name: &str, topology: &Topology, policy: &Selection) -> Result<f64, String> {
     let rule = match policy {
-        Selection::Cfs { features, .. } => features.numa_imbalance,
+        Selection::Fair { features, .. } => features.numa_imbalance,
         _ => NumaImbalance::default(),
     };
     let domains = Domains::build(topology, Kernel::V6_1, rule);

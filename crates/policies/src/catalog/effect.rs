@@ -1,11 +1,11 @@
 //! `Change`: what a selection changes against the default, and what of that has no effect.
 
-use super::{CFS, Selection};
+use super::{CFS, EEVDF, Selection};
 use crate::fair::Features;
 use crate::fair::features::{CHOICES, Difference, FLAGS};
 use crate::fair::tunables::SETTINGS;
 
-/// A feature or setting that differs from the default of the newest version.
+/// A feature or setting that differs from that of the policy without version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Its name.
@@ -21,8 +21,8 @@ impl Selection {
     /// settings.
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
-        let Selection::Cfs { features, overrides } = self else { return Vec::new() };
-        let plain = Features::default();
+        let Selection::Fair { features, overrides } = self else { return Vec::new() };
+        let plain = Features::of(features.version.plain());
         let word = |on| if on { "on" } else { "off" }.to_owned();
         let flags =
             FLAGS.iter().map(|flag| (flag.key, word(flag.get(features)), word(flag.get(&plain))));
@@ -49,7 +49,7 @@ impl Selection {
     /// limit reads the price of a look.
     #[must_use]
     pub fn without_effect(&self) -> Vec<(&'static str, &'static str)> {
-        let Selection::Cfs { features, overrides } = self else { return Vec::new() };
+        let Selection::Fair { features, overrides } = self else { return Vec::new() };
         let is_given = |key| overrides.iter().any(|(given, _)| given == key);
         let plain = Features::of(features.version);
         let is_grouped = features.grouping != plain.grouping;
@@ -80,7 +80,11 @@ impl Selection {
             ),
             ("tg_node", features.tg_node != plain.tg_node && !features.tg_per_node, "tg_per_node"),
             ("tg_per_node", features.tg_per_node && !is_grouped, "group=container or deeper"),
-            ("tg_ratelimit", features.tg_ratelimit && !is_grouped, "group=container or deeper"),
+            (
+                "tg_ratelimit",
+                features.tg_ratelimit && !plain.tg_ratelimit && !is_grouped,
+                "group=container or deeper",
+            ),
             ("tg_nomig", features.tg_nomig && !is_grouped, "group=container or deeper"),
             (
                 "ATTACH_AGE_LOAD",
@@ -96,7 +100,7 @@ impl Selection {
     #[must_use]
     pub fn differences(&self) -> &'static [Difference] {
         match self {
-            Selection::Cfs { features, .. } => features.version.differences(),
+            Selection::Fair { features, .. } => features.version.differences(),
             Selection::Fifo => &[],
         }
     }
@@ -105,7 +109,8 @@ impl Selection {
     #[must_use]
     pub fn policy(&self) -> &'static str {
         match self {
-            Selection::Cfs { .. } => CFS.name,
+            Selection::Fair { features, .. } if features.version.is_eevdf() => EEVDF.name,
+            Selection::Fair { .. } => CFS.name,
             Selection::Fifo => super::FIFO.name,
         }
     }

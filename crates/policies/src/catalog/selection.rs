@@ -3,7 +3,7 @@
 use simsched_core::Policy;
 use simsched_topology::nearest;
 
-use super::{CFS, FIFO, policies, settings};
+use super::{CFS, EEVDF, FIFO, policies, settings};
 use crate::error::PolicyError;
 use crate::fair::features::{CHOICES, FLAGS, FeatureFlag, Version};
 use crate::fair::tunables::{SETTINGS, Setting};
@@ -14,7 +14,7 @@ use crate::fifo::Fifo;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// The fair class.
-    Cfs {
+    Fair {
         /// With these features, of which the version is one,
         features: Features,
         /// and with these tunables set by hand.
@@ -72,9 +72,9 @@ fn base(text: &str) -> Result<Selection, PolicyError> {
     let (name, version) = split_version(text);
     let is_patch = |flag: &&FeatureFlag| !flag.is_kernel() && flag.key == name;
     match (name, version) {
-        ("cfs", _) => {
-            let features = Features::of(version_of(version)?);
-            Ok(Selection::Cfs { features, overrides: Overrides::default() })
+        ("cfs" | "eevdf", _) => {
+            let features = Features::of(version_of(name, version)?);
+            Ok(Selection::Fair { features, overrides: Overrides::default() })
         }
         ("fifo", None) => Ok(Selection::Fifo),
         ("fifo", Some(version)) => Err(unknown_version(name, version, "none")),
@@ -92,28 +92,24 @@ fn unknown_policy(name: &str) -> PolicyError {
     let patches = FLAGS.iter().filter(|flag| !flag.is_kernel()).map(|flag| flag.key);
     let names: Vec<&str> = policies().iter().map(|policy| policy.name).chain(patches).collect();
     let (known, nearest) = (names.join(", "), nearest(name, names));
-    if let Some(what) = not_modelled(name) {
-        return PolicyError::NotModelled { name: name.to_owned(), what, known };
-    }
     PolicyError::UnknownPolicy { name: name.to_owned(), known, nearest }
-}
-
-/// What a policy is that the kernel has, and nobody has written here yet; none if it is no such one.
-#[must_use]
-pub fn not_modelled(name: &str) -> Option<&'static str> {
-    name.eq_ignore_ascii_case("eevdf")
-        .then_some("EEVDF, the rule of the fair class since Linux 6.6")
 }
 
 fn split_version(text: &str) -> (&str, Option<&str>) {
     text.split_once('@').map_or((text, None), |(name, version)| (name, Some(version)))
 }
 
-fn version_of(version: Option<&str>) -> Result<Version, PolicyError> {
+fn version_of(policy: &str, version: Option<&str>) -> Result<Version, PolicyError> {
+    let (info, versions) = match policy == EEVDF.name {
+        true => (EEVDF, Version::EEVDF),
+        false => (CFS, Version::CFS),
+    };
     match version {
-        None => Ok(Version::default()),
-        Some(name) => Version::from_name(name)
-            .ok_or_else(|| unknown_version(CFS.name, name, &CFS.versions.join(", "))),
+        None => Ok(versions[0].plain()),
+        Some(name) => versions
+            .into_iter()
+            .find(|version| version.name() == name)
+            .ok_or_else(|| unknown_version(info.name, name, &info.versions.join(", "))),
     }
 }
 
@@ -130,7 +126,7 @@ impl Selection {
     #[must_use]
     pub fn build(&self) -> Box<dyn Policy + Send> {
         match *self {
-            Selection::Cfs { features, overrides } => Box::new(Fair::new(features, overrides)),
+            Selection::Fair { features, overrides } => Box::new(Fair::new(features, overrides)),
             Selection::Fifo => Box::new(Fifo::default()),
         }
     }
@@ -138,9 +134,9 @@ impl Selection {
     /// Its name: the version, and all that is not the default of that version.
     #[must_use]
     pub fn name(&self) -> String {
-        let Selection::Cfs { features, overrides } = self else { return FIFO.name.to_owned() };
+        let Selection::Fair { features, overrides } = self else { return FIFO.name.to_owned() };
         let plain = Features::of(features.version);
-        let mut name = format!("{}@{}", CFS.name, features.version.name());
+        let mut name = format!("{}@{}", self.policy(), features.version.name());
         for flag in FLAGS {
             let (is, was) = (flag.get(features), flag.get(&plain));
             match (flag.is_kernel(), is) {
@@ -167,7 +163,7 @@ impl Selection {
     /// When there is no such feature.
     pub fn enable(&mut self, text: &str) -> Result<(), PolicyError> {
         let (key, variant) = split_version(text);
-        let is_flag = |name: &str| FLAGS.iter().any(|flag| flag.key == name);
+        let is_flag = |name: &str| self.keys().contains(&name) && is_flag(name);
         match key.strip_prefix("NO_") {
             Some(plain) if is_flag(plain) => return self.set(plain, "off"),
             _ if !is_flag(key) => return Err(self.no_feature(key)),
@@ -189,13 +185,16 @@ impl Selection {
     /// When there is no such key, or it does not take the value.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), PolicyError> {
         let unknown = self.unknown_key(key);
-        let Selection::Cfs { features, overrides } = self else { return Err(unknown) };
-        if let Some(flag) = FLAGS.iter().find(|flag| flag.key == key) {
+        let Selection::Fair { features, overrides } = self else { return Err(unknown) };
+        let version = features.version;
+        if let Some(flag) = FLAGS.iter().find(|flag| flag.key == key && flag.is_of(version)) {
             flag.set(features, switch(key, value)?);
             return Ok(());
         }
         let bare = key.strip_prefix("sched_").unwrap_or(key);
-        if let Some(idx) = SETTINGS.iter().position(|setting| setting.key == bare) {
+        if let Some(idx) = 
+            SETTINGS.iter().position(|setting| setting.key == bare && setting.is_of(version))
+        {
             overrides.set(idx, number(&SETTINGS[idx], value)?);
             return Ok(());
         }
@@ -235,11 +234,17 @@ impl Selection {
 
     /// All features and settings that the policy has.
     fn keys(&self) -> Vec<&'static str> {
-        let Selection::Cfs { .. } = self else { return Vec::new() };
-        let flags = FLAGS.iter().map(|flag| flag.key);
-        let settings = SETTINGS.iter().map(|setting| setting.key);
+        let Selection::Fair { features, .. } = self else { return Vec::new() };
+        let version = features.version;
+        let flags = FLAGS.iter().filter(|flag| flag.is_of(version)).map(|flag| flag.key);
+        let settings = SETTINGS.iter().filter(|setting| setting.is_of(version));
+        let settings = settings.map(|setting| setting.key);
         flags.chain(settings).chain(CHOICES.iter().map(|choice| choice.key)).collect()
     }
+}
+
+fn is_flag(name: &str) -> bool {
+    FLAGS.iter().any(|flag| flag.key == name)
 }
 
 fn switch(key: &str, value: &str) -> Result<bool, PolicyError> {

@@ -3,6 +3,7 @@
 use simsched_core::pelt::SchedAvg;
 use simsched_topology::CpuId;
 
+use super::eevdf::EevdfRq;
 use super::entity::EntityId;
 use super::group::GroupId;
 use super::timeline::Timeline;
@@ -40,6 +41,8 @@ pub struct CfsRq {
     pub nr_running: u32,
     /// Queued tasks here and below.
     pub h_nr_running: u32,
+    /// Those of them that sleep and are queued still (EEVDF).
+    pub h_nr_delayed: u32,
     /// Queued entities of policy `SCHED_IDLE`.
     pub idle_nr_running: u32,
     /// Queued tasks of policy `SCHED_IDLE` here and below.
@@ -84,6 +87,8 @@ pub struct CfsRq {
     pub removed: Removed,
     /// Whose queue it is.
     pub group: GroupId,
+    /// Its virtual time and who waits, where the discipline is EEVDF.
+    pub eevdf: EevdfRq,
 }
 
 /// Where virtual time starts. Source: `init_cfs_rq()`.
@@ -101,6 +106,7 @@ impl CfsRq {
             load: LoadWeight::default(),
             nr_running: 0,
             h_nr_running: 0,
+            h_nr_delayed: 0,
             idle_nr_running: 0,
             idle_h_nr_running: 0,
             next: None,
@@ -121,6 +127,7 @@ impl CfsRq {
             se_runnable: 0,
             removed: Removed::default(),
             group,
+            eevdf: EevdfRq::new(MIN_VRUNTIME),
         }
     }
 
@@ -144,6 +151,13 @@ impl CfsRq {
     #[must_use]
     pub fn is_sched_idle(&self) -> bool {
         self.nr_running > 0 && self.nr_running == self.idle_nr_running
+    }
+
+    /// Runnable tasks here and below: queued, and not asleep (`h_nr_runnable`).
+    #[inline]
+    #[must_use]
+    pub fn h_nr_runnable(&self) -> u32 {
+        self.h_nr_running - self.h_nr_delayed
     }
 
     /// The estimated utilization of the CPU: what runs now or what is known of those who wait.

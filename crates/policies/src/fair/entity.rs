@@ -110,6 +110,12 @@ pub struct Entity {
     pub nice: i8,
     /// The policy of the task; a group is [`SchedPolicy::Normal`].
     pub policy: SchedPolicy,
+    /// It sleeps, and stays queued until it is picked or has nothing more to work off (EEVDF).
+    pub sched_delayed: bool,
+    /// Its deadline is relative to its virtual time (EEVDF).
+    pub rel_deadline: bool,
+    /// Its slice is its own, not that of the queue (EEVDF).
+    pub custom_slice: bool,
 }
 
 const _: () = assert!(size_of::<Entity>() == 128, "two cache lines");
@@ -148,6 +154,9 @@ impl Entity {
             depth: 0,
             nice: 0,
             policy: SchedPolicy::Normal,
+            sched_delayed: false,
+            rel_deadline: false,
+            custom_slice: false,
         }
     }
 
@@ -174,10 +183,14 @@ impl Entity {
     }
 
     /// Ages its averages to `now`. `runnable` is the stored count of a group and ignored for a
-    /// task. Source: `__update_load_avg_se()`, `se_runnable()`.
+    /// task; who is delayed is not runnable. Source: `__update_load_avg_se()`, `se_runnable()`.
     #[inline]
     pub fn update_load_avg(&mut self, now: u64, runnable: u64, running: bool) {
-        let runnable = if self.my_q.is_some() { runnable } else { u64::from(self.on_rq) };
+        let runnable = match self.my_q {
+            _ if self.sched_delayed => 0,
+            Some(_) => runnable,
+            None => u64::from(self.on_rq),
+        };
         let state = SeState { weight: self.weight(), on_rq: self.on_rq, runnable, running };
         update_load_avg_se(now, &mut self.avg, state, &mut self.util_est.enqueued);
     }

@@ -1,6 +1,6 @@
 //! The type of a sched group: from "has spare CPUs" to "overloaded", by what runs in it.
 
-/// How busy a sched group is; a higher type is busier (`enum group_type` of 6.1).
+/// How busy a sched group is; a higher type is busier (`enum group_type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GroupType {
     /// It can run more tasks.
@@ -10,6 +10,8 @@ pub enum GroupType {
     FullyBusy,
     /// A task does not fit its CPU.
     MisfitTask,
+    /// The threads of one core share it while another core is idle (6.6 and later).
+    SmtBalance,
     /// A preferred CPU is idle elsewhere.
     AsymPacking,
     /// Affinity kept a lower domain from balancing.
@@ -54,6 +56,8 @@ pub struct GroupStats {
     pub imbalanced: bool,
     /// Whether tasks should be packed elsewhere.
     pub asym_packing: bool,
+    /// Whether the group is a core with more than one task, seen from an idle CPU (6.6 and later).
+    pub smt_balance: bool,
 }
 
 impl GroupStats {
@@ -75,7 +79,7 @@ impl GroupStats {
             && (self.capacity * 100 < self.util * pct || self.capacity * pct < self.runnable * 100)
     }
 
-    /// Source: `group_classify()` of 6.1.
+    /// Source: `group_classify()`.
     #[must_use]
     pub fn classify(&self, imbalance_pct: u32) -> GroupType {
         if self.is_overloaded(imbalance_pct) {
@@ -84,6 +88,8 @@ impl GroupStats {
             GroupType::Imbalanced
         } else if self.asym_packing {
             GroupType::AsymPacking
+        } else if self.smt_balance {
+            GroupType::SmtBalance
         } else if self.misfit_load != 0 {
             GroupType::MisfitTask
         } else if !self.has_capacity(imbalance_pct) {
@@ -151,7 +157,7 @@ impl Candidate {
         }
         match self.group_type {
             GroupType::Overloaded | GroupType::FullyBusy => self.avg_load < best.avg_load,
-            GroupType::Imbalanced | GroupType::AsymPacking => false,
+            GroupType::Imbalanced | GroupType::AsymPacking | GroupType::SmtBalance => false,
             GroupType::MisfitTask => self.max_capacity > best.max_capacity,
             GroupType::HasSpare => {
                 self.idle_cpus > best.idle_cpus

@@ -1,13 +1,14 @@
 //! `Hierarchy`: all entities and fair queues, from the tasks to the root, and the accounting that
 //! every operation on a queue starts with.
 
-use simsched_core::{TaskId, World};
+use simsched_core::{Effects, TaskId, World};
 use simsched_topology::CpuId;
 
 use super::balance::Mru;
 use super::cfs_rq::CfsRq;
+use super::eevdf::{Nodes, Request};
 use super::entity::{Entity, EntityId, QueueId};
-use super::features::Features;
+use super::features::{Features, Version};
 use super::group::{GroupId, TaskGroup};
 use super::tg_load::{Source, TgLoad};
 use super::tunables::Tunables;
@@ -46,6 +47,16 @@ pub struct Hierarchy {
     pub(super) mru: Mru,
     pub(super) tunables: Tunables,
     pub(super) features: Features,
+    /// The discipline is EEVDF; the rest of the fields is empty if not.
+    pub(super) is_eevdf: bool,
+    /// By entity: what it asks for.
+    pub(super) requests: Vec<Request>,
+    /// By entity: where it waits.
+    pub(super) nodes: Nodes,
+    /// What was done beyond what was asked.
+    pub(super) effects: Effects,
+    /// The length of a tick, in ns.
+    pub(super) tick_ns: u64,
 }
 
 /// Room in a root queue at the start; more tasks on one CPU make it grow.
@@ -75,12 +86,22 @@ impl Hierarchy {
             mru: Mru::new(nr_cpus, world.tasks().len()),
             tunables,
             features,
+            is_eevdf: features.version.is_eevdf(),
+            requests: Vec::new(),
+            nodes: Nodes::default(),
+            effects: Effects::default(),
+            tick_ns: world.tick().0,
         };
         all.push_group(TaskGroup::new(None));
         for group in groups {
             all.push_group(*group);
         }
         all.tg = TgLoad::new(world, &all.groups, &all.features);
+        if all.is_eevdf {
+            all.requests = vec![Request::default(); all.entities.len()];
+            all.nodes = Nodes::new(all.entities.len());
+            all.effects = Effects::with_capacity(world.tasks().len());
+        }
         all
     }
 
@@ -188,6 +209,9 @@ impl Hierarchy {
     pub(super) fn update_curr(&mut self, queue: QueueId, now: u64) {
         let cfs_rq = &mut self.queues[queue.idx()];
         let Some(curr) = cfs_rq.curr else { return };
+        if self.is_eevdf {
+            return self.update_curr_eevdf(queue, curr, now);
+        }
         let se = &mut self.entities[curr.idx()];
         let delta_exec = now.wrapping_sub(se.exec_start);
         if delta_exec.cast_signed() <= 0 {
@@ -309,12 +333,13 @@ impl Hierarchy {
     pub(super) fn se_update_runnable(&mut self, se: EntityId) {
         if let Some(child) = self.entity(se).group_cfs_rq() {
             let child = self.queue_mut(child);
-            child.se_runnable = u64::from(child.h_nr_running);
+            child.se_runnable = u64::from(child.h_nr_runnable());
         }
     }
 
     /// Weighs a group's entity anew by its part of the group's shares.
-    /// Source: `update_cfs_group()` of 6.1, which does so also if the weight stays the same.
+    /// Source: `update_cfs_group()` of 6.1, which does so also if the weight stays the same; that of
+    /// 6.12 does not, nor does it where the group has become empty.
     #[inline]
     pub(super) fn update_cfs_group(&mut self, se: EntityId, now: u64) {
         if let Some(child) = self.entity(se).group_cfs_rq() {
@@ -325,13 +350,22 @@ impl Hierarchy {
     #[inline(never)]
     fn reweight_group(&mut self, se: EntityId, child: QueueId, now: u64) {
         let child = &self.queues[child.idx()];
+        let since_6_12 = self.features.version >= Version::V6_12;
+        if since_6_12 && child.load.weight == 0 {
+            return;
+        }
         let load_avg = self.tg.read(&self.groups, child.group);
         let shares = self.groups[child.group.idx()].shares_of(child, load_avg);
-        self.reweight_entity(se, shares, now);
+        if !since_6_12 || self.entities[se.idx()].load.weight != shares {
+            self.reweight_entity(se, shares, now);
+        }
     }
 
     /// Source: `reweight_entity()`.
     pub(super) fn reweight_entity(&mut self, se: EntityId, weight: u64, now: u64) {
+        if self.is_eevdf {
+            return self.reweight_entity_eevdf(se, weight, now);
+        }
         let queue = self.cfs_rq_of(se);
         if self.entity(se).on_rq && self.queue(queue).curr == Some(se) {
             self.update_curr(queue, now);

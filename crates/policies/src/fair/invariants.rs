@@ -3,6 +3,7 @@
 use simsched_core::World;
 use simsched_topology::CpuId;
 
+use super::eevdf::{EevdfRq, QueuedCurr};
 use super::entity::{EntityId, QueueId};
 use super::group::GroupId;
 use super::hierarchy::Hierarchy;
@@ -37,7 +38,12 @@ impl Hierarchy {
             let nr_listed = listed().count();
             format!("cpu {cpu}: the balancer's list has {nr_listed} tasks, the queues {nr_tasks}")
         })?;
-        let util_est: u32 = tasks().map(|se| self.entity(se).util_est.value()).sum();
+        let nr_delayed = tasks().filter(|&se| self.entity(se).sched_delayed).count();
+        ensure(nr_delayed == root.h_nr_delayed as usize, || {
+            format!("cpu {cpu}: {nr_delayed} tasks are delayed, {} counted", root.h_nr_delayed)
+        })?;
+        let awake = tasks().filter(|&se| !self.entity(se).sched_delayed);
+        let util_est: u32 = awake.map(|se| self.entity(se).util_est.value()).sum();
         ensure(!self.features.util_est || util_est == root.util_est_enqueued, || {
             let known = root.util_est_enqueued;
             format!("cpu {cpu}: util_est of the queue is {known}, its tasks' {util_est}")
@@ -61,7 +67,8 @@ impl Hierarchy {
     fn queued(&self, queue: QueueId) -> impl Iterator<Item = EntityId> {
         let cfs_rq = self.queue(queue);
         let curr = cfs_rq.curr.filter(|&curr| self.entity(curr).on_rq);
-        curr.into_iter().chain(cfs_rq.timeline.iter())
+        let waiting = cfs_rq.timeline.iter().chain(self.nodes.iter(cfs_rq.eevdf.timeline));
+        curr.into_iter().chain(waiting)
     }
 
     /// All queued tasks of a CPU.
@@ -94,10 +101,58 @@ impl Hierarchy {
             .iter()
             .is_sorted_by(|&a, &b| !before(self.entity(b).vruntime, self.entity(a).vruntime));
         ensure(is_sorted, || "the timeline is out of order".to_owned())?;
+        if self.is_eevdf {
+            return self.check_virtual_time(queue);
+        }
         let latest_credit = cfs_rq.min_vruntime.wrapping_sub(self.tunables.latency_ns);
         ensure(cfs_rq.timeline.first_vruntime().is_none_or(|v| !before(v, latest_credit)), || {
             "the leftmost entity has more credit than a sleeper gets".to_owned()
         })
+    }
+}
+
+impl Hierarchy {
+    /// The sums of the queue are those of its entities, the tree is in the order of deadlines, nobody is
+    /// owed what others do not owe, and somebody may run.
+    fn check_virtual_time(&self, queue: QueueId) -> Result<(), String> {
+        let cfs_rq = self.queue(queue);
+        let waiting = || self.nodes.iter(cfs_rq.eevdf.timeline);
+        let mut recount = EevdfRq::new(cfs_rq.eevdf.zero_vruntime);
+        for se in waiting() {
+            let (entity, request, key) =
+                (self.entity(se), self.requests[se.idx()], self.nodes.key(se));
+            recount.add(entity.vruntime, entity.weight());
+            let same = key.vruntime == entity.vruntime && key.deadline == request.deadline;
+            ensure(same && key.slice == request.slice, || {
+                format!("entity {} has changed while it waits", se.idx())
+            })?;
+        }
+        let timeline = cfs_rq.eevdf.timeline;
+        ensure(EevdfRq { timeline, ..recount } == cfs_rq.eevdf, || {
+            format!("virtual time sums up to {recount:?}, not {:?}", cfs_rq.eevdf)
+        })?;
+        let deadline = |se: EntityId| self.requests[se.idx()].deadline;
+        ensure(waiting().is_sorted_by(|&a, &b| !before(deadline(b), deadline(a))), || {
+            "the tree is out of order".to_owned()
+        })?;
+        if cfs_rq.nr_running == 0 {
+            return Ok(());
+        }
+        let curr = cfs_rq.curr.map(|curr| self.entity(curr)).filter(|curr| curr.on_rq);
+        let avruntime = recount.avg_vruntime(curr.map(QueuedCurr::from));
+        let lag = |se: EntityId| {
+            let entity = self.entity(se);
+            let vlag = avruntime.wrapping_sub(entity.vruntime).cast_signed();
+            i128::from(vlag) * i128::from(entity.weight())
+        };
+        let (owed, load) = self
+            .queued(queue)
+            .fold((0, 0), |(owed, load), se| (owed + lag(se), load + self.entity(se).weight()));
+        ensure(owed <= 0 && owed > -i128::from(load), || {
+            format!("all together are owed {owed} at a weight of {load}")
+        })?;
+        let mut queued = self.queued(queue);
+        ensure(queued.any(|se| self.is_eligible(queue, se)), || "nobody is eligible".to_owned())
     }
 }
 

@@ -5,6 +5,7 @@ use simsched_core::{Preempt, TaskId, World};
 use simsched_topology::CpuId;
 
 use super::entity::{EntityId, task_load};
+use super::features::Version;
 use super::hierarchy::{Hierarchy, Update};
 use super::idle::{IdleStats, LlcShared};
 use super::queueing::{DequeueFlags, EnqueueFlags};
@@ -155,6 +156,11 @@ impl Fair {
             self.wakees[child.idx()] = self.wakees[parent.idx()];
         }
         self.wakees[child.idx()].recent_used_cpu = cpu;
+        if self.all.is_eevdf {
+            // It is placed where it is queued; nothing of it is owed (`__sched_fork()`).
+            self.all.set_task_rq(se, cpu);
+            return;
+        }
         self.all.task_fork(se, cpu, world.rq(cpu).clock_task);
     }
 
@@ -176,7 +182,9 @@ impl Fair {
         let capacity = u64::from(self.all.capacity(cpu));
         let all = &mut self.all;
         let queue = all.entities[se.idx()].cfs_rq;
-        all.entities[se.idx()].post_init_entity_util_avg(&all.queues[queue.idx()], capacity);
+        let scaled_down = all.features.version >= Version::V6_12;
+        let cfs_rq = &all.queues[queue.idx()];
+        all.entities[se.idx()].post_init_entity_util_avg(cfs_rq, capacity, scaled_down);
     }
 
     /// What a task has left on its runqueue goes at that queue's next update.
@@ -194,8 +202,10 @@ impl Fair {
         if !world.task(task).on_rq {
             let queue = self.all.cfs_rq_of(se);
             let min_vruntime = self.all.queue(queue).min_vruntime;
-            let entity = self.all.entity_mut(se);
-            entity.vruntime = entity.vruntime.wrapping_sub(min_vruntime);
+            if !self.all.is_eevdf {
+                let entity = self.all.entity_mut(se);
+                entity.vruntime = entity.vruntime.wrapping_sub(min_vruntime);
+            }
             self.sync_entity_load_avg(se);
             self.all.remove_entity_load_avg(se, true);
             if self.features.migrate_se_pelt_lag {

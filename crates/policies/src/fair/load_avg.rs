@@ -118,7 +118,7 @@ impl CfsRq {
         if removed {
             self.subtract_removed();
         }
-        let (weight, runnable) = (self.weight(), u64::from(self.h_nr_running));
+        let (weight, runnable) = (self.weight(), u64::from(self.h_nr_runnable()));
         let has_curr = self.curr.is_some();
         removed | update_load_avg_cfs_rq(now, &mut self.avg, weight, runnable, has_curr)
     }
@@ -266,13 +266,15 @@ impl Entity {
 
     /// The first utilization of a new task on the queue `cfs_rq`, on a CPU of this capacity: half
     /// of what is left. Source: `post_init_entity_util_avg()` of 6.1, which multiplies by the
-    /// weight at full resolution, so that the cap practically always holds.
-    pub fn post_init_entity_util_avg(&mut self, cfs_rq: &CfsRq, capacity: u64) {
+    /// weight at full resolution, so that the cap practically always holds; since 6.12 the weight is
+    /// `scaled_down`.
+    pub fn post_init_entity_util_avg(&mut self, cfs_rq: &CfsRq, capacity: u64, scaled_down: bool) {
+        let weight = if scaled_down { self.weight() } else { self.load.weight };
         let left = capacity.cast_signed().wrapping_sub(cfs_rq.avg.util_avg.cast_signed());
         if let Ok(cap @ 1..) = u64::try_from(left / 2) {
             self.avg.util_avg = match cfs_rq.avg.util_avg {
                 0 => cap,
-                util => (util.wrapping_mul(self.load.weight) / (cfs_rq.avg.load_avg + 1)).min(cap),
+                util => (util.wrapping_mul(weight) / (cfs_rq.avg.load_avg + 1)).min(cap),
             };
         }
         self.avg.runnable_avg = self.avg.util_avg;

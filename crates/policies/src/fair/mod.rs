@@ -1,15 +1,16 @@
-//! `Fair`: the fair class of Linux 6.1, put together.
+//! `Fair`: the fair class of Linux, put together.
 //!
 //! From the ground up: weights and virtual time (`weight`, `timeline`), entities and queues
 //! (`entity`, `cfs_rq`, `group`), load tracking (`load_avg`, `util_est`, `h_load`), all of them
-//! in one [`Hierarchy`], on which tasks are queued (`queueing`) in an order (`discipline`); beside
-//! it what is remembered of wakers and of idleness (`wakee`, `idle`), and on top the choice of a
+//! in one [`Hierarchy`], on which tasks are queued (`queueing`) in an order: that of CFS
+//! (`discipline`), or since 6.6 that of EEVDF (`eevdf`), which queues in its own way; beside it what is remembered of wakers and of idleness (`wakee`, `idle`), and on top the choice of a
 //! CPU (`select`).
 
 mod balance;
 mod blocked;
 mod cfs_rq;
 mod discipline;
+mod eevdf;
 mod entity;
 mod group;
 mod group_type;
@@ -34,8 +35,8 @@ pub mod tunables;
 pub mod weight;
 
 use simsched_core::{
-    BalanceStep, Dequeue, Enqueue, Moves, NO_DOMAIN, Placement, Policy, Preempt, TaskId, Touched,
-    Trigger, TtwuQueue, Wakeup, World,
+    BalanceStep, Dequeue, Effects, Enqueue, Moves, NO_DOMAIN, Placement, Policy, Preempt, TaskId, Touched,
+    TaskState, Trigger, TtwuQueue, Wakeup, World,
 };
 use simsched_topology::{CpuId, CpuSet, Domains, Kernel, NodeId};
 
@@ -47,6 +48,9 @@ pub use self::balance::{
 };
 pub use self::cfs_rq::{CfsRq, Removed};
 pub use self::discipline::wakeup_preempt_entity;
+pub use self::eevdf::{
+    DeadlineTree, EevdfRq, Key, Nodes, QueuedCurr, Request, entity_lag, lag_limit,
+};
 pub use self::entity::{Entity, EntityId, QueueId, UtilEst, task_load};
 pub use self::features::{Features, Version};
 pub use self::group::{GroupId, TaskGroup, TgUpdate};
@@ -60,6 +64,7 @@ pub use self::tunables::{Overrides, Tunables};
 pub use self::wakee::{Wakee, wake_wide};
 
 use self::entity::EntityId as Se;
+use self::queueing::DequeueFlags;
 use self::select::AffineCounts;
 
 /// The fair class. Its numbers can be read by tests and observers.
@@ -188,11 +193,13 @@ impl Fair {
 impl Policy for Fair {
     fn attach(&mut self, world: &World) {
         let topology = world.topology();
-        let tunables = Tunables::new(topology.nr_cpus(), &self.overrides);
+        let version = self.features.version;
+        let tunables = Tunables::of(version, topology.nr_cpus(), &self.overrides);
         let groups = self.declared_groups();
         self.all = Hierarchy::new(world, &groups, tunables, self.features);
         self.move_into_group(world);
-        self.domains = Some(Domains::build(topology, Kernel::V6_1, self.features.numa_imbalance));
+        let kernel = if version.is_eevdf() { Kernel::V6_12 } else { Kernel::V6_1 };
+        self.domains = Some(Domains::build(topology, kernel, self.features.numa_imbalance));
         self.has_smt = topology.cpus().iter().any(|cpu| topology.smt_mask(cpu).len() > 1);
         self.balance = Balance::new(world, self.domains(), &self.all.tunables);
         self.attach_rows(world);
@@ -232,7 +239,9 @@ impl Policy for Fair {
     #[inline]
     fn dequeue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Dequeue) {
         self.all.enter(world);
-        self.all.dequeue_task(Se::of(task), why.into(), world.rq(cpu).clock_task);
+        let has_ended = world.task(task).state == TaskState::Dead;
+        let flags = DequeueFlags::of(why, has_ended);
+        self.all.dequeue_task(Se::of(task), flags, world.rq(cpu).clock_task);
         self.note_sched_idle(cpu);
     }
 
@@ -269,18 +278,28 @@ impl Policy for Fair {
     #[inline]
     fn task_tick(&mut self, world: &World, cpu: CpuId, curr: TaskId) -> Preempt {
         self.all.enter(world);
+        if self.all.is_eevdf {
+            return self.all.task_tick_eevdf(cpu, Se::of(curr), world.rq(cpu).clock_task);
+        }
         self.all.task_tick(Se::of(curr), world.rq(cpu).clock_task)
     }
 
     fn yield_task(&mut self, world: &World, cpu: CpuId, curr: TaskId) {
         if world.rq(cpu).nr_running != 1 {
-            self.all.yield_task(Se::of(curr), world.rq(cpu).clock_task);
+            let (curr, now) = (Se::of(curr), world.rq(cpu).clock_task);
+            if self.all.is_eevdf {
+                self.all.yield_task_eevdf(curr, now);
+            } else {
+                self.all.yield_task(curr, now);
+            }
         }
     }
 
     fn reweight_task(&mut self, world: &World, task: TaskId) -> Preempt {
         self.all.enter(world);
-        self.set_user_nice(world, task)
+        let preempt = self.set_user_nice(world, task);
+        let cpu = self.all.queue(self.all.cfs_rq_of(Se::of(task))).cpu;
+        if self.all.effects.take_resched(cpu) { Preempt::Yes } else { preempt }
     }
 
     fn task_dead(&mut self, _: &World, task: TaskId) {
@@ -290,6 +309,7 @@ impl Policy for Fair {
     fn put_prev_task(&mut self, world: &World, cpu: CpuId, prev: TaskId) {
         self.all.enter(world);
         self.all.put_prev_task(Se::of(prev), world.rq(cpu).clock_task);
+        self.all.effects.take_resched(cpu);
     }
 
     #[inline]
@@ -349,12 +369,12 @@ impl Policy for Fair {
         match self.features {
             Features { ttwu_queue: false, .. } => TtwuQueue::Off,
             Features { version: Version::V5_16, .. } => TtwuQueue::CrossLlc,
-            Features { version: Version::V6_1 | Version::V6_5, .. } => TtwuQueue::CrossLlcOrIdle,
+            _ => TtwuQueue::CrossLlcOrIdle,
         }
     }
 
     fn ttwu_pending_stays(&self) -> bool {
-        self.features.version == Version::V6_5
+        self.features.version >= Version::V6_5
     }
 
     fn reasons(&self) -> &'static [&'static str] {
@@ -367,6 +387,14 @@ impl Policy for Fair {
 
     fn touched(&mut self) -> Option<&mut Touched> {
         self.all.tg.is_on.then_some(&mut self.all.tg.touched)
+    }
+
+    fn effects(&mut self) -> Option<&mut Effects> {
+        self.all.is_eevdf.then_some(&mut self.all.effects)
+    }
+
+    fn is_delayed(&self, task: TaskId) -> bool {
+        self.all.entity(Se::of(task)).sched_delayed
     }
 
     fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {

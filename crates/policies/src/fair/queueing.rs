@@ -4,28 +4,38 @@ use simsched_core::{Dequeue, Enqueue, SchedPolicy};
 use simsched_topology::CpuId;
 
 use super::entity::{EntityId, QueueId};
+use super::features::Version;
 use super::hierarchy::{Hierarchy, Update};
 
-/// How an entity is put on a queue (`ENQUEUE_WAKEUP`, `ENQUEUE_MIGRATED`).
+/// How an entity is put on a queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EnqueueFlags {
-    wakeup: bool,
-    migrated: bool,
+    /// It was asleep (`ENQUEUE_WAKEUP`).
+    pub(super) wakeup: bool,
+    /// It comes from another CPU (`ENQUEUE_MIGRATED`).
+    pub(super) migrated: bool,
+    /// It is new (`ENQUEUE_INITIAL`; EEVDF).
+    pub(super) initial: bool,
+    /// It was asleep and queued all the same (`ENQUEUE_DELAYED`; EEVDF).
+    pub(super) delayed: bool,
 }
 
 impl EnqueueFlags {
     /// Back to where it was taken from for a moment (`ENQUEUE_RESTORE`).
-    pub(super) const RESTORE: EnqueueFlags = EnqueueFlags { wakeup: false, migrated: false };
+    pub(super) const RESTORE: EnqueueFlags =
+        EnqueueFlags { wakeup: false, migrated: false, initial: false, delayed: false };
     /// All levels above the first that was joined.
-    const ABOVE: EnqueueFlags = EnqueueFlags { wakeup: true, migrated: false };
+    pub(super) const ABOVE: EnqueueFlags = EnqueueFlags { wakeup: true, ..EnqueueFlags::RESTORE };
 }
 
 impl From<Enqueue> for EnqueueFlags {
     fn from(why: Enqueue) -> EnqueueFlags {
+        let plain = EnqueueFlags::RESTORE;
         match why {
-            Enqueue::Wakeup { migrated } => EnqueueFlags { wakeup: true, migrated },
-            Enqueue::New => EnqueueFlags::RESTORE,
-            Enqueue::Moved => EnqueueFlags { wakeup: false, migrated: true },
+            Enqueue::Wakeup { migrated } => EnqueueFlags { wakeup: true, migrated, ..plain },
+            Enqueue::New => EnqueueFlags { initial: true, ..plain },
+            Enqueue::Moved => EnqueueFlags { migrated: true, ..plain },
+            Enqueue::Delayed => EnqueueFlags { delayed: true, ..plain },
         }
     }
 }
@@ -34,29 +44,45 @@ impl From<Enqueue> for EnqueueFlags {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DequeueFlags {
     /// It, or all below it, goes to sleep (`DEQUEUE_SLEEP`).
-    sleep: bool,
+    pub(super) sleep: bool,
     /// It comes back at once (`DEQUEUE_SAVE`).
-    save: bool,
+    pub(super) save: bool,
     /// The task is being moved (`TASK_ON_RQ_MIGRATING`).
-    migrating: bool,
+    pub(super) migrating: bool,
+    /// It has ended, and must not stay (`DEQUEUE_SPECIAL`; EEVDF).
+    pub(super) special: bool,
+    /// It sleeps already, and leaves now (`DEQUEUE_DELAYED`; EEVDF).
+    pub(super) delayed: bool,
 }
 
 impl DequeueFlags {
     /// For a moment, while a task is changed.
-    pub(super) const SAVE: DequeueFlags =
-        DequeueFlags { sleep: false, save: true, migrating: false };
+    pub(super) const SAVE: DequeueFlags = DequeueFlags { save: true, ..DequeueFlags::NONE };
+    /// A sleeper that was queued still.
+    pub(super) const DELAYED: DequeueFlags =
+        DequeueFlags { sleep: true, delayed: true, ..DequeueFlags::NONE };
+    const NONE: DequeueFlags =
+        DequeueFlags { sleep: false, save: false, migrating: false, special: false, delayed: false };
+
+    /// The same, of a task that has ended.
+    pub(super) fn of(why: Dequeue, has_ended: bool) -> DequeueFlags {
+        DequeueFlags { special: has_ended, ..why.into() }
+    }
 }
 
 impl From<Dequeue> for DequeueFlags {
     fn from(why: Dequeue) -> DequeueFlags {
         let sleep = why == Dequeue::Sleep;
-        DequeueFlags { sleep, save: false, migrating: !sleep }
+        DequeueFlags { sleep, migrating: !sleep, ..DequeueFlags::NONE }
     }
 }
 
 impl Hierarchy {
     /// Source: `enqueue_task_fair()`.
     pub(super) fn enqueue_task(&mut self, se: EntityId, flags: EnqueueFlags, now: u64) {
+        if self.is_eevdf {
+            return self.enqueue_task_eevdf(se, flags, now);
+        }
         let idle = u32::from(self.entity(se).policy == SchedPolicy::Idle);
         self.util_est_enqueue(se);
         let (mut flags, mut above, mut joining) = (flags, Some(se), true);
@@ -78,6 +104,10 @@ impl Hierarchy {
 
     /// Source: `dequeue_task_fair()`.
     pub(super) fn dequeue_task(&mut self, se: EntityId, flags: DequeueFlags, now: u64) {
+        if self.is_eevdf {
+            self.dequeue_task_eevdf(se, flags, now);
+            return;
+        }
         let task = se;
         let idle = u32::from(self.entity(task).policy == SchedPolicy::Idle);
         self.util_est_dequeue(task);
@@ -110,7 +140,7 @@ impl Hierarchy {
     }
 
     /// A level that stays queued while a task below it comes or goes.
-    fn refresh_level(&mut self, queue: QueueId, se: EntityId, now: u64) {
+    pub(super) fn refresh_level(&mut self, queue: QueueId, se: EntityId, now: u64) {
         self.update_load_avg(queue, se, now, Update::Tg);
         self.se_update_runnable(se);
         self.update_cfs_group(se, now);
@@ -187,7 +217,7 @@ impl Hierarchy {
 
     /// Source: `account_entity_enqueue()`.
     #[inline]
-    fn account_entity_enqueue(&mut self, queue: QueueId, se: EntityId) {
+    pub(super) fn account_entity_enqueue(&mut self, queue: QueueId, se: EntityId) {
         let (entity, cfs_rq) = (&self.entities[se.idx()], &mut self.queues[queue.idx()]);
         cfs_rq.load.add(entity.load.weight);
         cfs_rq.nr_running += 1;
@@ -199,7 +229,7 @@ impl Hierarchy {
 
     /// Source: `util_est_enqueue()`.
     #[inline]
-    fn util_est_enqueue(&mut self, se: EntityId) {
+    pub(super) fn util_est_enqueue(&mut self, se: EntityId) {
         if self.features.util_est {
             let value = self.entity(se).util_est.value();
             self.root_mut_of(se).util_est_enqueued += value;
@@ -208,7 +238,7 @@ impl Hierarchy {
 
     /// Source: `util_est_dequeue()`.
     #[inline]
-    fn util_est_dequeue(&mut self, se: EntityId) {
+    pub(super) fn util_est_dequeue(&mut self, se: EntityId) {
         if self.features.util_est {
             let value = self.entity(se).util_est.value();
             let root = self.root_mut_of(se);
@@ -218,13 +248,18 @@ impl Hierarchy {
 
     /// Source: `util_est_update()`.
     #[inline]
-    fn util_est_update(&mut self, se: EntityId) {
+    pub(super) fn util_est_update(&mut self, se: EntityId) {
         if self.features.util_est {
             let cpu = self.queue(self.cfs_rq_of(se)).cpu;
             let (capacity, fastup) = (self.capacity(cpu), self.features.util_est_fastup);
+            let is_single = self.features.version >= Version::V6_12;
             let entity = self.entity_mut(se);
             let util = u32::try_from(entity.avg.util_avg).unwrap_or(u32::MAX);
-            entity.util_est.update(util, capacity, fastup);
+            if is_single {
+                entity.util_est.update_single(util, entity.avg.runnable_avg, capacity);
+            } else {
+                entity.util_est.update(util, capacity, fastup);
+            }
         }
     }
 

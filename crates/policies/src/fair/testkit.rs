@@ -9,7 +9,7 @@ use super::entity::{Entity, EntityId, QueueId};
 use super::hierarchy::Hierarchy;
 use super::idle::{IdleStats, LlcShared};
 use super::wakee::Wakee;
-use super::{Fair, Tunables};
+use super::{Fair, Request, Tunables};
 
 impl Fair {
     /// The entity of `task`, to change.
@@ -102,5 +102,58 @@ impl Fair {
     /// `task_h_load()`.
     pub fn task_h_load(&mut self, task: TaskId, jiffies: u64) -> u64 {
         self.all.task_h_load(task, jiffies)
+    }
+}
+
+/// EEVDF.
+impl Fair {
+    /// What `task` asks for, to change.
+    pub fn request_mut(&mut self, task: TaskId) -> &mut Request {
+        &mut self.all.requests[task.idx()]
+    }
+
+    /// What `se` asks for.
+    #[must_use]
+    pub fn request(&self, se: EntityId) -> &Request {
+        &self.all.requests[se.idx()]
+    }
+
+    /// `__enqueue_entity()` on the root queue of `cpu`.
+    pub fn wait(&mut self, cpu: CpuId, task: TaskId) {
+        self.all.wait_by_deadline(Hierarchy::root_of(cpu), EntityId::of(task));
+    }
+
+    /// `__dequeue_entity()` on the root queue of `cpu`.
+    pub fn wait_no_more(&mut self, cpu: CpuId, task: TaskId) {
+        self.all.wait_no_more(Hierarchy::root_of(cpu), EntityId::of(task));
+    }
+
+    /// `set_protect_slice()`.
+    pub fn protect(&mut self, cpu: CpuId, task: TaskId) {
+        self.all.set_protect_slice(Hierarchy::root_of(cpu), EntityId::of(task));
+    }
+
+    /// `pick_eevdf()` of the root queue of `cpu`.
+    #[must_use]
+    pub fn pick_eevdf(&self, cpu: CpuId) -> Option<TaskId> {
+        self.all.pick_eevdf(Hierarchy::root_of(cpu), true).map(EntityId::task)
+    }
+
+    /// `avg_vruntime()` of the root queue of `cpu`.
+    pub fn avg_vruntime(&mut self, cpu: CpuId) -> u64 {
+        self.all.avg_vruntime(Hierarchy::root_of(cpu))
+    }
+
+    /// `entity_eligible()`.
+    #[must_use]
+    pub fn is_eligible(&self, task: TaskId) -> bool {
+        let se = EntityId::of(task);
+        self.all.is_eligible(self.all.cfs_rq_of(se), se)
+    }
+
+    /// `place_entity()`.
+    pub fn place_entity(&mut self, task: TaskId, initial: bool) {
+        let se = EntityId::of(task);
+        self.all.place_entity(self.all.cfs_rq_of(se), se, initial);
     }
 }

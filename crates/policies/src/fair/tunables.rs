@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use super::features::Version;
+
 /// The numbers of the fair class. Times are in ns of real time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tunables {
@@ -13,6 +15,10 @@ pub struct Tunables {
     pub idle_min_granularity_ns: u64,
     /// How far behind the running task a wakee must be to preempt it.
     pub wakeup_granularity_ns: u64,
+    /// The request of a task that asks for none of its own (EEVDF).
+    pub base_slice_ns: u64,
+    /// The same on one CPU (`normalized_sysctl_sched_base_slice`).
+    pub normalized_base_slice_ns: u64,
     /// What a migration is thought to cost: it tells cache-hot tasks, and bounds the expected idle
     /// time.
     pub migration_cost_ns: u64,
@@ -43,6 +49,26 @@ pub struct Setting {
     pub source: &'static str,
     field: fn(&mut Tunables) -> &mut u64,
 }
+
+impl Setting {
+    /// Whether the discipline of this version has it.
+    #[must_use]
+    pub fn is_of(&self, version: Version) -> bool {
+        !(if version.is_eevdf() { OF_CFS } else { OF_EEVDF }).contains(&self.key)
+    }
+}
+
+/// Tunables that went with CFS.
+const OF_CFS: &[&str] = &[
+    "latency_ns",
+    "min_granularity_ns",
+    "idle_min_granularity_ns",
+    "wakeup_granularity_ns",
+    "sis_prop_cpu_ns",
+];
+
+/// Tunables that came with EEVDF.
+const OF_EEVDF: &[&str] = &["base_slice_ns"];
 
 /// All tunables of the fair class.
 pub const SETTINGS: &[Setting] = &[
@@ -85,6 +111,16 @@ pub const SETTINGS: &[Setting] = &[
         scaled: true,
         source: "sysctl_sched_wakeup_granularity, Linux 6.1",
         field: |tunables| &mut tunables.wakeup_granularity_ns,
+    },
+    Setting {
+        key: "base_slice_ns",
+        doc: "request of a task: how long it runs until its deadline moves",
+        unit: "ns",
+        range: 100_000..=1_000_000_000,
+        default: 700_000,
+        scaled: true,
+        source: "sysctl_sched_base_slice, Linux 6.12.117 (6.6: 750000)",
+        field: |tunables| &mut tunables.base_slice_ns,
     },
     Setting {
         key: "migration_cost_ns",
@@ -131,6 +167,9 @@ pub const SETTINGS: &[Setting] = &[
     },
 ];
 
+/// The base slice on one CPU up to 6.14. Source: `sysctl_sched_base_slice`, Linux 6.6.
+const BASE_SLICE_6_6_NS: u64 = 750_000;
+
 /// What was set by hand, by the index in [`SETTINGS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overrides([Option<u64>; SETTINGS.len()]);
@@ -167,6 +206,8 @@ impl Tunables {
             min_granularity_ns: 0,
             idle_min_granularity_ns: 0,
             wakeup_granularity_ns: 0,
+            base_slice_ns: 0,
+            normalized_base_slice_ns: 0,
             migration_cost_ns: 0,
             busy_factor: 0,
             sis_prop_cpu_ns: 0,
@@ -175,6 +216,19 @@ impl Tunables {
         for (setting, value) in SETTINGS.iter().zip(overrides.0) {
             let factor = if setting.scaled { scaling_factor(nr_cpus) } else { 1 };
             *(setting.field)(&mut tunables) = value.unwrap_or(setting.default * factor);
+        }
+        tunables.normalized_base_slice_ns = tunables.base_slice_ns / scaling_factor(nr_cpus);
+        tunables
+    }
+
+    /// The same for this version: 6.6 has a longer base slice.
+    #[must_use]
+    pub fn of(version: Version, nr_cpus: usize, overrides: &Overrides) -> Tunables {
+        let mut tunables = Tunables::new(nr_cpus, overrides);
+        let is_set = overrides.iter().any(|(key, _)| key == "base_slice_ns");
+        if version == Version::V6_6 && !is_set {
+            tunables.normalized_base_slice_ns = BASE_SLICE_6_6_NS;
+            tunables.base_slice_ns = BASE_SLICE_6_6_NS * scaling_factor(nr_cpus);
         }
         tunables
     }

@@ -50,4 +50,33 @@ impl UtilEst {
         let ewma = (self.ewma << UTIL_EST_WEIGHT_SHIFT).wrapping_add(above_ewma);
         *self = UtilEst { ewma: ewma >> UTIL_EST_WEIGHT_SHIFT, ..sampled };
     }
+
+    /// The same since 6.8, where the estimate is one number, `ewma` here, and `enqueued` only its flag:
+    /// a task that was `runnable` for longer than it ran had to wait, so that what it ran says nothing.
+    /// Source: `util_est_update()` of 6.12.
+    #[inline]
+    pub fn update_single(&mut self, util: u32, runnable: u64, capacity: u32) {
+        if self.enqueued & UTIL_AVG_UNCHANGED != 0 {
+            return;
+        }
+        let sampled = UtilEst { enqueued: UTIL_AVG_UNCHANGED, ewma: self.ewma };
+        if self.ewma <= util {
+            *self = UtilEst { ewma: util, ..sampled };
+            return;
+        }
+        let below_ewma = self.ewma - util;
+        if below_ewma < UTIL_EST_MARGIN {
+            *self = sampled;
+            return;
+        }
+        if util > capacity {
+            return;
+        }
+        if u64::from(util + UTIL_EST_MARGIN) < runnable {
+            *self = sampled;
+            return;
+        }
+        let ewma = (self.ewma << UTIL_EST_WEIGHT_SHIFT).wrapping_sub(below_ewma);
+        *self = UtilEst { ewma: ewma >> UTIL_EST_WEIGHT_SHIFT, ..sampled };
+    }
 }

@@ -111,8 +111,11 @@ impl Driver {
         placement
     }
 
-    /// The end of a wakeup; true if the wakee preempts.
+    /// The end of a wakeup; true if the wakee preempts. A sleeper that is queued still stays where it is.
     pub(crate) fn wake_on(&mut self, task: TaskId, cpu: CpuId) -> bool {
+        if self.kit.world().task(task).on_rq {
+            return self.enqueue(task, self.kit.world().task(task).cpu, Enqueue::Delayed);
+        }
         let migrated = self.kit.world().task(task).cpu != cpu;
         if migrated {
             self.fair.migrate_task_rq(self.kit.world(), task, cpu);
@@ -125,8 +128,10 @@ impl Driver {
     fn enqueue(&mut self, task: TaskId, cpu: CpuId, why: Enqueue) -> bool {
         self.kit.task(task).cpu = cpu;
         self.fair.enqueue(self.kit.world(), cpu, task, why);
-        self.kit.task(task).on_rq = true;
-        self.count(cpu, 1);
+        if why != Enqueue::Delayed {
+            self.kit.task(task).on_rq = true;
+            self.count(cpu, 1);
+        }
         let idle = self.curr(cpu).is_none();
         let preempts =
             idle || self.fair.wakeup_preempt(self.kit.world(), cpu, task, why) == Preempt::Yes;
@@ -141,8 +146,10 @@ impl Driver {
     pub(crate) fn sleep(&mut self, cpu: CpuId) -> TaskId {
         let curr = self.curr(cpu).unwrap();
         self.fair.dequeue(self.kit.world(), cpu, curr, Dequeue::Sleep);
-        self.kit.task(curr).on_rq = false;
-        self.count(cpu, -1);
+        if !self.fair.is_delayed(curr) {
+            self.kit.task(curr).on_rq = false;
+            self.count(cpu, -1);
+        }
         self.schedule(cpu);
         self.check(cpu);
         curr
@@ -179,11 +186,13 @@ impl Driver {
     pub(crate) fn schedule(&mut self, cpu: CpuId) {
         let prev = self.curr(cpu);
         let mut next = self.fair.pick_next(self.kit.world(), cpu, prev);
+        self.settle();
         if next.is_none() && self.fair.newly_idle(self.kit.world(), cpu) {
             let outer = self.scheduling.replace(cpu);
             self.steps(cpu);
             self.scheduling = outer;
             next = self.fair.pick_next(self.kit.world(), cpu, prev);
+            self.settle();
         }
         self.kit.run_on(cpu, next);
         if next.is_none() {
@@ -192,6 +201,14 @@ impl Driver {
                 self.steps(cpu);
             }
             self.fair.nohz_balance_enter_idle(self.kit.world(), cpu);
+        }
+    }
+
+    /// Sleepers that were queued still have left.
+    fn settle(&mut self) {
+        while let Some(task) = self.fair.effects().and_then(|effects| effects.blocked.pop()) {
+            self.kit.task(task).on_rq = false;
+            self.count(self.kit.world().task(task).cpu, -1);
         }
     }
 

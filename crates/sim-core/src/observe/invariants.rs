@@ -6,7 +6,7 @@ use simsched_topology::{CpuId, CpuSet};
 
 use super::life::{Event, Life};
 use crate::ids::TaskId;
-use crate::observer::{Observer, Tracepoint};
+use crate::observer::{Cause, Observer, Tracepoint};
 use crate::time::{Nanos, SimTime};
 use crate::world::{TaskState, World};
 
@@ -133,7 +133,12 @@ impl Invariants {
                 self.machine_now_and_then(world)
             }
             Tracepoint::Migrate { task, to, cause, .. } => {
-                self.live(world, task, Event::Migrate(cause))?;
+                let row = world.task(task);
+                // A sleeper that is queued still is moved like any other that waits.
+                let is_delayed = row.on_rq && row.state == TaskState::Sleeping;
+                if !is_delayed || matches!(cause, Cause::Wakeup | Cause::Fork) {
+                    self.live(world, task, Event::Migrate(cause))?;
+                }
                 allowed(world, task, to)
             }
             Tracepoint::Fork { child, .. } => self.live(world, child, Event::Fork),

@@ -4,6 +4,7 @@ use simsched_topology::{CpuId, NodeId};
 
 use super::{Dequeue, Enqueue, Placement, Policy, Preempt, TtwuQueue, Wakeup};
 use crate::balance::{BalanceStep, Moves, SdCounts, Trigger};
+use crate::effects::Effects;
 use crate::ids::TaskId;
 use crate::touched::Touched;
 use crate::world::World;
@@ -129,6 +130,14 @@ impl<T: Policy + ?Sized> Policy for Box<T> {
 
     fn touched(&mut self) -> Option<&mut Touched> {
         (**self).touched()
+    }
+
+    fn effects(&mut self) -> Option<&mut Effects> {
+        (**self).effects()
+    }
+
+    fn is_delayed(&self, task: TaskId) -> bool {
+        (**self).is_delayed(task)
     }
 
     fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {

@@ -3,6 +3,7 @@
 mod affinity;
 mod balance;
 mod cpu;
+mod effects;
 mod fork;
 mod hand_off;
 mod hardware;

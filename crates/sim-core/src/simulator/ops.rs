@@ -363,6 +363,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.policy.reweight_task(&self.world, task) == Preempt::Yes {
             self.resched_curr(cpu, cpu);
         }
+        self.settle(cpu);
     }
 
     /// The rest of a task's end, once. True while that takes time.

@@ -131,6 +131,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let from = self.world.task(task).cpu;
         self.world.update_rq_clock(from);
         self.policy.dequeue(&self.world, from, task, Dequeue::Moved);
+        self.settle(mover);
         self.world.rq_update(from, |rq| rq.nr_running -= 1);
         self.policy.migrate_task_rq(&self.world, task, to);
         self.world.task_mut(task).cpu = to;

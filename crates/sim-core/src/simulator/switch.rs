@@ -8,7 +8,7 @@ use crate::agenda::Event;
 use crate::error::SimError;
 use crate::ids::TaskId;
 use crate::observer::{Cost, Observer, Tracepoint};
-use crate::policy::{Dequeue, Policy};
+use crate::policy::Policy;
 use crate::time::{Nanos, SimTime};
 use crate::workload::Workload;
 use crate::world::{BOOT_CLOCK, TaskState};
@@ -40,7 +40,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let Some(task) = prev.filter(|&task| self.is_leaving(task)) else {
             return self.pick(cpu, prev, true);
         };
-        self.deactivate(cpu, task);
+        if !self.deactivate(cpu, task) {
+            return self.uncounted(cpu);
+        }
         self.world.rq_update(cpu, |rq| rq.leaving = true);
         match self.prices.list().dequeue_count {
             0 => self.uncounted(cpu),
@@ -55,12 +57,17 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Who was current counts no more (`sub_nr_running()`): up to here wakers find it off its runqueue,
     /// and that one still busy.
     pub(super) fn uncounted(&mut self, cpu: CpuId) -> Step {
-        self.world.rq_update(cpu, |rq| {
-            rq.leaving = false;
-            rq.nr_running -= 1;
-        });
         let list = self.prices.list();
-        match (list.dequeue + list.pick).saturating_sub(list.dequeue_count) {
+        let (mut ns, counts) = (list.dequeue + list.pick, list.dequeue_count);
+        // Who is delayed leaves no count, and takes no time to do so.
+        if self.world.rq(cpu).leaving {
+            self.world.rq_update(cpu, |rq| {
+                rq.leaving = false;
+                rq.nr_running -= 1;
+            });
+            ns = ns.saturating_sub(counts);
+        }
+        match ns {
             0 => self.pick_done(cpu),
             ns => {
                 let ns = self.jittered(cpu, ns);
@@ -72,7 +79,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Who was current has left its runqueue, as of the clock of that instant: now the next is chosen.
     pub(super) fn pick_done(&mut self, cpu: CpuId) -> Step {
-        self.pick(cpu, self.world.curr(cpu), false)
+        let prev = self.world.curr(cpu);
+        self.pick(cpu, prev, self.is_back(prev))
     }
 
     /// `pick_next_task()`, and the switch; `stays` is whether `prev` is still queued.
@@ -84,6 +92,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return Ok(());
         }
         let next = self.policy.pick_next(&self.world, cpu, prev);
+        self.settle(cpu);
         if let Some(task) = next {
             self.check_pick(cpu, task)?;
         } else {
@@ -109,6 +118,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return self.context_switch(cpu, prev, None, false);
         }
         let next = self.policy.pick_next(&self.world, cpu, prev);
+        self.settle(cpu);
         match next {
             Some(task) => self.check_pick(cpu, task)?,
             None => self.check_idle(cpu)?,
@@ -143,12 +153,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     fn is_leaving(&self, task: TaskId) -> bool {
         matches!(self.world.task(task).state, TaskState::Sleeping | TaskState::Dead)
-    }
-
-    /// `deactivate_task()` of a task that sleeps or has ended.
-    fn deactivate(&mut self, cpu: CpuId, task: TaskId) {
-        self.world.task_mut(task).on_rq = false;
-        self.policy.dequeue(&self.world, cpu, task, Dequeue::Sleep);
     }
 
     fn check_pick(&self, cpu: CpuId, task: TaskId) -> Step {

@@ -63,6 +63,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// very task that was interrupted costs nothing worth counting.
     fn ttwu_runnable(&mut self, waker: CpuId, task: TaskId) {
         let cpu = self.world.task(task).cpu;
+        self.requeue_delayed(cpu, task);
         self.world.task_mut(task).state = TaskState::Running;
         let reason = Reason::STILL_QUEUED;
         self.emit(Tracepoint::Wakeup { wakee: task, cpu, reason, scanned: 0 });

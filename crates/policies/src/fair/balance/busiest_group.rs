@@ -21,29 +21,47 @@ impl SgLbStats {
         match self.group_type {
             GroupType::Overloaded => self.avg_load > best.avg_load,
             GroupType::Imbalanced => false,
+            GroupType::SmtBalance if self.sums.idle_cpus != 0 || best.sums.idle_cpus != 0 => {
+                self.has_less_spare(best)
+            }
             // No CPU is preferred to another, so the last of equals wins.
             GroupType::AsymPacking => true,
+            GroupType::MisfitTask if version >= Version::V6_12 => {
+                self.sums.misfit_load > best.sums.misfit_load
+            }
             GroupType::MisfitTask => self.sums.misfit_load >= best.sums.misfit_load,
             // The average is not computed for this type, so it is a tie. Since 6.5 the last group
             // wins, but a core whose threads are busy stays.
-            GroupType::FullyBusy if version >= Version::V6_5 => {
+            GroupType::FullyBusy | GroupType::SmtBalance if version >= Version::V6_5 => {
                 self.avg_load > best.avg_load || (self.avg_load == best.avg_load && !best.is_smt)
             }
-            GroupType::FullyBusy => self.avg_load > best.avg_load,
-            GroupType::HasSpare => {
-                let [this, best] = [&self.sums, &best.sums];
-                this.idle_cpus < best.idle_cpus
-                    || (this.idle_cpus == best.idle_cpus && this.nr_running > best.nr_running)
+            GroupType::FullyBusy | GroupType::SmtBalance => self.avg_load > best.avg_load,
+            // Of a core and other CPUs the core is busier if it has two tasks (6.6 and later).
+            GroupType::HasSpare if version >= Version::V6_6 && self.is_unlike(best) => {
+                !self.is_smt || self.sums.h_nr_running > 1
             }
+            GroupType::HasSpare => self.has_less_spare(best),
         }
+    }
+
+    fn has_less_spare(&self, best: &SgLbStats) -> bool {
+        let [this, best] = [&self.sums, &best.sums];
+        this.idle_cpus < best.idle_cpus
+            || (this.idle_cpus == best.idle_cpus && this.nr_running > best.nr_running)
+    }
+
+    /// Whether one of the two groups is a core and the other is not; the idlest of all is no group.
+    /// Source: `smt_vs_nonsmt_groups()`.
+    fn is_unlike(&self, other: &SgLbStats) -> bool {
+        other.sums.weight > 0 && self.is_smt != other.is_smt
     }
 }
 
 impl SdLbStats {
     /// Whether the busiest group and the local one differ by enough to do something about it.
     ///
-    /// Source: `find_busiest_group()`, Linux 6.1.
-    fn is_imbalanced(&mut self, idle: CpuIdleType, imbalance_pct: u32) -> bool {
+    /// Source: `find_busiest_group()`, Linux 6.1; `sched_balance_find_src_group()`, 6.12.
+    fn is_imbalanced(&mut self, rule: &ImbalanceRule, imbalance_pct: u32) -> bool {
         let (local, busiest) = (self.local_stat, self.busiest_stat);
         if matches!(
             busiest.group_type,
@@ -65,14 +83,19 @@ impl SdLbStats {
                 return false;
             }
         }
-        let difference = busiest.sums.nr_running.saturating_sub(local.sums.nr_running);
+        let difference = rule.sibling_imbalance(&local, &busiest);
         let spreads = self.prefer_sibling && local.group_type == GroupType::HasSpare;
         if (spreads && difference > 1) || busiest.group_type == GroupType::Overloaded {
             return true;
         }
-        idle != CpuIdleType::NotIdle
-            && (busiest.sums.weight <= 1
-                || local.sums.idle_cpus > busiest.sums.idle_cpus.wrapping_add(1))
+        if rule.idle == CpuIdleType::NotIdle {
+            return false;
+        }
+        if busiest.group_type == GroupType::SmtBalance && local.is_unlike(&busiest) {
+            return true;
+        }
+        (busiest.sums.weight <= 1
+            || local.sums.idle_cpus > busiest.sums.idle_cpus.wrapping_add(1))
             && busiest.sums.h_nr_running != 1
     }
 }
@@ -94,9 +117,6 @@ impl Fair {
         env.imbalance = 0;
         let busiest = sds.busiest?;
         let sd = self.domain(env);
-        if !sds.is_imbalanced(env.idle, sd.imbalance_pct) {
-            return None;
-        }
         let rule = ImbalanceRule {
             flags: sd.flags,
             span_weight: sd.weight,
@@ -105,6 +125,9 @@ impl Fair {
             version: self.features.version,
             idle: env.idle,
         };
+        if !sds.is_imbalanced(&rule, sd.imbalance_pct) {
+            return None;
+        }
         (env.migration_type, env.imbalance) = rule.calculate(&mut sds);
         (env.imbalance != 0).then_some(busiest)
     }

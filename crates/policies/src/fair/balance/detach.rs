@@ -112,7 +112,8 @@ impl Fair {
     /// was found that may run on the destination.
     fn is_over(&self, env: &mut LbEnv) -> bool {
         env.loop_ += 1;
-        let goes_on = self.features.version == Version::V6_5 && env.flags.all_pinned;
+        let searches_on = matches!(self.features.version, Version::V6_5 | Version::V6_6);
+        let goes_on = searches_on && env.flags.all_pinned;
         if env.loop_ > env.loop_max && !goes_on {
             return true;
         }

@@ -17,6 +17,8 @@ pub struct SgLbStats {
     pub avg_load: u64,
     /// Its CPUs share a core.
     pub is_smt: bool,
+    /// The cores that it has CPUs of.
+    pub cores: u32,
 }
 
 impl SgLbStats {
@@ -156,10 +158,15 @@ impl Fair {
                 sums.misfit_load = sums.misfit_load.max(root.avg.load_avg);
             }
         }
+        sums.smt_balance = !is_local
+            && self.features.version >= Version::V6_6
+            && env.idle != CpuIdleType::NotIdle
+            && sg.flags.contains(SdFlags::SHARE_CPUCAPACITY)
+            && sums.h_nr_running > 1;
         let group_type = sums.classify(imbalance_pct);
         let avg_load = if group_type == GroupType::Overloaded { sums.avg_load() } else { 0 };
         let is_smt = sg.flags.contains(SdFlags::SHARE_CPUCAPACITY);
-        Summed { stats: SgLbStats { sums, group_type, avg_load, is_smt }, overload }
+        Summed { stats: SgLbStats { sums, group_type, avg_load, is_smt, cores: sg.cores }, overload }
     }
 
     /// Whether the only fair task of `cpu` would be better off on a CPU that is not kept from its

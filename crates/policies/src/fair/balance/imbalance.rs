@@ -32,11 +32,12 @@ impl ImbalanceRule {
     /// any        misfit (asymmetric)   misfit 1
     /// any        misfit                load   the load of the task on the reduced CPU
     /// any        asym packing          task   all of the busiest
+    /// any        SMT balance           task   1
     /// any        imbalanced            task   1
     /// has spare  above fully busy,     util   capacity - util of local; 0 when not busy: 1 task
     ///            LLCs differ
-    /// has spare  any, prefer_sibling   task   (nr_running of busiest - of local) / 2
-    ///            or of one CPU
+    /// has spare  any, prefer_sibling   task   (nr_running of busiest - of local) / 2; since 6.6 with
+    ///            or of one CPU                regard to their cores
     /// has spare  any                   task   (idle_cpus of local - of busiest) / 2
     /// any        overloaded            load   what brings one of the two to the average
     /// ```
@@ -50,7 +51,7 @@ impl ImbalanceRule {
             }
             GroupType::MisfitTask => (MigrationType::Load, signed(busiest.sums.misfit_load)),
             GroupType::AsymPacking => (MigrationType::Task, i64::from(busiest.sums.h_nr_running)),
-            GroupType::Imbalanced => (MigrationType::Task, 1),
+            GroupType::SmtBalance | GroupType::Imbalanced => (MigrationType::Task, 1),
             _ if local.group_type == GroupType::HasSpare => {
                 let is_above = busiest.group_type > GroupType::FullyBusy;
                 if is_above && !self.flags.contains(SdFlags::SHARE_LLC) {
@@ -76,7 +77,7 @@ impl ImbalanceRule {
     fn spread(&self, sds: &SdLbStats) -> i64 {
         let (local, busiest) = (&sds.local_stat.sums, &sds.busiest_stat.sums);
         let difference = if busiest.weight == 1 || sds.prefer_sibling {
-            busiest.nr_running.saturating_sub(local.nr_running)
+            self.sibling_imbalance(&sds.local_stat, &sds.busiest_stat)
         } else {
             // A difference of unsigned numbers: no group should be here that has fewer idle CPUs.
             local.idle_cpus.wrapping_sub(busiest.idle_cpus)
@@ -95,6 +96,31 @@ impl ImbalanceRule {
             span_weight: self.span_weight,
             imb_numa_nr: self.imb_numa_nr,
         })
+    }
+
+    /// How many tasks more the busiest group has. Since 6.6, by the cores of the two groups, rounded, and
+    /// at least 2 where the local one has none; and nothing to a CPU that is busy.
+    ///
+    /// ```text
+    /// (2 * (cores(local) * nr(busiest) - cores(busiest) * nr(local)) + cores) / cores
+    /// ```
+    ///
+    /// with the cores of both. Source: `sibling_imbalance()`.
+    pub(super) fn sibling_imbalance(&self, local: &SgLbStats, busiest: &SgLbStats) -> u32 {
+        let [ours, theirs] = [local, busiest].map(|group| group.sums.nr_running);
+        if self.version < Version::V6_6 {
+            return theirs.saturating_sub(ours);
+        }
+        if self.idle == CpuIdleType::NotIdle || theirs == 0 {
+            return 0;
+        }
+        let both = local.cores + busiest.cores;
+        if local.cores == busiest.cores {
+            return theirs.saturating_sub(ours);
+        }
+        let more = (local.cores * theirs).saturating_sub(busiest.cores * ours);
+        let imbalance = (2 * more + both) / both;
+        if imbalance <= 1 && ours == 0 && theirs > 1 { 2 } else { imbalance }
     }
 
     /// The load that brings the busiest group down to the average of the domain, or the local one

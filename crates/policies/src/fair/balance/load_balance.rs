@@ -185,7 +185,7 @@ impl Fair {
         let more = Next::Step(At::Detach, BalanceStep::Lock(env.src_cpu));
         if std::mem::take(&mut env.flags.need_break) {
             // Linux 6.1 without what was carried back, up to 6.10, stops when all were tried.
-            let tries_on = self.features.version != Version::V6_5
+            let tries_on = !matches!(self.features.version, Version::V6_5 | Version::V6_6)
                 || env.loop_ < world.rq(env.src_cpu).nr_running;
             if tries_on {
                 return more;

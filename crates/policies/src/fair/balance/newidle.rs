@@ -6,7 +6,7 @@ use simsched_topology::{CpuId, SdFlags};
 
 use super::CpuIdleType;
 use super::steps::{Ended, Pass, Work};
-use crate::fair::Fair;
+use crate::fair::{Fair, Version};
 
 /// A newly-idle balance and where it is.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +111,7 @@ impl Fair {
                     return None;
                 }
             } else {
-                goes_on = !has_come(world, cpu);
+                goes_on = self.features.version >= Version::V6_12 || !has_come(world, cpu);
             }
             newidle.sd += 1;
         }
@@ -167,7 +167,12 @@ impl Fair {
         let sd = self.balance.sd_mut(cpu, newidle.sd);
         sd.update_newidle_cost(world, cost, success);
         newidle.sd += 1;
-        !newidle.pulled && !has_come(world, cpu)
+        // Since 6.12 whoever has come is seen by the next domain.
+        let is_done = match self.features.version >= Version::V6_12 {
+            true => !ended.goes_on,
+            false => has_come(world, cpu),
+        };
+        !newidle.pulled && !is_done
     }
 
     /// `out:` of `sched_balance_newidle()`.

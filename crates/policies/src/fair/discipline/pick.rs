@@ -64,8 +64,12 @@ impl Hierarchy {
     fn put_prev_entity(&mut self, queue: QueueId, se: EntityId, now: u64) {
         if self.entity(se).on_rq {
             self.update_curr(queue, now);
-            let vruntime = self.entity(se).vruntime;
-            self.queue_mut(queue).timeline.insert(vruntime, se);
+            if self.is_eevdf {
+                self.wait_by_deadline(queue, se);
+            } else {
+                let vruntime = self.entity(se).vruntime;
+                self.queue_mut(queue).timeline.insert(vruntime, se);
+            }
             self.update_load_avg(queue, se, now, Update::Age);
         }
         self.queue_mut(queue).curr = None;
@@ -77,8 +81,13 @@ impl Hierarchy {
         self.clear_buddies(queue, se);
         let entity = self.entity(se);
         if entity.on_rq {
-            let vruntime = entity.vruntime;
-            self.queue_mut(queue).timeline.remove(vruntime, se);
+            if self.is_eevdf {
+                self.wait_no_more(queue, se);
+                self.set_protect_slice(queue, se);
+            } else {
+                let vruntime = entity.vruntime;
+                self.queue_mut(queue).timeline.remove(vruntime, se);
+            }
             self.update_load_avg(queue, se, now, Update::Tg);
         }
         self.queue_mut(queue).curr = Some(se);
@@ -118,6 +127,9 @@ impl Hierarchy {
         prev: Option<EntityId>,
         now: u64,
     ) -> Option<EntityId> {
+        if self.is_eevdf {
+            return self.pick_next_task_eevdf(cpu, prev, now);
+        }
         let root = Hierarchy::root_of(cpu);
         let is_empty = self.queue(root).nr_running == 0;
         let next = match prev {
@@ -171,7 +183,7 @@ impl Hierarchy {
 
     /// Puts back and sets next only below the level at which the two tasks part.
     #[inline]
-    fn switch(&mut self, prev: EntityId, next: EntityId, now: u64) {
+    pub(in crate::fair) fn switch(&mut self, prev: EntityId, next: EntityId, now: u64) {
         let (mut pse, mut se) = (prev, next);
         while self.cfs_rq_of(se) != self.cfs_rq_of(pse) {
             let (depth, prev_depth) = (self.entity(se).depth, self.entity(pse).depth);

@@ -44,6 +44,9 @@ impl Hierarchy {
         [curr, wakee]: [EntityId; 2],
         fork: bool,
     ) -> Preempt {
+        if self.is_eevdf {
+            return self.check_preempt_wakeup_eevdf(world, cpu, [curr, wakee], fork);
+        }
         if curr == wakee {
             return Preempt::No;
         }
@@ -97,7 +100,7 @@ impl Hierarchy {
     }
 
     /// The two entities of one queue under which the tasks are. Source: `find_matching_se()`.
-    fn find_matching_se(&self, curr: EntityId, wakee: EntityId) -> [EntityId; 2] {
+    pub(in crate::fair) fn find_matching_se(&self, curr: EntityId, wakee: EntityId) -> [EntityId; 2] {
         let up = |se| self.parent(se).expect("queues of one CPU meet at the root");
         let (mut se, mut pse) = (curr, wakee);
         while self.entity(se).depth > self.entity(pse).depth {

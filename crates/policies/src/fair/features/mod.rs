@@ -61,6 +61,22 @@ pub struct Features {
     pub preemption: bool,
     /// `NI_RANDOM`
     pub ni_random: bool,
+    /// `PLACE_LAG`
+    pub place_lag: bool,
+    /// `PLACE_DEADLINE_INITIAL`
+    pub place_deadline_initial: bool,
+    /// `PLACE_REL_DEADLINE`
+    pub place_rel_deadline: bool,
+    /// `RUN_TO_PARITY`
+    pub run_to_parity: bool,
+    /// `PREEMPT_SHORT`
+    pub preempt_short: bool,
+    /// `PICK_BUDDY`
+    pub pick_buddy: bool,
+    /// `DELAY_DEQUEUE`
+    pub delay_dequeue: bool,
+    /// `DELAY_ZERO`
+    pub delay_zero: bool,
     /// `wakeup_bias_prev`, a patch.
     pub wakeup_bias_prev: bool,
     /// `util_fits_capacity`, a patch.
@@ -104,11 +120,12 @@ impl Features {
     #[must_use]
     pub const fn of(version: Version) -> Features {
         let since_6_0 = !matches!(version, Version::V5_16);
+        let since_6_12 = matches!(version, Version::V6_12 | Version::V7_0);
         Features {
             gentle_fair_sleepers: true,
             start_debit: true,
             next_buddy: false,
-            last_buddy: true,
+            last_buddy: !version.is_eevdf(),
             wakeup_preemption: true,
             alt_period: true,
             base_slice: true,
@@ -123,7 +140,15 @@ impl Features {
             cache_hot_buddy: true,
             attach_age_load: true,
             preemption: true,
-            ni_random: matches!(version, Version::V6_1),
+            ni_random: matches!(version, Version::V6_1) || since_6_12,
+            place_lag: true,
+            place_deadline_initial: true,
+            place_rel_deadline: since_6_12,
+            run_to_parity: true,
+            preempt_short: since_6_12,
+            pick_buddy: since_6_12,
+            delay_dequeue: since_6_12,
+            delay_zero: since_6_12,
             wakeup_bias_prev: false,
             util_fits_capacity: false,
             select_bias_prev: false,
@@ -131,7 +156,7 @@ impl Features {
             fits_capacity: FitsCapacity::V2,
             tg_per_node: false,
             tg_node: TgNode::Executing,
-            tg_ratelimit: false,
+            tg_ratelimit: since_6_12,
             tg_nomig: false,
             grouping: Grouping::ROOT,
             numa_imbalance: if since_6_0 { NumaImbalance::Merged } else { NumaImbalance::V5_16 },

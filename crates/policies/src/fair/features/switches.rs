@@ -2,7 +2,7 @@
 
 use simsched_topology::NumaImbalance;
 
-use super::{Features, FitsCapacity, ForkImbalance, Grouping, TgNode};
+use super::{Features, FitsCapacity, ForkImbalance, Grouping, TgNode, Version};
 
 /// A switch as it is listed and set.
 #[derive(Clone, Copy, Debug)]
@@ -28,12 +28,41 @@ impl FeatureFlag {
         *(self.field)(features) = on;
     }
 
+    /// Whether the discipline of this version has it.
+    #[must_use]
+    pub fn is_of(&self, version: Version) -> bool {
+        !(if version.is_eevdf() { OF_CFS } else { OF_EEVDF }).contains(&self.key)
+    }
+
     /// Whether a kernel has it; the others are patches.
     #[must_use]
     pub fn is_kernel(&self) -> bool {
         self.key.starts_with(|c: char| c.is_ascii_uppercase())
     }
 }
+
+/// Switches that went with CFS.
+const OF_CFS: &[&str] = &[
+    "GENTLE_FAIR_SLEEPERS",
+    "START_DEBIT",
+    "LAST_BUDDY",
+    "ALT_PERIOD",
+    "BASE_SLICE",
+    "SIS_PROP",
+    "UTIL_EST_FASTUP",
+];
+
+/// Switches that came with EEVDF.
+const OF_EEVDF: &[&str] = &[
+    "PLACE_LAG",
+    "PLACE_DEADLINE_INITIAL",
+    "PLACE_REL_DEADLINE",
+    "RUN_TO_PARITY",
+    "PREEMPT_SHORT",
+    "PICK_BUDDY",
+    "DELAY_DEQUEUE",
+    "DELAY_ZERO",
+];
 
 /// A choice among words as it is listed and set.
 #[derive(Clone, Copy, Debug)]
@@ -144,6 +173,30 @@ flags! {
     "LAST_BUDDY" last_buddy:
         "a task preempted by a wakeup on a crowded queue is preferred afterwards",
         "kernel/sched/features.h, Linux 6.1";
+    "PLACE_LAG" place_lag:
+        "who comes back is owed as much as when it left",
+        "kernel/sched/features.h, Linux 6.12";
+    "PLACE_DEADLINE_INITIAL" place_deadline_initial:
+        "a new task asks for half a slice first",
+        "kernel/sched/features.h, Linux 6.12";
+    "PLACE_REL_DEADLINE" place_rel_deadline:
+        "who is moved keeps what is left of its request",
+        "kernel/sched/features.h, Linux 6.12";
+    "RUN_TO_PARITY" run_to_parity:
+        "who runs is protected from earlier deadlines until its request is served or it is ahead",
+        "kernel/sched/features.h, Linux 6.12";
+    "PREEMPT_SHORT" preempt_short:
+        "a wakee with a shorter request ends that protection",
+        "kernel/sched/features.h, Linux 6.12";
+    "PICK_BUDDY" pick_buddy:
+        "who is the next buddy of its queue is picked if it is owed time",
+        "kernel/sched/features.h, Linux 6.12";
+    "DELAY_DEQUEUE" delay_dequeue:
+        "a sleeper that is ahead stays queued until it has worked that off, or is woken",
+        "kernel/sched/features.h, Linux 6.12";
+    "DELAY_ZERO" delay_zero:
+        "such a sleeper is owed nothing when it leaves or is woken",
+        "kernel/sched/features.h, Linux 6.12";
     "WAKEUP_PREEMPTION" wakeup_preemption:
         "a wakee may preempt the running task",
         "kernel/sched/features.h, Linux 6.1";

@@ -11,6 +11,12 @@ pub enum Version {
     V6_1,
     /// Linux 6.5, the last one without EEVDF.
     V6_5,
+    /// Linux 6.6, the first one with EEVDF.
+    V6_6,
+    /// Linux 6.12.117, as Debian has it: with what was carried back into the long-term kernel.
+    V6_12,
+    /// Linux 7.0.
+    V7_0,
 }
 
 /// One thing in which a version differs from the default.
@@ -72,9 +78,65 @@ const V6_5: &[Difference] = differences! {
     "kernel/sched/features.h, 6.1.192, carried back from 6.19";
 };
 
+const V6_6: &[Difference] = differences! {
+    "a sleeper leaves its queue at once, whatever it owes: DELAY_DEQUEUE and DELAY_ZERO are off",
+    "kernel/sched/features.h, Linux 6.12";
+    "a task that is moved gets a new deadline: PLACE_REL_DEADLINE is off",
+    "kernel/sched/features.h, Linux 6.12";
+    "a wakee with a shorter request does not end the protection of the running one: PREEMPT_SHORT is off",
+    "kernel/sched/features.h, Linux 6.12";
+    "who else runs in the group of a sleeper is not preferred: PICK_BUDDY is off",
+    "kernel/sched/features.h, Linux 6.12";
+    "base_slice_ns is 750000, as it was before 6.15",
+    "sysctl_sched_base_slice, Linux 6.15 and carried back";
+    "a new weight leaves virtual time as it is, so that lag changes with it",
+    "reweight_eevdf(), Linux 6.7";
+    "who yields keeps its virtual time and is given a later deadline",
+    "yield_task_fair(), Linux 6.18 and carried back";
+    "the request of a group is base_slice_ns, not the shortest one below",
+    "cfs_rq_min_slice(), Linux 6.12";
+    "estimated utilization keeps the last sample beside its average, and takes samples of tasks that had \
+     to wait",
+    "util_est_update(), Linux 6.8";
+    "a queue writes its group's load at every change: tg_ratelimit is off",
+    "\"sched/fair: Ratelimit update to tg->load_avg\", 6.7";
+    "of groups with a task that does not fit the last of equals is the busiest",
+    "update_sd_pick_busiest(), Linux 6.9";
+    "a balance looks beyond its limit of tasks until one may move, and at none twice",
+    "detach_tasks(), Linux 6.11";
+    "a newly idle CPU gives up as soon as a task has come, not when a domain says so",
+    "sched_balance_newidle(), Linux 6.12";
+    "a newly idle CPU balances whenever its idle time pays for it: NI_RANDOM is off",
+    "kernel/sched/features.h, Linux 6.12.117, carried back from 6.19";
+};
+
+const V7_0: &[Difference] = differences! {
+    "the protection of the running task ends at a virtual time: after its own slice or the shortest one \
+     that waits",
+    "set_protect_slice(), Linux 6.17";
+    "lag is limited by the longest slice on the queue and a tick, not by twice the own slice",
+    "entity_lag(), Linux 7.0";
+};
+
 impl Version {
-    /// All versions, from old to new.
-    pub const ALL: [Version; 3] = [Version::V5_16, Version::V6_1, Version::V6_5];
+    /// The versions of CFS, from old to new.
+    pub const CFS: [Version; 3] = [Version::V5_16, Version::V6_1, Version::V6_5];
+
+    /// The versions of EEVDF, from old to new.
+    pub const EEVDF: [Version; 3] = [Version::V6_6, Version::V6_12, Version::V7_0];
+
+    /// Whether its discipline is EEVDF.
+    #[inline]
+    #[must_use]
+    pub const fn is_eevdf(self) -> bool {
+        matches!(self, Version::V6_6 | Version::V6_12 | Version::V7_0)
+    }
+
+    /// The version that is meant if none is named, of the same discipline.
+    #[must_use]
+    pub const fn plain(self) -> Version {
+        if self.is_eevdf() { Version::V6_12 } else { Version::V6_1 }
+    }
 
     /// The number, such as `6.1`.
     #[must_use]
@@ -83,6 +145,9 @@ impl Version {
             Version::V5_16 => "5.16",
             Version::V6_1 => "6.1",
             Version::V6_5 => "6.5",
+            Version::V6_6 => "6.6",
+            Version::V6_12 => "6.12",
+            Version::V7_0 => "7.0",
         }
     }
 
@@ -93,22 +158,21 @@ impl Version {
             Version::V5_16 => "Linux 5.16",
             Version::V6_1 => "Linux 6.1.192 as Debian has it, with what was carried back into it",
             Version::V6_5 => "Linux 6.5, the last one before EEVDF",
+            Version::V6_6 => "Linux 6.6, the first one with EEVDF",
+            Version::V6_12 => "Linux 6.12.117 as Debian has it, with what was carried back into it",
+            Version::V7_0 => "Linux 7.0, by its description: no number of that kernel is at hand",
         }
     }
 
-    /// The version of this number.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Version> {
-        Version::ALL.into_iter().find(|version| version.name() == name)
-    }
-
-    /// In what it differs from the default, features and settings included.
+    /// In what it differs from the default of its discipline, features and settings included.
     #[must_use]
     pub const fn differences(self) -> &'static [Difference] {
         match self {
             Version::V5_16 => V5_16,
-            Version::V6_1 => &[],
+            Version::V6_1 | Version::V6_12 => &[],
             Version::V6_5 => V6_5,
+            Version::V6_6 => V6_6,
+            Version::V7_0 => V7_0,
         }
     }
 }

@@ -90,7 +90,7 @@ impl Fair {
     pub(super) fn wake_affine(&mut self, world: &World, ask: Affine) -> CpuId {
         let mut target = None;
         if self.all.features.wa_idle {
-            target = wake_affine_idle(world, ask);
+            target = wake_affine_idle(world, ask, self.all.root(ask.this).h_nr_delayed);
         }
         if self.all.features.wa_weight && target.is_none() && self.is_lighter(world, ask) {
             target = Some(ask.this);
@@ -126,13 +126,14 @@ impl Fair {
 
 /// An idle waker's CPU means a wakeup by an interrupt: the CPU says nothing about the wakee, but
 /// it shares the cache. Source: `wake_affine_idle()`.
-fn wake_affine_idle(world: &World, ask: Affine) -> Option<CpuId> {
+fn wake_affine_idle(world: &World, ask: Affine, nr_delayed: u32) -> Option<CpuId> {
     let topology = world.topology();
     let prev_is_idle = world.is_idle(ask.prev);
     if world.is_idle(ask.this) && topology.llc_of(ask.this) == topology.llc_of(ask.prev) {
         return Some(if prev_is_idle { ask.prev } else { ask.this });
     }
-    if ask.sync && world.rq(ask.this).nr_running == 1 {
+    // Who sleeps and is queued still does not count (6.12).
+    if ask.sync && world.rq(ask.this).nr_running - nr_delayed == 1 {
         return Some(ask.this);
     }
     prev_is_idle.then_some(ask.prev)

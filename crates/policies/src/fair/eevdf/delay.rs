@@ -1,0 +1,61 @@
+//! Delayed dequeue: a sleeper that has had more than its part stays queued until it has worked that
+//! off, is picked, or is woken.
+
+use crate::fair::entity::EntityId;
+use crate::fair::hierarchy::{Hierarchy, Update};
+
+impl Hierarchy {
+    /// A task begins to be delayed, or ends: it counts as queued and as not runnable meanwhile. A group
+    /// that is delayed has no tasks. Source: `set_delayed()`, `clear_delayed()`.
+    pub(super) fn set_delayed(&mut self, se: EntityId, delayed: bool) {
+        self.entity_mut(se).sched_delayed = delayed;
+        let mut above = Some(se).filter(|&se| self.entity(se).my_q.is_none());
+        while let Some(se) = above {
+            let cfs_rq = self.queue_mut(self.cfs_rq_of(se));
+            if delayed {
+                cfs_rq.h_nr_delayed += 1;
+            } else {
+                cfs_rq.h_nr_delayed -= 1;
+            }
+            above = cfs_rq.se;
+        }
+    }
+
+    /// A sleeper is woken that is still queued, or a group gets a task. If it is owed something by now it
+    /// is placed anew, as one that is owed nothing. Source: `requeue_delayed_entity()`.
+    pub(super) fn requeue_delayed_entity(&mut self, se: EntityId, now: u64) {
+        let queue = self.cfs_rq_of(se);
+        if self.features.delay_zero {
+            self.update_entity_lag(queue, se);
+            if self.requests[se.idx()].vlag > 0 {
+                self.place_again(se);
+            }
+        }
+        self.update_load_avg(queue, se, now, Update::Age);
+        self.set_delayed(se, false);
+    }
+
+    fn place_again(&mut self, se: EntityId) {
+        let queue = self.cfs_rq_of(se);
+        let is_curr = self.queue(queue).curr == Some(se);
+        self.queue_mut(queue).nr_running -= 1;
+        if !is_curr {
+            self.wait_no_more(queue, se);
+        }
+        self.requests[se.idx()].vlag = 0;
+        self.place_entity(queue, se, false);
+        if !is_curr {
+            self.wait_by_deadline(queue, se);
+        }
+        self.queue_mut(queue).nr_running += 1;
+    }
+
+    /// A delayed entity has left. Source: `finish_delayed_dequeue_entity()`.
+    pub(super) fn finish_delayed_dequeue_entity(&mut self, se: EntityId) {
+        self.set_delayed(se, false);
+        if self.features.delay_zero {
+            let request = &mut self.requests[se.idx()];
+            request.vlag = request.vlag.min(0);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Accounting, and when the running task has to go.
+
+use simsched_core::{Preempt, SchedPolicy, World};
+use simsched_topology::CpuId;
+
+use crate::fair::entity::{EntityId, QueueId};
+use crate::fair::features::Version;
+use crate::fair::hierarchy::{Hierarchy, Update};
+use crate::fair::timeline::before;
+use crate::fair::weight::calc_delta_fair;
+
+impl Hierarchy {
+    /// Charges the running entity of `queue`; whose request is served, or who has lost its protection
+    /// and is ahead, has to go if others wait. Source: `update_curr()`.
+    #[inline]
+    pub(in crate::fair) fn update_curr_eevdf(&mut self, queue: QueueId, curr: EntityId, now: u64) {
+        let se = &mut self.entities[curr.idx()];
+        let delta_exec = now.wrapping_sub(se.exec_start);
+        if delta_exec.cast_signed() <= 0 {
+            return;
+        }
+        se.exec_start = now;
+        se.sum_exec_runtime = se.sum_exec_runtime.wrapping_add(delta_exec);
+        se.vruntime = se.vruntime.wrapping_add(calc_delta_fair(delta_exec, se.load));
+        let is_served = self.update_deadline(queue, curr);
+        if self.queue(queue).nr_running == 1 {
+            return;
+        }
+        if is_served || self.has_lost(queue, curr) {
+            let cpu = self.queue(queue).cpu;
+            self.effects.resched.insert(cpu);
+            self.clear_buddies(queue, curr);
+        }
+    }
+
+    /// Source: `did_preempt_short()`; since 6.17 the end of the protection alone.
+    #[inline]
+    fn has_lost(&self, queue: QueueId, curr: EntityId) -> bool {
+        if self.features.version >= Version::V7_0 {
+            return !self.is_protected(curr);
+        }
+        self.features.preempt_short && !self.is_protected(curr) && !self.is_eligible(queue, curr)
+    }
+
+    /// Source: `update_deadline()`.
+    #[inline]
+    fn update_deadline(&mut self, queue: QueueId, se: EntityId) -> bool {
+        let slice = self.common_slice(se);
+        let entity = &self.entities[se.idx()];
+        let request = &mut self.requests[se.idx()];
+        let is_served = request.update_deadline(entity.vruntime, entity.load, slice);
+        if is_served {
+            self.avg_vruntime(queue);
+        }
+        is_served
+    }
+
+    /// Whether `wakee`, just queued on `cpu`, preempts `curr`. Source: `check_preempt_wakeup_fair()`.
+    pub(in crate::fair) fn check_preempt_wakeup_eevdf(
+        &mut self,
+        world: &World,
+        cpu: CpuId,
+        [curr, wakee]: [EntityId; 2],
+        fork: bool,
+    ) -> Preempt {
+        let (is_due, is_marked) = (self.effects.take_resched(cpu), world.rq(cpu).need_resched);
+        if curr == wakee {
+            return if is_due { Preempt::Yes } else { Preempt::No };
+        }
+        if self.features.next_buddy && !fork && !self.entity(wakee).sched_delayed {
+            self.set_next_buddy(wakee);
+        }
+        if is_due && !is_marked {
+            return Preempt::Yes;
+        }
+        if is_marked || !self.features.wakeup_preemption {
+            return Preempt::No;
+        }
+        let [se, pse] = self.find_matching_se(curr, wakee);
+        match [se, pse].map(|se| self.entity(se).is_idle()) {
+            [true, false] => {
+                self.cancel_protect_slice(se);
+                return Preempt::Yes;
+            }
+            [false, true] => return Preempt::No,
+            _ => {}
+        }
+        if self.entity(wakee).policy != SchedPolicy::Normal {
+            return Preempt::No;
+        }
+        let queue = self.cfs_rq_of(se);
+        self.update_curr(queue, world.rq(cpu).clock_task);
+        let wins = self.wins(queue, se, pse);
+        if self.effects.take_resched(cpu) || wins { Preempt::Yes } else { Preempt::No }
+    }
+
+    /// Whether `pse` would be picked now, with a shorter request also against the protection of `se`.
+    fn wins(&mut self, queue: QueueId, se: EntityId, pse: EntityId) -> bool {
+        let slice = |se: EntityId| self.requests[se.idx()].slice;
+        let is_short = self.features.preempt_short && slice(pse) < slice(se);
+        if self.features.version >= Version::V7_0 {
+            let wins = self.pick_eevdf(queue, !is_short) == Some(pse);
+            if !wins && is_short && self.features.run_to_parity {
+                self.update_protect_slice(queue, se);
+            }
+            return wins;
+        }
+        let deadline = |se: EntityId| self.requests[se.idx()].deadline;
+        if is_short
+            && self.is_eligible(queue, pse)
+            && (before(deadline(pse), deadline(se)) || !self.is_eligible(queue, se))
+        {
+            self.cancel_protect_slice(se);
+        }
+        self.pick_eevdf(queue, self.protects()) == Some(pse)
+    }
+
+    /// The tick on `curr`, at every level. Source: `task_tick_fair()`, `entity_tick()`.
+    #[inline]
+    pub(in crate::fair) fn task_tick_eevdf(&mut self, cpu: CpuId, curr: EntityId, now: u64) -> Preempt {
+        let mut above = Some(curr);
+        while let Some(se) = above {
+            let queue = self.cfs_rq_of(se);
+            self.update_curr(queue, now);
+            self.update_load_avg(queue, se, now, Update::Tg);
+            self.update_cfs_group(se, now);
+            above = self.queue(queue).se;
+        }
+        if self.effects.take_resched(cpu) { Preempt::Yes } else { Preempt::No }
+    }
+
+    /// `curr` lets others run first: it gives up the rest of its request, as if it had run. In 6.6 it asks
+    /// for one more instead. Source: `yield_task_fair()`.
+    pub(in crate::fair) fn yield_task_eevdf(&mut self, curr: EntityId, now: u64) {
+        let queue = self.cfs_rq_of(curr);
+        self.clear_buddies(queue, curr);
+        self.update_curr(queue, now);
+        if self.features.version < Version::V6_12 {
+            let (load, request) = (self.entity(curr).load, &mut self.requests[curr.idx()]);
+            request.deadline = request.deadline.wrapping_add(calc_delta_fair(request.slice, load));
+        } else if self.is_eligible(queue, curr) {
+            self.entity_mut(curr).vruntime = self.requests[curr.idx()].deadline;
+            self.update_deadline(queue, curr);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! A change of weight keeps what an entity is owed.
+
+use super::request::div_s64;
+use crate::fair::entity::{EntityId, QueueId};
+use crate::fair::features::Version;
+use crate::fair::hierarchy::Hierarchy;
+
+impl Hierarchy {
+    /// Source: `reweight_entity()`.
+    pub(in crate::fair) fn reweight_entity_eevdf(&mut self, se: EntityId, weight: u64, now: u64) {
+        let queue = self.cfs_rq_of(se);
+        let (is_curr, on_rq) = (self.queue(queue).curr == Some(se), self.entity(se).on_rq);
+        if on_rq {
+            self.update_curr(queue, now);
+            let avruntime = self.avg_vruntime(queue);
+            if !is_curr {
+                self.wait_no_more(queue, se);
+            }
+            self.reweight_queued(queue, se, weight, avruntime);
+        } else {
+            let old = self.entity(se).load.weight.cast_signed();
+            let request = &mut self.requests[se.idx()];
+            request.vlag = div_s64(request.vlag.wrapping_mul(old), weight.cast_signed());
+        }
+        self.queues[queue.idx()].reweight_entity(&mut self.entities[se.idx()], weight);
+        if on_rq && !is_curr {
+            self.wait_by_deadline(queue, se);
+        }
+    }
+
+    /// Source: `reweight_eevdf()`; 6.6 keeps the virtual time, and what is left of the request.
+    fn reweight_queued(&mut self, queue: QueueId, se: EntityId, weight: u64, avruntime: u64) {
+        let limit = self.lag_limit(queue, se);
+        let entity = &mut self.entities[se.idx()];
+        let weights = [entity.load.weight, weight];
+        let at = match self.features.version < Version::V6_12 {
+            true => entity.vruntime,
+            false => avruntime,
+        };
+        let request = &mut self.requests[se.idx()];
+        entity.vruntime = request.reweight(at, entity.vruntime, limit, weights);
+    }
+}
