@@ -109,7 +109,8 @@ impl Replay {
                 let group = GroupId(u32::try_from(step["g"].as_u64().unwrap()).unwrap());
                 let shares = step["value"].as_u64().unwrap();
                 self.fair.set_group_shares(self.kit.world(), group, shares << 10);
-                self.resched |= self.fair.effects().is_some_and(|effects| effects.take_resched(CPU));
+                self.resched |=
+                    self.fair.effects().is_some_and(|effects| effects.take_resched(CPU));
             }
             op => panic!("{op}"),
         }

@@ -9,7 +9,7 @@
 mod common;
 
 use serde_json::Value;
-use simsched_policies::fair::features::{FLAGS, FeatureFlag};
+use simsched_policies::fair::features::{FLAGS, FeatureFlag, Version};
 use simsched_policies::fair::tunables::scaling_factor;
 use simsched_policies::fair::weight::{
     IDLEPRIO, LoadWeight, NICE_0_LOAD, SCHED_PRIO_TO_WEIGHT, SCHED_PRIO_TO_WMULT, calc_delta,
@@ -79,8 +79,19 @@ fn tables_and_defaults_are_those_of_the_kernel() {
     assert_eq!(defaults["sched_nr_latency"], tunables.nr_latency());
     // What is chosen when a kernel is built is no switch of the scheduler.
     let is_switch = |flag: &&FeatureFlag| flag.is_kernel() && !flag.key.starts_with("CONFIG_");
-    for flag in FLAGS.iter().filter(is_switch) {
-        let features = Features::default();
+    let features = Features::default();
+    for flag in FLAGS.iter().filter(is_switch).filter(|flag| flag.is_of(features.version)) {
+        assert_eq!(file["features"][flag.key], flag.get(&features), "{}", flag.key);
+    }
+    let text: Vec<String> = lines("6.12/sched_prio_tables.json").collect();
+    let file: Value = serde_json::from_str(&text.concat()).unwrap();
+    assert_eq!(ints(&file["sched_prio_to_weight"]), SCHED_PRIO_TO_WEIGHT);
+    let defaults = &file["defaults_8cpus"];
+    assert_eq!(defaults["sched_base_slice_ns"], tunables.base_slice_ns);
+    assert_eq!(defaults["normalized"][0], tunables.normalized_base_slice_ns);
+    assert_eq!(defaults["sched_migration_cost_ns"], tunables.migration_cost_ns);
+    let features = Features::of(Version::V6_12);
+    for flag in FLAGS.iter().filter(is_switch).filter(|flag| flag.is_of(features.version)) {
         assert_eq!(file["features"][flag.key], flag.get(&features), "{}", flag.key);
     }
 }

@@ -34,6 +34,7 @@ mod world;
 pub use agenda::{Agenda, Event};
 pub use balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
 pub use config::{Config, HardwareModel, SETTINGS, SettingInfo};
+pub use effects::Effects;
 pub use error::{Blocked, SimError};
 pub use ids::{
     BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, RegionId, SemId, SocketId, TaskId,
@@ -45,7 +46,6 @@ pub use policy::{
 pub use rng::{Seed, Stream};
 pub use simulator::{Simulator, Status};
 pub use time::{Nanos, SimTime};
-pub use effects::Effects;
 pub use touched::{Access, Function, LineId, Touch, Touched};
 pub use workload::{
     Notes, Op, Outcome, RegionSpec, SchedPolicy, Setup, SocketSpec, Start, Stores, TaskSpec,

@@ -192,7 +192,7 @@ impl Selection {
             return Ok(());
         }
         let bare = key.strip_prefix("sched_").unwrap_or(key);
-        if let Some(idx) = 
+        if let Some(idx) =
             SETTINGS.iter().position(|setting| setting.key == bare && setting.is_of(version))
         {
             overrides.set(idx, number(&SETTINGS[idx], value)?);

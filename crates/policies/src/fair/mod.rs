@@ -35,8 +35,8 @@ pub mod tunables;
 pub mod weight;
 
 use simsched_core::{
-    BalanceStep, Dequeue, Effects, Enqueue, Moves, NO_DOMAIN, Placement, Policy, Preempt, TaskId, Touched,
-    TaskState, Trigger, TtwuQueue, Wakeup, World,
+    BalanceStep, Dequeue, Effects, Enqueue, Moves, NO_DOMAIN, Placement, Policy, Preempt, TaskId,
+    TaskState, Touched, Trigger, TtwuQueue, Wakeup, World,
 };
 use simsched_topology::{CpuId, CpuSet, Domains, Kernel, NodeId};
 

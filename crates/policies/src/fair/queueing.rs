@@ -61,8 +61,13 @@ impl DequeueFlags {
     /// A sleeper that was queued still.
     pub(super) const DELAYED: DequeueFlags =
         DequeueFlags { sleep: true, delayed: true, ..DequeueFlags::NONE };
-    const NONE: DequeueFlags =
-        DequeueFlags { sleep: false, save: false, migrating: false, special: false, delayed: false };
+    const NONE: DequeueFlags = DequeueFlags {
+        sleep: false,
+        save: false,
+        migrating: false,
+        special: false,
+        delayed: false,
+    };
 
     /// The same, of a task that has ended.
     pub(super) fn of(why: Dequeue, has_ended: bool) -> DequeueFlags {

@@ -13,7 +13,7 @@ use crate::scene::{Busy, LIGHT, Scene, full};
 
 fn fully_busy(is_smt: bool) -> SgLbStats {
     let sums = GroupStats { h_nr_running: 1, ..GroupStats::default() };
-    SgLbStats { sums, group_type: GroupType::FullyBusy, avg_load: 0, is_smt }
+    SgLbStats { sums, group_type: GroupType::FullyBusy, avg_load: 0, is_smt, cores: 1 }
 }
 
 #[test]

@@ -61,6 +61,12 @@ impl Driver {
         }
     }
 
+    /// Lets time pass until just after the next tick.
+    pub(crate) fn to_next_tick(&mut self) {
+        let next_tick = (self.clock / TICK + 1) * TICK;
+        self.pass(next_tick - self.clock, |_| {});
+    }
+
     fn tick(&mut self) {
         let cpus = *self.kit.world().topology().cpus();
         let mut preempted = Vec::new();

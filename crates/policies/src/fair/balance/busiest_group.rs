@@ -94,8 +94,7 @@ impl SdLbStats {
         if busiest.group_type == GroupType::SmtBalance && local.is_unlike(&busiest) {
             return true;
         }
-        (busiest.sums.weight <= 1
-            || local.sums.idle_cpus > busiest.sums.idle_cpus.wrapping_add(1))
+        (busiest.sums.weight <= 1 || local.sums.idle_cpus > busiest.sums.idle_cpus.wrapping_add(1))
             && busiest.sums.h_nr_running != 1
     }
 }

@@ -34,7 +34,7 @@ impl Fair {
         let span = &self.domains().group(group).span;
         let mut busiest = Busiest { cpu: None, amount: 0, capacity: 1 };
         for cpu in span.iter().filter(|&cpu| env.cpus.contains(cpu)) {
-            let nr_running = self.all.root(cpu).h_nr_running;
+            let nr_running = self.h_nr(self.all.root(cpu));
             if FbqType::of(world.rq(cpu).nr_running) > env.fbq_type || nr_running == 0 {
                 continue;
             }

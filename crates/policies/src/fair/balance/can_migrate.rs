@@ -3,9 +3,9 @@
 use simsched_core::{SchedPolicy, TaskId, World};
 use simsched_topology::SdFlags;
 
-use super::{CpuIdleType, LbEnv};
+use super::{CpuIdleType, LbEnv, MigrationType};
 use crate::fair::entity::EntityId;
-use crate::fair::{Fair, HotCheck, task_hot};
+use crate::fair::{Fair, HotCheck, Version, task_hot};
 
 /// Whether a task may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,9 @@ impl Fair {
         env: &mut LbEnv,
         task: TaskId,
     ) -> CanMigrate {
+        if self.features.version >= Version::V7_0 && !self.would_gain(env, task) {
+            return CanMigrate::No;
+        }
         if !world.is_allowed(task, env.dst_cpu) {
             note_pinned(world, env, task);
             return CanMigrate::No;
@@ -42,6 +45,20 @@ impl Fair {
         }
         let failed = self.balance.sd(env.cpu, env.sd).nr_balance_failed;
         if failed > self.domain(env).cache_nice_tries { CanMigrate::Hot } else { CanMigrate::No }
+    }
+
+    /// Since 6.14 who sleeps and is queued still is moved for its load only; since 6.13 nobody is moved
+    /// between others who could not run there at once, unless a balance has failed.
+    /// Source: `can_migrate_task()`, `task_is_ineligible_on_dst_cpu()`.
+    fn would_gain(&self, env: &LbEnv, task: TaskId) -> bool {
+        let se = EntityId::of(task);
+        if self.all.entity(se).sched_delayed && env.migration_type != MigrationType::Load {
+            return false;
+        }
+        let queue = self.all.cfs_rq_of(se);
+        let there = self.all.queue_of(self.all.queue(queue).group, env.dst_cpu);
+        let waits = self.all.queue(there).nr_running > 0 && !self.all.is_eligible(queue, se);
+        !waits || self.balance.sd(env.cpu, env.sd).nr_balance_failed > 0
     }
 
     /// Source: `task_hot()`.

@@ -4,7 +4,7 @@ use simsched_core::World;
 use simsched_topology::{CpuId, GroupId, SdFlags};
 
 use super::{CpuIdleType, FbqType, LbEnv};
-use crate::fair::{Fair, GroupStats, GroupType, Version, nr_idle_scan};
+use crate::fair::{CfsRq, Fair, GroupStats, GroupType, Version, nr_idle_scan};
 
 /// What is known of one group (`struct sg_lb_stats`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -147,12 +147,12 @@ impl Fair {
             sums.load += root.avg.load_avg;
             sums.util += root.util().min(u64::from(self.all.capacity(cpu)));
             sums.runnable += root.avg.runnable_avg;
-            sums.h_nr_running += root.h_nr_running;
+            sums.h_nr_running += self.h_nr(root);
             sums.nr_running += nr_running;
             if nr_running == 0 && world.is_idle(cpu) {
                 sums.idle_cpus += 1;
             } else if !is_local
-                && root.h_nr_running == 1
+                && self.h_nr(root) == 1
                 && self.is_reduced(cpu, env.idle, imbalance_pct)
             {
                 sums.misfit_load = sums.misfit_load.max(root.avg.load_avg);
@@ -166,7 +166,21 @@ impl Fair {
         let group_type = sums.classify(imbalance_pct);
         let avg_load = if group_type == GroupType::Overloaded { sums.avg_load() } else { 0 };
         let is_smt = sg.flags.contains(SdFlags::SHARE_CPUCAPACITY);
-        Summed { stats: SgLbStats { sums, group_type, avg_load, is_smt, cores: sg.cores }, overload }
+        Summed {
+            stats: SgLbStats { sums, group_type, avg_load, is_smt, cores: sg.cores },
+            overload,
+        }
+    }
+
+    /// The fair tasks of a CPU as the balancer counts them: since 6.14 without those that sleep and are
+    /// queued still.
+    #[inline]
+    pub(in crate::fair) fn h_nr(&self, root: &CfsRq) -> u32 {
+        if self.features.version >= Version::V7_0 {
+            root.h_nr_runnable()
+        } else {
+            root.h_nr_running
+        }
     }
 
     /// Whether the only fair task of `cpu` would be better off on a CPU that is not kept from its

@@ -100,7 +100,11 @@ impl Hierarchy {
     }
 
     /// The two entities of one queue under which the tasks are. Source: `find_matching_se()`.
-    pub(in crate::fair) fn find_matching_se(&self, curr: EntityId, wakee: EntityId) -> [EntityId; 2] {
+    pub(in crate::fair) fn find_matching_se(
+        &self,
+        curr: EntityId,
+        wakee: EntityId,
+    ) -> [EntityId; 2] {
         let up = |se| self.parent(se).expect("queues of one CPU meet at the root");
         let (mut se, mut pse) = (curr, wakee);
         while self.entity(se).depth > self.entity(pse).depth {

@@ -117,7 +117,12 @@ impl Hierarchy {
 
     /// The tick on `curr`, at every level. Source: `task_tick_fair()`, `entity_tick()`.
     #[inline]
-    pub(in crate::fair) fn task_tick_eevdf(&mut self, cpu: CpuId, curr: EntityId, now: u64) -> Preempt {
+    pub(in crate::fair) fn task_tick_eevdf(
+        &mut self,
+        cpu: CpuId,
+        curr: EntityId,
+        now: u64,
+    ) -> Preempt {
         let mut above = Some(curr);
         while let Some(se) = above {
             let queue = self.cfs_rq_of(se);

@@ -73,7 +73,13 @@ impl Hierarchy {
 
     /// Source: `enqueue_entity()`.
     #[inline]
-    fn enqueue_entity_eevdf(&mut self, queue: QueueId, se: EntityId, flags: EnqueueFlags, now: u64) {
+    fn enqueue_entity_eevdf(
+        &mut self,
+        queue: QueueId,
+        se: EntityId,
+        flags: EnqueueFlags,
+        now: u64,
+    ) {
         let is_curr = self.queue(queue).curr == Some(se);
         if is_curr {
             self.place_entity(queue, se, flags.initial);
@@ -119,7 +125,12 @@ impl Hierarchy {
 
     /// Takes `se` and, level by level, the groups that it leaves empty; false if `se` itself stays, being
     /// delayed. Source: `dequeue_entities()`.
-    pub(super) fn dequeue_entities(&mut self, first: EntityId, flags: DequeueFlags, now: u64) -> bool {
+    pub(super) fn dequeue_entities(
+        &mut self,
+        first: EntityId,
+        flags: DequeueFlags,
+        now: u64,
+    ) -> bool {
         let (is_task, entity) = (self.entity(first).my_q.is_none(), self.entity(first));
         let nr = u32::from(is_task);
         let idle = u32::from(is_task && entity.policy == SchedPolicy::Idle);

@@ -209,9 +209,9 @@ impl Nodes {
         let was_left = self.node(parent).left == Some(se);
         let node = self.node_mut(se);
         let inner = if was_left {
-            std::mem::replace(&mut node.right, Some(parent))
+            node.right.replace(parent)
         } else {
-            std::mem::replace(&mut node.left, Some(parent))
+            node.left.replace(parent)
         };
         node.parent = above;
         let node = self.node_mut(parent);

@@ -116,6 +116,10 @@ const V7_0: &[Difference] = differences! {
     "set_protect_slice(), Linux 6.17";
     "lag is limited by the longest slice on the queue and a tick, not by twice the own slice",
     "entity_lag(), Linux 7.0";
+    "a balancer counts and moves who sleeps and is queued still by its load only",
+    "update_sg_lb_stats(), can_migrate_task(), Linux 6.14";
+    "a balancer moves nobody between others who could not run there at once, unless a balance has failed",
+    "task_is_ineligible_on_dst_cpu(), Linux 6.13";
 };
 
 impl Version {
