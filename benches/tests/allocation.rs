@@ -30,6 +30,7 @@ fn the_middle_of_a_run_allocates_for_growing_buffers_only() {
     let threads = "hackbench -g 8 -f 20 --threads --pipe -l 60 -s 100";
     assert!(allocations_in_third_quarter(128, "cfs", threads) <= 4);
     assert!(allocations_in_third_quarter(128, "cfs+group=container", threads) <= 4);
+    assert!(allocations_in_third_quarter(128, "eevdf+group=container", threads) <= 4);
     let sockets = "hackbench -g 4 -f 10 --process -l 100 -s 100";
     assert!(allocations_in_third_quarter(16, "cfs", sockets) <= 4);
 }
@@ -38,7 +39,7 @@ fn the_middle_of_a_run_allocates_for_growing_buffers_only() {
 #[test]
 fn the_middle_of_a_run_of_pairs_allocates_nothing() {
     let pairs = "hackbench -g 4 -f 1 --threads --pipe -l 5000 -s 100";
-    for policy in ["cfs", "cfs+group=nested:2+tg_per_node+tg_ratelimit+tg_nomig"] {
+    for policy in ["cfs", "eevdf", "cfs+group=nested:2+tg_per_node+tg_ratelimit+tg_nomig"] {
         assert_eq!(allocations_in_third_quarter(16, policy, pairs), 0, "{policy}");
     }
 }

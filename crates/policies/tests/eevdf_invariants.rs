@@ -163,7 +163,7 @@ fn a_wakee_that_is_owed_nothing_does_not_preempt_a_protected_task() {
         driver.pass(100 * MS, |_| {});
         assert!(driver.fair.request(EntityId::of(sleeper)).vlag <= 0);
         let is_eligible = (0..100).any(|_| {
-            driver.to_next_tick();
+            driver.until_next_tick();
             owed(&mut driver) >= 0
         });
         assert!(is_eligible && !driver.wake_on(sleeper, CPU), "{version:?}");
@@ -185,7 +185,7 @@ fn a_short_request_preempts_a_long_one() {
         driver.pass(100 * MS, |_| {});
         // Who runs has just been picked, and is not so far behind that its deadline is near.
         let is_found = (0..100).any(|_| {
-            driver.to_next_tick();
+            driver.until_next_tick();
             (0..MS.cast_signed()).contains(&owed(&mut driver))
         });
         assert!(is_found);

@@ -145,6 +145,19 @@ impl Fair {
     }
 }
 
+impl Fair {
+    /// Keeps in mind whether only `SCHED_IDLE` tasks are runnable on `cpu`.
+    #[inline]
+    pub(super) fn note_sched_idle(&mut self, cpu: CpuId) {
+        let root = self.all.root(cpu);
+        if root.idle_h_nr_running > 0 && root.idle_h_nr_running == root.h_nr_running {
+            self.sched_idle.insert(cpu);
+        } else if !self.sched_idle.is_empty() {
+            self.sched_idle.remove(cpu);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

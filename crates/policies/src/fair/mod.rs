@@ -177,17 +177,6 @@ impl Fair {
     fn idle_task_row(&self, cpu: CpuId) -> usize {
         self.wakees.len() - self.stats.len() + cpu.idx()
     }
-
-    /// Keeps in mind whether only `SCHED_IDLE` tasks are runnable on `cpu`.
-    #[inline]
-    fn note_sched_idle(&mut self, cpu: CpuId) {
-        let root = self.all.root(cpu);
-        if root.idle_h_nr_running > 0 && root.idle_h_nr_running == root.h_nr_running {
-            self.sched_idle.insert(cpu);
-        } else if !self.sched_idle.is_empty() {
-            self.sched_idle.remove(cpu);
-        }
-    }
 }
 
 impl Policy for Fair {

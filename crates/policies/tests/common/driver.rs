@@ -62,7 +62,7 @@ impl Driver {
     }
 
     /// Lets time pass until just after the next tick.
-    pub(crate) fn to_next_tick(&mut self) {
+    pub(crate) fn until_next_tick(&mut self) {
         let next_tick = (self.clock / TICK + 1) * TICK;
         self.pass(next_tick - self.clock, |_| {});
     }

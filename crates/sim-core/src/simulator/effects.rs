@@ -3,9 +3,10 @@
 
 use simsched_topology::CpuId;
 
-use super::state::Simulator;
+use super::cpu::Stage;
+use super::state::{Simulator, Step};
 use crate::ids::TaskId;
-use crate::observer::Observer;
+use crate::observer::{Cost, Observer};
 use crate::policy::{Dequeue, Enqueue, Policy};
 use crate::workload::Workload;
 use crate::world::TaskState;
@@ -20,6 +21,29 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             self.world.task_mut(task).on_rq = true;
         }
         !stays
+    }
+
+    /// Who was current counts no more (`sub_nr_running()`): up to here wakers find it off its runqueue,
+    /// and that one still busy.
+    pub(super) fn uncounted(&mut self, cpu: CpuId) -> Step {
+        let list = self.prices.list();
+        let (mut ns, counts) = (list.dequeue + list.pick, list.dequeue_count);
+        // Who is delayed leaves no count, and takes no time to do so.
+        if self.world.rq(cpu).leaving {
+            self.world.rq_update(cpu, |rq| {
+                rq.leaving = false;
+                rq.nr_running -= 1;
+            });
+            ns = ns.saturating_sub(counts);
+        }
+        match ns {
+            0 => self.pick_done(cpu),
+            ns => {
+                let ns = self.jittered(cpu, ns);
+                self.begin(cpu, Stage::Pick, Cost::ContextSwitch, ns);
+                Ok(())
+            }
+        }
     }
 
     /// Makes true what the last call did besides, which `cpu` made.

@@ -54,29 +54,6 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// Who was current counts no more (`sub_nr_running()`): up to here wakers find it off its runqueue,
-    /// and that one still busy.
-    pub(super) fn uncounted(&mut self, cpu: CpuId) -> Step {
-        let list = self.prices.list();
-        let (mut ns, counts) = (list.dequeue + list.pick, list.dequeue_count);
-        // Who is delayed leaves no count, and takes no time to do so.
-        if self.world.rq(cpu).leaving {
-            self.world.rq_update(cpu, |rq| {
-                rq.leaving = false;
-                rq.nr_running -= 1;
-            });
-            ns = ns.saturating_sub(counts);
-        }
-        match ns {
-            0 => self.pick_done(cpu),
-            ns => {
-                let ns = self.jittered(cpu, ns);
-                self.begin(cpu, Stage::Pick, Cost::ContextSwitch, ns);
-                Ok(())
-            }
-        }
-    }
-
     /// Who was current has left its runqueue, as of the clock of that instant: now the next is chosen.
     pub(super) fn pick_done(&mut self, cpu: CpuId) -> Step {
         let prev = self.world.curr(cpu);

@@ -208,11 +208,7 @@ impl Nodes {
         let above = self.node(parent).parent;
         let was_left = self.node(parent).left == Some(se);
         let node = self.node_mut(se);
-        let inner = if was_left {
-            node.right.replace(parent)
-        } else {
-            node.left.replace(parent)
-        };
+        let inner = if was_left { node.right.replace(parent) } else { node.left.replace(parent) };
         node.parent = above;
         let node = self.node_mut(parent);
         if was_left {
