@@ -115,9 +115,17 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.begin(cpu, Stage::Balance, Cost::Balance, remains);
     }
 
-    /// A step has taken its time.
+    /// A step has taken its time. Where CPUs take turns, a balancer that finds the lock of a runqueue
+    /// taken looks again in its next one: what that takes is part of what the domain's balance has cost.
     pub(super) fn balance_goes_on(&mut self, cpu: CpuId) -> Step {
-        if let Some(locked) = self.desk(cpu).locking.take() {
+        if let Some(locked) = self.desks[cpu.idx()].locking {
+            if self.in_turns() && self.rq_is_locked(locked) {
+                let now = self.world.now();
+                let wait = self.prices.next_turn(now).since(now);
+                self.begin(cpu, Stage::Balance, Cost::Balance, wait);
+                return Ok(());
+            }
+            self.desk(cpu).locking = None;
             self.world.update_rq_clock(locked);
         }
         self.balance(cpu)

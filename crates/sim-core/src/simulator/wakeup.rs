@@ -246,7 +246,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Whether a waker holds the lock of the runqueue of `cpu`, or `cpu` itself does: in `schedule()`, up
     /// to `finish_lock_switch()`, and where it queues what was handed to it.
-    fn rq_is_locked(&self, cpu: CpuId) -> bool {
+    pub(super) fn rq_is_locked(&self, cpu: CpuId) -> bool {
         let schedules = matches!(
             self.cpus[cpu.idx()].stage,
             Stage::Dequeue | Stage::Pick | Stage::Switch | Stage::Irq(Irq::Activate)
