@@ -114,13 +114,13 @@ proptest! {
         tasks in prop::collection::vec(any_task(), 1..20),
         switches: u32,
     ) {
-        let keyed = features("cfs").into_iter().enumerate();
-        let set = keyed.map(|(bit, feature)| {
-            let on = if switches >> bit & 1 == 1 { "on" } else { "off" };
-            format!("+{}={on}", feature.key)
-        });
-        let expr = format!("cfs{}", set.collect::<String>());
-        run("t32", &expr, &tasks);
-        run("genoa", &expr, &tasks);
+        for (policy, topo) in [("cfs", "t32"), ("cfs", "genoa"), ("eevdf", "t32")] {
+            let keyed = features(policy).into_iter().enumerate();
+            let set = keyed.map(|(bit, feature)| {
+                let on = if switches >> bit & 1 == 1 { "on" } else { "off" };
+                format!("+{}={on}", feature.key)
+            });
+            run(topo, &format!("{policy}{}", set.collect::<String>()), &tasks);
+        }
     }
 }
