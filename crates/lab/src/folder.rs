@@ -9,7 +9,7 @@ use crate::classes::Classes;
 use crate::error::LabError;
 use crate::event::Event;
 use crate::heavy;
-use crate::machine::{Tracer, machine, traces_placements};
+use crate::machine::{Tracer, machine, of_the_biased_build, traces_placements};
 use crate::metrics::Measures;
 use crate::outside::Outside;
 use crate::reference::{self, Metric, Scenario};
@@ -142,11 +142,11 @@ impl Folder {
     /// When it is neither built in nor described in the folder.
     pub fn machine(&self, tracer: Tracer) -> Result<Topology, LabError> {
         let machine = machine(&self.path, &self.topology, tracer)?;
-        Ok(if self.kernel.ends_with(BIASED) && tracer == Tracer::On {
-            traces_placements(machine)
-        } else {
-            machine
-        })
+        if !self.kernel.ends_with(BIASED) {
+            return Ok(machine);
+        }
+        let machine = of_the_biased_build(machine, tracer);
+        Ok(if tracer == Tracer::On { traces_placements(machine) } else { machine })
     }
 
     /// What the kernel did: from `robustness*.json`, or without one from the summaries of its seeds,
