@@ -8,7 +8,7 @@ use simsched_core::{Nanos, Notes, Policy};
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
 use simsched_workloads::WorkloadError;
-use simsched_workloads::catalog::{self as workloads, Benchmark, MarkTimes, SpanTimes};
+use simsched_workloads::catalog::{self as workloads, Benchmark, MarkTimes, Ran, SpanTimes};
 
 use crate::args::RunArgs;
 use crate::cut::{Cut, Slice};
@@ -149,8 +149,7 @@ impl Scenario {
             paranoid: self.paranoid,
         };
         let measured = plan.measure(progress)?;
-        let notes = measured.notes.clone();
-        let told = tell(benchmark.as_ref(), &measured.stats, notes, measured.end);
+        let told = tell(benchmark.as_ref(), &measured.stats, &measured.notes, measured.end);
         let text = told.text.clone();
         let report = measured.report(self.named(seed)?, told);
         Ok(Outcome { report, text, totals: measured.totals, cut: measured.cut })
@@ -193,14 +192,18 @@ pub(crate) fn asks_for_help(workload: &[String]) -> Option<&'static str> {
 }
 
 /// What the program prints: its last words only if it has come to its end.
-fn tell(benchmark: &dyn Benchmark, stats: &Stats, notes: Notes, end: End) -> Told {
+fn tell(benchmark: &dyn Benchmark, stats: &Stats, notes: &Notes, end: End) -> Told {
     let marks = stats.marks().iter().map(|mark| MarkTimes {
         count: mark.count,
         first_ns: mark.first.get(),
         last_ns: mark.last.get(),
     });
     let spans: Vec<SpanTimes> = stats.spans().iter().map(span_times).collect();
-    let result = benchmark.result_with(&marks.collect::<Vec<_>>(), &spans, notes);
+    let marks: Vec<MarkTimes> = marks.collect();
+    let spent = report::CpuTime::of(stats);
+    let cpu_ns = [spent.user, spent.system];
+    let ran = Ran { marks: &marks, spans: &spans, notes, cpu_ns };
+    let result = benchmark.result_of(&ran);
     let banner = benchmark.banner();
     let mut text = if banner.is_empty() { banner } else { banner + "\n" };
     if end == End::Finished {

@@ -24,16 +24,29 @@ pub trait Benchmark: Send + Sync {
     /// at these times, and the spans of its setup took these.
     fn result(&self, marks: &[MarkTimes], spans: &[SpanTimes]) -> BenchResult;
 
-    /// The same of a run whose workload has left these notes: a program that measures itself has
-    /// printed its own text.
-    fn result_with(&self, marks: &[MarkTimes], spans: &[SpanTimes], notes: Notes) -> BenchResult {
-        let mut result = self.result(marks, spans);
-        if !notes.text.is_empty() {
-            result.text = notes.text;
+    /// The same of a run of which more is known: a program that measures itself has printed its own
+    /// text.
+    fn result_of(&self, ran: &Ran<'_>) -> BenchResult {
+        let mut result = self.result(ran.marks, ran.spans);
+        if !ran.notes.text.is_empty() {
+            result.text.clone_from(&ran.notes.text);
         }
-        result.values.extend(notes.values);
+        result.values.extend(&ran.notes.values);
         result
     }
+}
+
+/// A run as its program can know it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ran<'a> {
+    /// The marks, by their ids.
+    pub marks: &'a [MarkTimes],
+    /// The spans of its setup.
+    pub spans: &'a [SpanTimes],
+    /// What the workload has written.
+    pub notes: &'a Notes,
+    /// CPU time of its tasks in user space and in the kernel, in ns.
+    pub cpu_ns: [u64; 2],
 }
 
 /// When a mark was passed.

@@ -3,9 +3,11 @@
 use simsched_topology::nearest;
 
 pub use crate::args::OptionInfo;
-pub use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
+pub use crate::benchmark::{BenchResult, Benchmark, MarkTimes, Ran, SpanTimes};
 use crate::error::WorkloadError;
-use crate::{hackbench, lab, netperf, schbench, stream, sysbench, tbench};
+use crate::{
+    hackbench, lab, netperf, schbench, schbench_old, stream, stress_ng, sysbench, tbench, verilator,
+};
 
 /// A workload as it is listed for users.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +78,31 @@ pub const ENTRIES: &[Entry] = &[
         names: &[],
         parse: |_, args, seed, nr_cpus| {
             Ok(Box::new(schbench::Run { seed, ..schbench::parse(args, nr_cpus)? }))
+        },
+    },
+    Entry {
+        name: schbench_old::NAME,
+        doc: "message threads that wake workers in batches, which spin (schbench of 2016 to 2020)",
+        options: schbench_old::OPTIONS,
+        names: &[],
+        parse: |_, args, seed, _| Ok(Box::new(schbench_old::parse(args)?.seeded(seed))),
+    },
+    Entry {
+        name: stress_ng::NAME,
+        doc: "--cpu: processes that compute and share nothing (stress-ng 0.15)",
+        options: stress_ng::OPTIONS,
+        names: &[],
+        parse: |_, args, seed, nr_cpus| {
+            Ok(Box::new(stress_ng::Run { stress: stress_ng::parse(args, nr_cpus)?, seed }))
+        },
+    },
+    Entry {
+        name: verilator::NAME,
+        doc: "a simulator of a circuit: threads that meet in every cycle, and spin until they do",
+        options: verilator::OPTIONS,
+        names: &[],
+        parse: |_, args, seed, _| {
+            Ok(Box::new(verilator::Run { verilator: verilator::parse(args)?, seed }))
         },
     },
     Entry {

@@ -99,6 +99,16 @@ pub(crate) fn two_places(milli: u64) -> String {
     format!("{}.{:02}", cents / 100, cents % 100)
 }
 
+/// So many hundredths of a byte in the largest unit of 1024 that leaves at least one.
+pub(crate) fn pretty(hundredths: u128) -> String {
+    const UNITS: [&str; 7] = ["B", "KB", "MB", "GB", "TB", "PB", "EB"];
+    let (mut size, mut unit) = (hundredths, 0);
+    while size >= 102_400 && unit < UNITS.len() - 1 {
+        (size, unit) = (size / 1024, unit + 1);
+    }
+    format!("{}.{:02}{}", size / 100, size % 100, UNITS[unit])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

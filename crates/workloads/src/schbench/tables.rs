@@ -6,6 +6,7 @@ use simsched_core::Notes;
 
 use super::program::Shared;
 use crate::buckets::Buckets;
+use crate::measured::pretty;
 
 /// The percentiles of every table.
 const PERCENTS: [f64; 5] = [20.0, 50.0, 90.0, 99.0, 99.9];
@@ -91,18 +92,12 @@ impl Shared {
             all.checked_div(u128::from(self.loop_time)).unwrap_or(0)
         };
         let operations = per_second(self.loops);
-        let mut bytes = per_second(self.loops * u64::from(self.options.pipe)) / 100 * 100;
-        let mut unit = 0;
-        while bytes >= 102_400 && unit < UNITS.len() - 1 {
-            (bytes, unit) = (bytes / 1024, unit + 1);
-        }
+        let bytes = per_second(self.loops * u64::from(self.options.pipe)) / 100 * 100;
+        let size = pretty(bytes);
         format!(
-            "avg worker transfer: {}.{:02} ops/sec {}.{:02}{}/s",
+            "avg worker transfer: {}.{:02} ops/sec {size}/s",
             operations / 100,
             operations % 100,
-            bytes / 100,
-            bytes % 100,
-            UNITS[unit],
         )
     }
 
@@ -126,5 +121,3 @@ impl Shared {
         Notes { text: self.tables.text.clone(), values }
     }
 }
-
-const UNITS: [&str; 7] = ["B", "KB", "MB", "GB", "TB", "PB", "EB"];

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use simsched_core::observe::{Digest, Stats};
-use simsched_core::{Config, Seed, SimTime, Simulator, Status};
+use simsched_core::{Config, Cost, Seed, SimTime, Simulator, Status};
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
-use simsched_workloads::catalog::{self, BenchResult, MarkTimes, SpanTimes};
+use simsched_workloads::catalog::{self, BenchResult, MarkTimes, Ran, SpanTimes};
 
 /// What came of a run.
 pub(crate) struct Told {
@@ -53,7 +53,11 @@ pub(crate) fn run(machine: &str, line: &str) -> Told {
         ..SpanTimes::default()
     });
     let spans: Vec<SpanTimes> = spans.collect();
-    let result = benchmark.result_with(&marks, &spans, workload.notes());
+    let notes = workload.notes();
+    let spent = stats.total_cpu_time();
+    let user = spent[Cost::User as usize] + spent[Cost::Refill as usize];
+    let ran = Ran { marks: &marks, spans: &spans, notes: &notes, cpu_ns: [user, 0] };
+    let result = benchmark.result_of(&ran);
     Told { stats, digest: digest.to_string(), banner: benchmark.banner(), result }
 }
 
