@@ -70,6 +70,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn activate_taken(&mut self, cpu: CpuId) {
         let Some(hand_off) = self.desk(cpu).taken.pop_front() else { return };
         let lines = self.taken_lines(hand_off.waker, cpu);
+        // The handler that is done has its own time.
+        self.charge(cpu);
         self.stall(cpu, Cost::RqLock, lines);
         if self.world.is_allowed(hand_off.task, cpu) {
             self.ttwu_do_activate(cpu, cpu, hand_off);

@@ -7,7 +7,7 @@ use simsched_core::{
     Cost, FutexId, MarkId, Nanos, Observer, Op, PipeId, Reason, Setup, SimTime, Simulator, Status,
     TaskId, Tracepoint, TtwuQueue, World,
 };
-use simsched_topology::{CpuId, OsCosts, Topology};
+use simsched_topology::{CpuId, Distance, OsCosts, Topology};
 
 use super::rig::{
     READ, WAIT, WAKE, WRITE, config, objects, simulate, simulate_on, steady, topology,
@@ -306,8 +306,9 @@ fn a_cpu_that_leaves_a_polling_state_gets_no_interrupt() {
     assert_eq!(sim.observer().charged(2, Cost::Ipi), 0);
 }
 
-/// A wakeup of a polling idle CPU, item by item: bookkeeping, hand-off, the line of the flag, the way
-/// out of the idle state, the scheduler, the switch.
+/// A wakeup of a polling idle CPU, item by item: bookkeeping, hand-off with the lines that come to the
+/// waker, the line of the flag, the way out of the idle state, the lines that come with the wakee, the
+/// scheduler, the switch.
 #[test]
 fn a_wakeup_of_a_polling_cpu_takes_the_sum_of_its_items() {
     let spr = steady("spr");
@@ -316,7 +317,7 @@ fn a_wakeup_of_a_polling_cpu_takes_the_sum_of_its_items() {
     let mut script = Script::new(objects());
     let wakee = script.task(CpuId(2), &[WAIT]);
     script.task(CpuId(0), &[Op::Run(Nanos(3_000_000)), WAKE]);
-    let (_, sim) = simulate_on(spr, script, RoundRobin::default());
+    let (_, sim) = simulate_on(spr.clone(), script, RoundRobin::default());
     let waking = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee: w } if *w == wakee);
     let woken = sim.observer().find(waking).unwrap();
     let runs = |(at, t): &&(SimTime, Tracepoint)| {
@@ -324,7 +325,10 @@ fn a_wakeup_of_a_polling_cpu_takes_the_sum_of_its_items() {
     };
     let ran = sim.observer().0.iter().find(runs).unwrap().0;
     let notice = costs.poll_notice_same_llc;
-    let items = costs.wakeup + costs.handoff + notice + exit + costs.sleep_entry + costs.pick;
+    let lines = costs.wakee_lines + costs.handoff_lines + costs.handoff_taken_lines;
+    let lines = lines * spr.line_transfer_ns(Distance::SameLlc);
+    let items =
+        costs.wakeup + costs.handoff + notice + exit + costs.sleep_entry + costs.pick + lines;
     assert_eq!(ran.since(woken).0, u64::from(items + costs.context_switch_idle));
 }
 
