@@ -17,6 +17,7 @@ use bed::{bed, number, run};
 #[test]
 fn each_kernel_of_the_lab_has_its_policy_or_none_yet() {
     assert_eq!(policy_of("6.1", None), Some("cfs@6.1"));
+    assert_eq!(policy_of("6.12", None), Some("eevdf@6.12"));
     assert_eq!(policy_of("6.1bias", Some(Variant::On)), Some("cfs@6.1+wakeup_bias_prev"));
     assert_eq!(policy_of("2.6", None), None);
 }

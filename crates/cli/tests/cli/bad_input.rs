@@ -163,7 +163,7 @@ fn what_is_not_found_says_where_to_look() {
     check("run --topo t8 -- stress-ng", &["No stress workers invoked"]);
     check("run --topo t16 hackbench -g 1", &["'hackbench'", "put the workload after --"]);
     check("policies show vms", &["`simsched policies list`"]);
-    check("policies eevdf", &["`simsched policies list`"]);
+    check("policies vms", &["`simsched policies list`"]);
 }
 
 #[test]
