@@ -21,7 +21,10 @@ fn the_three_costs_of_a_migration_are_separate() {
     };
     let all = run(|_| {});
     assert!(all.iter().all(|part| *part > 0), "{all:?}");
-    let without_rq = run(|costs| (costs.rq_lines, costs.rq_lock_hold) = (0, 0));
+    let without_rq = run(|costs| {
+        (costs.rq_lines, costs.rq_lock_hold) = (0, 0);
+        (costs.wakee_lines, costs.handoff_lines, costs.handoff_taken_lines) = (0, 0, 0);
+    });
     assert!(without_rq[0] * 3 < all[0], "what is left is waiting: {all:?} {without_rq:?}");
     let without_refill = run(|costs| costs.private_lines = 0);
     assert_eq!(without_refill[1], 0);
