@@ -107,10 +107,10 @@ fn a_kernel_with_a_feature_to_switch_is_judged_with_it_off_and_on() {
     let names = |folder: &Folder| folder.reference().unwrap()[0].name.clone();
     let names: Vec<String> = biased.iter().map(names).collect();
     assert_eq!(names, ["robustness-off.json", "robustness-on.json"]);
-    let wakeup = |folder: &Folder| folder.machine(Tracer::On).unwrap().costs().wakeup;
+    let choice = |folder: &Folder| folder.machine(Tracer::On).unwrap().costs().wake_select;
     let plain = open("6.1-t16", &["robustness.json"]);
     assert_eq!((plain.len(), plain[0].variant()), (1, None));
-    assert!(wakeup(&biased[0]) > wakeup(&plain[0]), "each placement is traced, too");
+    assert!(choice(&biased[0]) > choice(&plain[0]), "each placement is traced, too");
 }
 
 /// Off and on run the same program: without a patch to switch nothing changes, and with it placements
