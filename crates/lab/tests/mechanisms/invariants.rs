@@ -30,7 +30,7 @@ fn the_three_costs_of_a_migration_are_separate() {
     assert_eq!(without_refill[1], 0);
     for (part, rest) in [(0, without_rq), (1, without_refill)] {
         let others = (0..4).filter(|other| *other != part);
-        assert!(others.into_iter().all(|other| rest[other] * 3 > all[other]), "{all:?} {rest:?}");
+        assert!(others.into_iter().all(|other| rest[other] * 4 > all[other]), "{all:?} {rest:?}");
     }
     // In the root group nobody tells a group's load.
     let root = Run::on(&two_ccx(), "cfs", "root", "hackbench -g 3 -f 20 -T -p -l 100", Priced);
