@@ -274,9 +274,12 @@ costs! {
     rq_lock_hold,
     /// Looking at a CPU in a scan, in percent of the transfer of a line, beside the instructions.
     scan_lines_pct,
-    /// Lines of a pipe and of its mutex that move to who uses it after another core.
+    /// Lines of a pipe that each op on it changes: the mutex with `rd_wait`, and the `pipe_buffer`.
     pipe_state_lines,
-    /// The same of a socket, and of the buffers that its other side gave back.
+    /// Lines of a pipe that all ops read, and that change where a page begins or ends: `head` and `tail`,
+    /// `tmp_page` and `bufs`.
+    pipe_page_lines,
+    /// Lines of a socket that move to who uses it after another core, and of the buffers that its other side gave back.
     socket_state_lines,
     /// Lines of an open file that threads share: its count moves to who uses it.
     file_lines,

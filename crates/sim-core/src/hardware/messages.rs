@@ -1,4 +1,4 @@
-//! `Messages`: who holds the lines of a pipe or socket, and what moving them to the next user costs.
+//! `Messages`: who holds the lines of a socket, and what moving them to the next user costs.
 
 use simsched_topology::{CpuId, Distance, OsCosts, PackageId, Topology};
 
@@ -24,32 +24,22 @@ struct Holder {
     data: CpuId,
     /// Where its memory is: with who used it first.
     home: PackageId,
-    /// Who used the reading and the writing end of a pipe last.
-    files: [CpuId; 2],
 }
 
-/// The objects through which tasks send messages: the pipes, then the ends of sockets.
+/// The sockets through which tasks send messages.
 ///
 /// ```text
 /// cost = lines * transfer(last user, this user, home) / overlap
 /// ```
 ///
-/// The state moves when another core used the object last; a message, when another core wrote it.
-/// Source: section 4 of the cost model, 8 to 12 lines for 100 bytes. For a pipe, whose layout is that
-/// of 6.1, they are 3 lines of state both ways (mutex and `rd_wait`; `head` and `tail`; the
-/// `pipe_buffer`, whose offset and length both sides change), the 2 lines of the bytes, and where
-/// threads share their files the count of the end's `struct file`, which all writers take and give
-/// back (`fdget()`). The page is counted once in forty messages, not in each. Of a socket more lines
-/// move: its lock, queue, wait queue and accounts, the sender's account, the buffer that the other
-/// side gave back; beside the bytes comes the `sk_buff`.
+/// The state moves when another core used the socket last; a message, when another core wrote it.
+/// Source: section 4 of the cost model, 8 to 12 lines for 100 bytes. Of a socket its lock, queue, wait
+/// queue and accounts move, the sender's account, the buffer that the other side gave back; beside the
+/// bytes comes the `sk_buff`.
 #[derive(Clone, Debug)]
 pub(crate) struct Messages {
     holders: Vec<Holder>,
-    /// The first so many objects are pipes.
-    pipes: usize,
-    file_lines: u32,
     state_lines: u32,
-    socket_lines: u32,
     message_lines: u32,
     overlap_pct: u32,
     overlap: Divisor,
@@ -58,16 +48,12 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// `pipes` pipes, then other objects, `objects` in all.
-    pub(crate) fn new(pipes: usize, objects: usize, costs: &OsCosts) -> Messages {
-        let (state, data, files) = (NOBODY, NOBODY, [NOBODY; 2]);
-        let unused = Holder { state, data, home: PackageId(0), files };
+    /// `objects` ends of sockets that nobody has used.
+    pub(crate) fn new(objects: usize, costs: &OsCosts) -> Messages {
+        let unused = Holder { state: NOBODY, data: NOBODY, home: PackageId(0) };
         Messages {
             holders: vec![unused; objects],
-            pipes,
-            file_lines: costs.file_lines,
-            state_lines: costs.pipe_state_lines,
-            socket_lines: costs.socket_state_lines,
+            state_lines: costs.socket_state_lines,
             message_lines: costs.message_lines,
             overlap_pct: costs.message_overlap_pct.max(100),
             overlap: Divisor::new(costs.message_overlap_pct.max(100)),
@@ -94,9 +80,7 @@ impl Messages {
         let home = holder.home;
         let line = |from: CpuId| if from == cpu { 0 } else { transfers.ns(from, cpu, home) };
         let from_last = line(last);
-        let is_pipe = object < self.pipes;
-        let state = if is_pipe { self.state_lines } else { self.socket_lines };
-        let state = state.saturating_mul(from_last);
+        let state = self.state_lines.saturating_mul(from_last);
         let Some(bytes) = read else {
             holder.data = cpu;
             return self.at_once(state);
@@ -108,32 +92,13 @@ impl Messages {
         }
         let all = bytes.div_ceil(LINE);
         let first = all.min(FIRST_LINES);
-        let beside = if is_pipe { 0 } else { self.message_lines };
-        let message = (beside + first).saturating_mul(from_writer);
+        let message = (self.message_lines + first).saturating_mul(from_writer);
         let mut ns = state.saturating_add(message);
         if all > first {
             let near = topology.distance_class(writer, cpu) <= Distance::SameLlc;
             ns = ns.saturating_add(self.copy((all - first).saturating_mul(from_writer), near));
         }
         self.at_once(ns)
-    }
-
-    /// A thread on `cpu` takes and gives back its reference to the file of an end of `pipe`, ns.
-    #[inline(always)]
-    pub(crate) fn file(
-        &mut self,
-        transfers: &Transfers,
-        pipe: usize,
-        cpu: CpuId,
-        reads: bool,
-    ) -> u64 {
-        let holder = &mut self.holders[pipe];
-        let (last, home) = (&mut holder.files[usize::from(!reads)], holder.home);
-        let last = std::mem::replace(last, cpu);
-        if last == cpu || last == NOBODY {
-            return 0;
-        }
-        self.at_once(self.file_lines * transfers.ns(last, cpu, home))
     }
 
     /// What lines take to come that do not wait for each other, if one after the other they take `ns`.
@@ -155,44 +120,13 @@ impl Messages {
 mod tests {
     use super::*;
 
-    fn cost(machine: &str, writer: u16, reader: u16) -> u64 {
-        let topology = Topology::builtin(machine, None).unwrap();
-        let transfers = Transfers::new(&topology);
-        let mut messages = Messages::new(1, 1, topology.costs());
-        let mut used = |cpu, read| messages.used(&topology, &transfers, 0, CpuId(cpu), read);
-        used(writer, None);
-        used(reader, Some(100));
-        used(writer, None) + used(reader, Some(100))
-    }
-
-    #[test]
-    fn a_message_on_one_cpu_moves_nothing() {
-        assert_eq!(cost("genoa", 3, 3), 0);
-    }
-
-    /// Section 4 of the cost model: leaving the LLC costs 0.9 us more on SPR (10 lines at 150 - 57),
-    /// 0.7 us on Genoa (at 100 - 27), 1.65 us between its sockets, less what overlaps; and the lines of
-    /// a message are 8 to 12. Between two tasks the files stay where they are.
-    #[test]
-    fn a_message_that_leaves_the_llc_costs_what_its_lines_take_longer() {
-        let topology = Topology::builtin("spr", None).unwrap();
-        let other = topology.package_span(PackageId(1)).first().unwrap().0;
-        for (machine, near, far, want) in
-            [("spr", 1, other, 930), ("genoa", 1, 8, 730), ("genoa", 1, 96, 1650)]
-        {
-            let more = (cost(machine, 0, far) - cost(machine, 0, near)) * 125 / 100;
-            let range = want * 8 / 10..want * 12 / 10;
-            assert!(range.contains(&(more + 3)), "{machine}: {more} for {want}");
-        }
-    }
-
     /// As counted in the lab's kernel for a request and its response over UDP on two cores: some twenty
     /// lines each way, of which eight to twelve go to the receiver.
     #[test]
     fn a_datagram_moves_twenty_lines_between_two_cores() {
         let topology = Topology::builtin("icelake", None).unwrap();
         let transfers = Transfers::new(&topology);
-        let mut messages = Messages::new(0, 1, topology.costs());
+        let mut messages = Messages::new(1, topology.costs());
         let mut used = |cpu, read| {
             let ns = messages.used(&topology, &transfers, 0, CpuId(cpu), read);
             (ns * 125 / 100 + 25) / 51
@@ -211,7 +145,7 @@ mod tests {
         let topology = Topology::builtin("genoa", None).unwrap();
         let transfers = Transfers::new(&topology);
         for (reader, line, at_once) in [(1, 27, 2), (96, 192, 3)] {
-            let mut messages = Messages::new(1, 1, topology.costs());
+            let mut messages = Messages::new(1, topology.costs());
             let mut used = |cpu, read| messages.used(&topology, &transfers, 0, CpuId(cpu), read);
             used(0, None);
             let long = used(reader, Some(1 << 20));
@@ -221,35 +155,17 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_moves_the_pipe_once_and_each_message() {
+    fn a_batch_moves_the_socket_once_and_each_message() {
         let topology = Topology::builtin("icelake", None).unwrap();
         let transfers = Transfers::new(&topology);
-        let mut messages = Messages::new(1, 1, topology.costs());
+        let mut messages = Messages::new(1, topology.costs());
         let mut used = |cpu, read| messages.used(&topology, &transfers, 0, CpuId(cpu), read);
         used(0, None);
         assert_eq!(used(0, None), 0);
         let lines = 51 * 100 / 125;
         let first = used(1, Some(100));
         let next = used(1, Some(100));
-        assert!((lines * 2..lines * 2 + 4).contains(&next), "{next}: the two lines of the bytes");
-        assert!((lines * 3..lines * 3 + 4).contains(&(first - next)), "{first}");
-    }
-
-    /// Twenty writers in turn: each finds the count of the file with the last one, and the reader has
-    /// a file of its own.
-    #[test]
-    fn the_file_of_an_end_moves_between_the_threads_that_use_it() {
-        let topology = Topology::builtin("icelake", None).unwrap();
-        let transfers = Transfers::new(&topology);
-        let mut messages = Messages::new(1, 1, topology.costs());
-        let mut file = |cpu, reads| messages.file(&transfers, 0, CpuId(cpu), reads);
-        assert_eq!((file(0, false), file(9, true)), (0, 0), "nobody had them");
-        assert_eq!((file(0, false), file(9, true)), (0, 0), "they are still here");
-        let line = 51 * 100 / 125;
-        for writer in 1..20 {
-            let ns = file(writer, false);
-            assert!((line - 1..=line + 1).contains(&ns), "{ns} for {line}");
-        }
-        assert_eq!(file(9, true), 0);
+        assert!((lines * 4..lines * 4 + 4).contains(&next), "{next}: the bytes and the sk_buff");
+        assert!((lines * 8..lines * 8 + 8).contains(&(first - next)), "{first}");
     }
 }

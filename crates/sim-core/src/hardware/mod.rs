@@ -7,6 +7,7 @@ mod lines;
 mod memory;
 mod messages;
 mod occupancy;
+mod pipes;
 mod prices;
 mod runqueues;
 mod speed;
@@ -14,6 +15,7 @@ mod transfers;
 mod warmth;
 
 pub(crate) use idle::IdleGovernor;
+pub(crate) use pipes::Slots;
 pub(crate) use prices::Prices;
 pub(crate) use speed::{FULL, at_full_speed, at_speed, both_at_speed};
 
@@ -26,6 +28,7 @@ use crate::workload::Setup;
 use lines::SharedLines;
 use memory::Memory;
 use messages::Messages;
+use pipes::PipeLines;
 use runqueues::RunqueueLocks;
 use speed::Speed;
 use transfers::Transfers;
@@ -36,7 +39,8 @@ use warmth::Warmth;
 pub(crate) struct Hardware {
     pub(crate) transfers: Transfers,
     pub(crate) lines: SharedLines,
-    pub(crate) messages: Messages,
+    messages: Messages,
+    pipes: PipeLines,
     pub(crate) runqueues: RunqueueLocks,
     pub(crate) warmth: Warmth,
     pub(crate) speed: Speed,
@@ -64,7 +68,6 @@ impl Hardware {
             topology.package_of(first)
         };
         let homes: Vec<PackageId> = homes.iter().map(home).collect();
-        let objects = setup.pipes as usize + 2 * setup.sockets.len();
         let none = std::iter::repeat(&0);
         let footprints = setup.footprints.iter().chain(none).take(setup.tasks.len());
         let transfers = Transfers::new(topology);
@@ -75,7 +78,8 @@ impl Hardware {
         Ok(Hardware {
             memory,
             lines: SharedLines::new(topology, &homes),
-            messages: Messages::new(setup.pipes as usize, objects, costs),
+            messages: Messages::new(2 * setup.sockets.len(), costs),
+            pipes: PipeLines::new(setup.pipes as usize, topology.nr_cpus(), costs),
             runqueues: RunqueueLocks::new(topology.nr_cpus(), costs),
             warmth: Warmth::new(topology, footprints.map(|bytes| u64::from(*bytes)), costs),
             speed: if free { Speed::free(topology) } else { Speed::new(topology, setup.smt_milli) },
@@ -84,7 +88,7 @@ impl Hardware {
         })
     }
 
-    /// What moving the lines of a pipe or socket to `cpu` takes, ns; `object` is that of the receiver.
+    /// What moving the lines of a socket to `cpu` takes, ns; `object` is that of the receiver.
     #[inline(always)]
     pub(crate) fn message(
         &mut self,
@@ -102,7 +106,7 @@ impl Hardware {
         u32::try_from(ns.0).unwrap_or(u32::MAX)
     }
 
-    /// What the lines take to come to `cpu` with which a task writes a pipe, or reads `read` bytes from
+    /// What the lines take to come to `cpu` with which a task writes a pipe, or reads so many bytes from
     /// it, ns: the count of the file, if it is a thread that shares its files, then the pipe with the
     /// message.
     #[inline(always)]
@@ -111,17 +115,17 @@ impl Hardware {
         topology: &Topology,
         (cpu, is_thread): (CpuId, bool),
         pipe: usize,
-        read: Option<u32>,
+        op: (Option<u32>, Slots),
         at: SimTime,
     ) -> (u64, u64) {
         if self.free {
             return (0, 0);
         }
         let file = match is_thread {
-            true => self.messages.file(&self.transfers, pipe, cpu, read.is_some()),
+            true => self.pipes.file(&self.transfers, pipe, cpu, op.0.is_some()),
             false => 0,
         };
-        let moved = self.messages.used(topology, &self.transfers, pipe, cpu, read);
+        let moved = self.pipes.used(topology, &self.transfers, pipe, cpu, op);
         if self.lines.is_calm(at) {
             return (file, moved);
         }

@@ -169,6 +169,12 @@ impl Pipe {
         part != 0 && u32::from(self.filled[self.slot(self.used - 1)]) + part <= PAGE
     }
 
+    /// How many slots are in use.
+    #[inline(always)]
+    pub(super) fn used(&self) -> u8 {
+        self.used
+    }
+
     /// Whether a write of `bytes` takes a new slot.
     #[inline]
     pub(super) fn begins_page(&self, bytes: u32) -> bool {

@@ -1,6 +1,7 @@
 //! What the machine asks of pipes before it prices an op on them.
 
 use super::{Ipc, Page};
+use crate::hardware::Slots;
 use crate::ids::PipeId;
 use crate::workload::Op;
 
@@ -33,6 +34,14 @@ impl Ipc {
             }
             _ => Page::Stays,
         }
+    }
+
+    /// What a write of `bytes` finds at `pipe`, or a read.
+    #[inline(always)]
+    pub(crate) fn slots(&self, pipe: PipeId, bytes: u32, reads: bool) -> Slots {
+        let pipe = &self.pipes[pipe.idx()];
+        let turns = if reads { pipe.ends_page(bytes) } else { pipe.begins_page(bytes) };
+        Slots { used: pipe.used(), turns }
     }
 
     /// Whether a write of `bytes` would find no room for any of them; a writer that has slept needs a

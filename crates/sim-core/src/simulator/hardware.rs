@@ -193,7 +193,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         Nanos(slowed.0 - ns.0)
     }
 
-    /// What moving the lines of a pipe or socket to `cpu` takes; `object` is that of the receiver.
+    /// What moving the lines of a socket to `cpu` takes; `object` is that of the receiver.
     pub(super) fn message(&mut self, cpu: CpuId, object: usize, read: Option<u32>) -> u32 {
         let now = self.world.now();
         let ns = self.hardware.message(self.world.topology(), cpu, object, read, now);

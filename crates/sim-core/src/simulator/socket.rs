@@ -46,10 +46,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 run.op = Op::Recv { socket, bytes };
             }
         }
-        let pipes = self.pipes_free.len();
         let moved = match op {
-            Op::Send { .. } => self.message(cpu, pipes + socket.peer().idx(), None),
-            _ => self.message(cpu, pipes + socket.idx(), Some(bytes)),
+            Op::Send { .. } => self.message(cpu, socket.peer().idx(), None),
+            _ => self.message(cpu, socket.idx(), Some(bytes)),
         };
         let copied = (entry + protocol).saturating_add(self.prices.copy(bytes));
         self.jittered(cpu, copied) + Nanos(u64::from(moved))
