@@ -82,6 +82,12 @@ impl RunqueueLocks {
         *free = (*free).max(at) + transfer + self.hold;
         wait
     }
+
+    /// Who has the lock of `cpu` does not give it back before `until`.
+    pub(crate) fn keep(&mut self, cpu: CpuId, until: SimTime) {
+        let free = &mut self.free[cpu.idx()];
+        *free = (*free).max(until);
+    }
 }
 
 #[cfg(test)]
@@ -98,6 +104,15 @@ mod tests {
         assert_eq!([lock(1000), lock(1100), lock(5000)], [0, 485, 0]);
         let transfers = Transfers::new(&topology);
         assert_eq!(locks.transfer(&topology, &transfers, CpuId(0), CpuId(1)), 5 * 57);
+    }
+
+    #[test]
+    fn a_lock_that_is_kept_comes_later_and_never_earlier() {
+        let topology = Topology::builtin("spr", None).unwrap();
+        let mut locks = RunqueueLocks::new(1, topology.costs());
+        locks.keep(CpuId(0), SimTime(5_000));
+        locks.keep(CpuId(0), SimTime(3_000));
+        assert_eq!(locks.lock(CpuId(0), SimTime(1_000), Nanos(0)).0, 4_000);
     }
 
     /// As the lab's kernel was counted to do with a pair of UDP sockets on two cores: a wakeup by the

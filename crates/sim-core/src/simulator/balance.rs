@@ -131,18 +131,26 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.balance(cpu)
     }
 
-    /// The next step of the pass on `cpu`: what it does is done, and its time passes.
+    /// The next step of the pass on `cpu`: what it does is done, and its time passes. The lock of the
+    /// source comes after those who asked for it before, with its lines, and is held while tasks leave
+    /// (`load_balance()`, `detach_tasks()`): both are part of what the domain's balance has cost.
     pub(super) fn balance(&mut self, cpu: CpuId) -> Step {
         self.moves.tasks.clear();
+        let mut wait = Nanos::ZERO;
         let ns = match self.policy.balance_step(&self.world, cpu, &mut self.moves) {
             BalanceStep::Look(look) => self.prices.balance_look(&look),
             BalanceStep::Lock(locked) => {
                 self.desk(cpu).locking = Some(locked);
-                self.prices.balance_lock(self.world.topology().distance_class(cpu, locked))
+                let distance = self.world.topology().distance_class(cpu, locked);
+                let ns = self.prices.balance_lock(distance);
+                wait = self.lock_rq(cpu, locked, ns);
+                ns
             }
             BalanceStep::Move => {
                 self.move_tasks(cpu)?;
-                self.prices.move_tasks(self.moves.tasks.len())
+                let ns = self.prices.move_tasks(self.moves.tasks.len());
+                self.keep_rq_locked(self.moves.from, ns);
+                ns
             }
             BalanceStep::Stop { from } => {
                 self.stop(cpu, from, StopWork::ActiveBalance);
@@ -151,7 +159,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             BalanceStep::Done => return self.balance_done(cpu),
         };
         let ns = self.jittered(cpu, ns);
-        self.begin(cpu, Stage::Balance, Cost::Balance, ns);
+        if wait > Nanos::ZERO {
+            self.note_stall(cpu, Cost::RqLock, wait);
+        }
+        self.begin(cpu, Stage::Balance, Cost::Balance, ns + wait);
         Ok(())
     }
 

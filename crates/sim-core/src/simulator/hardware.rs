@@ -193,6 +193,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         Nanos(slowed.0 - ns.0)
     }
 
+    /// Who has the lock of the runqueue of `cpu` keeps it for `ns` more.
+    pub(super) fn keep_rq_locked(&mut self, cpu: CpuId, ns: u32) {
+        let until = self.world.now() + Nanos(u64::from(ns));
+        self.hardware.runqueues.keep(cpu, until);
+    }
+
     /// What moving the lines of a socket to `cpu` takes; `object` is that of the receiver.
     pub(super) fn message(&mut self, cpu: CpuId, object: usize, read: Option<u32>) -> u32 {
         let now = self.world.now();
