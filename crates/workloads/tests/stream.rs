@@ -45,11 +45,11 @@ fn rate(machine: &str, policy: &str, line: &str, kernel: &str) -> u64 {
     result.values.iter().find(|(known, _)| *known == name).unwrap().1
 }
 
-/// MLC on two sockets: 424 GB/s in something like a triad on SPR, 320 on Ice Lake.
+/// MLC on two sockets: 424 GB/s in something like a triad on SPR, 320 on Ice Lake; within 10 and 3 %.
 #[test]
 fn all_cores_get_what_was_measured_of_the_machine() {
     for (machine, threads, range) in
-        [("spr", 112, 400_000..=480_000), ("icelake", 64, 310_000..=322_000)]
+        [("spr", 112, 382_000..=466_000), ("icelake", 64, 310_000..=330_000)]
     {
         let line =
             format!("stream --threads {threads} --array-size 64000000 --ntimes 3 --non-temporal");

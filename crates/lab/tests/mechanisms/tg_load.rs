@@ -84,28 +84,21 @@ fn share_and_throughput_are_not_locked_together() {
     assert!(share.abs() >= 15 && throughput.abs() <= 3, "{share} % {throughput} %");
 }
 
-/// Prediction P1.6: with a thread for each CPU Ice Lake has more than one state. A node without an idle
-/// CPU has no wakeup that migrates and writes nothing; its share is that of its readers. Control: a
-/// node of the same runs that has idle CPUs pays for both.
+/// Prediction P1.6, as far as it is a mechanism: a node without an idle CPU has no wakeup that migrates
+/// and writes nothing. That Ice Lake comes to it with a thread for each CPU, in some runs and on one node,
+/// is not shown here: it takes twice as many. Control: nodes that have idle CPUs pay.
 #[test]
 fn a_node_without_idle_cpus_stops_migrating_and_pays_no_writers() {
-    let mut seen = [0, 0];
-    let mut told = String::new();
-    for seed in [1, 3, 5, 6] {
-        let run = Run::steady_by("icelake", "cfs", 128, seed);
-        for node in [0, 1] {
-            let (busy, writers) = run.package(node, &[Cost::UpdateLoadAvg]);
-            told += &format!("seed {seed} node {node}: busy {busy}, writers {writers}; ");
-            if busy >= 9_900 {
-                seen[0] += 1;
-                assert!(writers < 50, "{told}");
-            } else if busy < 9_000 {
-                seen[1] += 1;
-                assert!(writers > 100, "{told}");
-            }
-        }
+    let nodes = |nr_pairs| {
+        let run = Run::steady("icelake", "cfs", nr_pairs);
+        [0, 1].map(|node| run.package(node, &[Cost::UpdateLoadAvg]))
+    };
+    for (busy, writers) in nodes(256) {
+        assert!(busy >= 9_900 && writers < 50, "busy {busy}, writers {writers}");
     }
-    assert!(seen[0] > 0 && seen[1] > 0, "{told}");
+    for (busy, writers) in nodes(128) {
+        assert!(busy < 9_000 && writers > 500, "busy {busy}, writers {writers}");
+    }
 }
 
 /// Prediction P1.7: where little migrates, a reader that has to sum both nodes' counters pays more
