@@ -10,7 +10,7 @@
 //! The lock of a CPU is one of user space: who finds it held spins, and a holder that is preempted
 //! keeps it. That is what the program is about.
 //!
-//! What differs: who spins looks every [`LOOK`]; the faults of the first touch of the matrices cost nothing;
+//! What differs: who spins looks every `LOOK`; the faults of the first touch of the matrices cost nothing;
 //! the tables in between lack the line with the kernel's own delays (that of the end is 0 in the
 //! real one, too, as the threads are gone by then).
 

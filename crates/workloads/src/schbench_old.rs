@@ -7,7 +7,7 @@
 //! clock once for all of them. With `-R` it wakes two thirds of its workers at a time, each with a
 //! request.
 //!
-//! What differs: who spins reads the clock every [`LOOK`], not all the time; `-a`, which runs again and
+//! What differs: who spins reads the clock every `LOOK`, not all the time; `-a`, which runs again and
 //! again with more threads, is refused.
 
 mod program;

@@ -11,7 +11,7 @@
 //! state; each is in its middle here (the geometric mean). How many lines pass between two tasks is a
 //! guess, and an option.
 //!
-//! What differs: a look of who spins takes [`LOOK`], as many turns as fit.
+//! What differs: a look of who spins takes `LOOK`, as many turns as fit.
 
 mod program;
 mod text;
