@@ -43,6 +43,27 @@ impl OptionInfo {
     }
 }
 
+/// An option with a value.
+pub(crate) const fn number(
+    short: char,
+    long: &'static str,
+    value: &'static str,
+    default: &'static str,
+    doc: &'static str,
+) -> OptionInfo {
+    OptionInfo { short: Some(short), long: Some(long), value: Some(value), default, doc }
+}
+
+/// An option without one.
+pub(crate) const fn switch(
+    short: char,
+    long: &'static str,
+    default: &'static str,
+    doc: &'static str,
+) -> OptionInfo {
+    OptionInfo { short: Some(short), long: Some(long), value: None, default, doc }
+}
+
 /// Reads `args` by the options of `program`: `-g 10`, `-g10`, `-Tp`, `--groups 10`, `--groups=10`,
 /// and any beginning of a long name that means one option only. Its complaints are worded as those
 /// of `getopt_long` in glibc.

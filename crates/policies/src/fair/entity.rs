@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use simsched_core::pelt::{SchedAvg, SeState, UTIL_AVG_UNCHANGED, update_load_avg_se};
 use simsched_core::{SchedPolicy, TaskId};
 
-use super::weight::{LoadWeight, NICE_0_LOAD, scale_load_down};
+use super::weight::{LoadWeight, NICE_0_LOAD, calc_delta_fair, scale_load_down};
 
 /// The row of an entity: tasks first, by [`TaskId`], then the entities of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +137,20 @@ impl Entity {
     pub fn new_group(cfs_rq: QueueId, my_q: QueueId, depth: u8) -> Entity {
         let my_q = NonZeroU32::new(my_q.0);
         Entity { my_q, depth, ..Entity::new(LoadWeight::new(NICE_0_LOAD), cfs_rq) }
+    }
+
+    /// Charges it for having run until `now`; false if it has not, or the clock went back.
+    /// Source: `update_curr()`.
+    #[inline]
+    pub(super) fn charge(&mut self, now: u64) -> bool {
+        let delta_exec = now.wrapping_sub(self.exec_start);
+        if delta_exec.cast_signed() <= 0 {
+            return false;
+        }
+        self.exec_start = now;
+        self.sum_exec_runtime = self.sum_exec_runtime.wrapping_add(delta_exec);
+        self.vruntime = self.vruntime.wrapping_add(calc_delta_fair(delta_exec, self.load));
+        true
     }
 
     fn new(load: LoadWeight, cfs_rq: QueueId) -> Entity {

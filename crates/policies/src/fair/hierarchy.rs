@@ -12,7 +12,6 @@ use super::features::{Features, Version};
 use super::group::{GroupId, TaskGroup};
 use super::tg_load::{Source, TgLoad};
 use super::tunables::Tunables;
-use super::weight::calc_delta_fair;
 
 /// What an update of load tracking is for (`UPDATE_TG`, `DO_ATTACH`, `DO_DETACH`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,13 +212,9 @@ impl Hierarchy {
             return self.update_curr_eevdf(queue, curr, now);
         }
         let se = &mut self.entities[curr.idx()];
-        let delta_exec = now.wrapping_sub(se.exec_start);
-        if delta_exec.cast_signed() <= 0 {
+        if !se.charge(now) {
             return;
         }
-        se.exec_start = now;
-        se.sum_exec_runtime = se.sum_exec_runtime.wrapping_add(delta_exec);
-        se.vruntime = se.vruntime.wrapping_add(calc_delta_fair(delta_exec, se.load));
         cfs_rq.update_min_vruntime(se.on_rq.then_some(se.vruntime));
     }
 

@@ -1,16 +1,9 @@
 //! `Messages`: who holds the lines of a socket, and what moving them to the next user costs.
 
-use simsched_topology::{CpuId, Distance, OsCosts, PackageId, Topology};
+use simsched_topology::{CpuId, OsCosts, PackageId, Topology};
 
-use super::divisor::Divisor;
+use super::overlap::Overlap;
 use super::transfers::Transfers;
-
-/// Bytes of a cache line.
-const LINE: u32 = 64;
-
-/// Lines of a message's bytes that are read one after the other; what follows is a copy of many,
-/// whose accesses do not wait for each other.
-const FIRST_LINES: u32 = 2;
 
 /// No CPU: nobody has used an object.
 const NOBODY: CpuId = CpuId(u16::MAX);
@@ -41,10 +34,7 @@ pub(crate) struct Messages {
     holders: Vec<Holder>,
     state_lines: u32,
     message_lines: u32,
-    overlap_pct: u32,
-    overlap: Divisor,
-    /// The same for the many lines of a long message, within an LLC and beyond.
-    copy_overlap_pct: [u32; 2],
+    overlap: Overlap,
 }
 
 impl Messages {
@@ -55,9 +45,7 @@ impl Messages {
             holders: vec![unused; objects],
             state_lines: costs.socket_state_lines,
             message_lines: costs.message_lines,
-            overlap_pct: costs.message_overlap_pct.max(100),
-            overlap: Divisor::new(costs.message_overlap_pct.max(100)),
-            copy_overlap_pct: [costs.dirty_overlap_near_pct, costs.dirty_overlap_far_pct],
+            overlap: Overlap::new(costs),
         }
     }
 
@@ -79,40 +67,15 @@ impl Messages {
         }
         let home = holder.home;
         let line = |from: CpuId| if from == cpu { 0 } else { transfers.ns(from, cpu, home) };
-        let from_last = line(last);
-        let state = self.state_lines.saturating_mul(from_last);
+        let state = self.state_lines.saturating_mul(line(last));
         let Some(bytes) = read else {
             holder.data = cpu;
-            return self.at_once(state);
+            return self.overlap.at_once(state);
         };
         let writer = holder.data;
-        let from_writer = if writer == last { from_last } else { line(writer) };
-        if from_writer == 0 {
-            return self.at_once(state);
-        }
-        let all = bytes.div_ceil(LINE);
-        let first = all.min(FIRST_LINES);
-        let message = (self.message_lines + first).saturating_mul(from_writer);
-        let mut ns = state.saturating_add(message);
-        if all > first {
-            let near = topology.distance_class(writer, cpu) <= Distance::SameLlc;
-            ns = ns.saturating_add(self.copy((all - first).saturating_mul(from_writer), near));
-        }
-        self.at_once(ns)
-    }
-
-    /// What lines take to come that do not wait for each other, if one after the other they take `ns`.
-    #[inline(always)]
-    fn at_once(&self, ns: u32) -> u64 {
-        self.overlap.divide(u64::from(ns) * 100)
-    }
-
-    /// The many lines of a long message, as if they overlapped like a few.
-    #[cold]
-    fn copy(&self, ns: u32, near: bool) -> u32 {
-        let copied = self.copy_overlap_pct[usize::from(!near)].max(self.overlap_pct);
-        let ns = u64::from(ns) * u64::from(self.overlap_pct) / u64::from(copied);
-        u32::try_from(ns).unwrap_or(u32::MAX)
+        let lines = (self.message_lines, bytes);
+        let message = self.overlap.message(topology, [writer, cpu], lines, line(writer));
+        self.overlap.at_once(state.saturating_add(message))
     }
 }
 

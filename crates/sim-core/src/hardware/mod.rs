@@ -7,6 +7,7 @@ mod lines;
 mod memory;
 mod messages;
 mod occupancy;
+mod overlap;
 mod pipes;
 mod prices;
 mod runqueues;

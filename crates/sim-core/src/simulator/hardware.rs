@@ -195,8 +195,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Who has the lock of the runqueue of `cpu` keeps it for `ns` more.
     pub(super) fn keep_rq_locked(&mut self, cpu: CpuId, ns: u32) {
-        let until = self.world.now() + Nanos(u64::from(ns));
-        self.hardware.runqueues.keep(cpu, until);
+        if !self.hardware.free {
+            let until = self.world.now() + Nanos(u64::from(ns));
+            self.hardware.runqueues.keep(cpu, until);
+        }
     }
 
     /// What moving the lines of a socket to `cpu` takes; `object` is that of the receiver.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use simsched_core::testkit::{Place, RoundRobin, Script, Wanted, WantedPass};
 use simsched_core::{
-    BalanceStep, Cause, Cost, Far, FutexId, Look, Nanos, Op, PipeId, Setup, SimTime, Status,
-    TaskId, Tracepoint, TtwuQueue,
+    BalanceStep, Cause, Cost, Far, FutexId, Look, Nanos, Op, SimTime, Status, TaskId, Tracepoint,
+    TtwuQueue,
 };
 use simsched_topology::{CpuId, OsCosts, Topology};
 
-use super::rig::{Log, WAIT, WAKE, objects, simulate, simulate_on, steady, topology};
+use super::rig::{Log, WAIT, WAKE, four_pairs, objects, simulate, simulate_on, steady, topology};
 
 const MS: u64 = 1_000_000;
 
@@ -355,21 +355,10 @@ fn a_move_of_a_task_that_runs_breaks_the_contract() {
 /// spun there, and took 3,594 ns and not 1,378 in the mean, up to 16,606.
 #[test]
 fn nobody_is_pulled_from_a_cpu_in_the_middle_of_its_switch() {
-    let machine = Topology::builtin("t8", Some("untraced")).unwrap();
-    let mut script = Script::new(Setup { pipes: 8, ..objects() });
-    let op = |write: bool, nth: u32| {
-        let (pipe, bytes) = (PipeId(nth), 100);
-        if write { Op::Write { pipe, bytes } } else { Op::Read { pipe, bytes } }
-    };
-    for pair in 0..4 {
-        let there: Vec<Op> = (0..4_000).map(|n| op(n % 2 == 0, 2 * pair + n % 2)).collect();
-        let back: Vec<Op> = (0..4_000).map(|n| op(n % 2 == 1, 2 * pair + n % 2)).collect();
-        script.task(CpuId(0), &there);
-        script.task(CpuId(1), &back);
-    }
+    let (machine, script) = four_pairs(4_000);
     let mut policy = RoundRobin::default();
     policy.balancer.greedy = true;
-    let (status, sim) = simulate_on(Arc::new(machine), script, policy);
+    let (status, sim) = simulate_on(machine, script, policy);
     assert_eq!(status, Ok(Status::Finished));
     let (mut switching, mut pulled) = ([false; 8], 0);
     for (_, tracepoint) in &sim.observer().0 {
@@ -384,4 +373,27 @@ fn nobody_is_pulled_from_a_cpu_in_the_middle_of_its_switch() {
         }
     }
     assert!(pulled > 100, "{pulled} tasks");
+}
+
+/// `load_balance()` takes the lock of the busiest runqueue: two balancers at once come one after the other,
+/// each with the lines of that runqueue (section 5 of the cost model: 4 to 6 lines, 200 to 500 ns). The
+/// second waits for the first. Control: a balancer alone waits for lines only.
+#[test]
+fn balancers_queue_for_the_lock_of_the_source() {
+    let genoa = steady("genoa");
+    let (lines, hold) = (genoa.costs().rq_lines * 27, genoa.costs().rq_lock_hold);
+    let waited = |balancers: &[u16]| {
+        let mut script = Script::new(objects());
+        for cpu in [0, 2, 3] {
+            script.task(CpuId(cpu), &[run(if cpu == 0 { 3 * MS } else { MS })]);
+        }
+        let pass = |cpu: &u16| pass(Place::NewlyIdle, *cpu, 0, &[lock(0)]);
+        let passes = balancers.iter().map(pass).collect();
+        let (status, sim) = simulate_on(genoa.clone(), script, balancing(passes));
+        assert_eq!(status, Ok(Status::Finished));
+        [2, 3].map(|cpu| sim.observer().charged(cpu, Cost::RqLock)).iter().sum::<u64>()
+    };
+    let without = waited(&[]);
+    assert_eq!(waited(&[2]) - without, u64::from(lines));
+    assert_eq!(waited(&[2, 3]) - without, u64::from(3 * lines + hold));
 }

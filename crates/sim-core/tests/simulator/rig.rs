@@ -7,7 +7,7 @@ use simsched_core::{
     Config, Cost, FutexId, Observer, Op, PipeId, Setup, SimError, SimTime, Simulator, Status,
     Tracepoint, World,
 };
-use simsched_topology::{Facts, Frequency, OsCosts, Smt, Topology};
+use simsched_topology::{CpuId, Facts, Frequency, OsCosts, Smt, Topology};
 
 /// Every tracepoint with its time.
 #[derive(Default)]
@@ -89,3 +89,20 @@ pub(super) const WRITE: Op = Op::Write { pipe: PipeId(0), bytes: 100 };
 pub(super) const WAIT: Op = Op::FutexWait { futex: FutexId(0), value: 0 };
 pub(super) const WAKE: Op = Op::FutexWake { futex: FutexId(0), count: 2 };
 pub(super) const READ: Op = Op::Read { pipe: PipeId(0), bytes: 100 };
+
+/// On 8 CPUs whose prices are counted, four pairs that share two CPUs and send each other `messages`.
+pub(super) fn four_pairs(messages: u32) -> (Arc<Topology>, Script) {
+    let machine = Topology::builtin("t8", Some("untraced")).unwrap();
+    let mut script = Script::new(Setup { pipes: 8, ..objects() });
+    let op = |write: bool, nth: u32| {
+        let (pipe, bytes) = (PipeId(nth), 100);
+        if write { Op::Write { pipe, bytes } } else { Op::Read { pipe, bytes } }
+    };
+    for pair in 0..4 {
+        let there: Vec<Op> = (0..messages).map(|n| op(n % 2 == 0, 2 * pair + n % 2)).collect();
+        let back: Vec<Op> = (0..messages).map(|n| op(n % 2 == 1, 2 * pair + n % 2)).collect();
+        script.task(CpuId(0), &there);
+        script.task(CpuId(1), &back);
+    }
+    (Arc::new(machine), script)
+}

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use simsched_core::testkit::{RoundRobin, Script};
 use simsched_core::{
-    Cost, FutexId, MarkId, Nanos, Observer, Op, PipeId, Reason, Setup, SimTime, Simulator, Status,
-    TaskId, Tracepoint, TtwuQueue, World,
+    Cost, FutexId, MarkId, Nanos, Observer, Op, Reason, SimTime, Simulator, Status, TaskId,
+    Tracepoint, TtwuQueue, World,
 };
 use simsched_topology::{CpuId, Distance, OsCosts, Topology};
 
 use super::rig::{
-    READ, WAIT, WAKE, WRITE, config, objects, simulate, simulate_on, steady, topology,
+    READ, WAIT, WAKE, WRITE, config, four_pairs, objects, simulate, simulate_on, steady, topology,
 };
 
 /// Spec 09, invariant 7: the waker's next action is later by exactly the listed items. The wakee's
@@ -197,19 +197,8 @@ fn a_waker_that_finds_the_sleeper_still_counted_waits_for_the_switch() {
 /// two CPUs send each other messages.
 #[test]
 fn nobody_is_queued_on_a_cpu_in_the_middle_of_its_switch() {
-    let machine = Topology::builtin("t8", Some("untraced")).unwrap();
-    let mut script = Script::new(Setup { pipes: 8, ..objects() });
-    let op = |write: bool, nth: u32| {
-        let (pipe, bytes) = (PipeId(nth), 100);
-        if write { Op::Write { pipe, bytes } } else { Op::Read { pipe, bytes } }
-    };
-    for pair in 0..4 {
-        let there: Vec<Op> = (0..400).map(|n| op(n % 2 == 0, 2 * pair + n % 2)).collect();
-        let back: Vec<Op> = (0..400).map(|n| op(n % 2 == 1, 2 * pair + n % 2)).collect();
-        script.task(CpuId(0), &there);
-        script.task(CpuId(1), &back);
-    }
-    let (status, sim) = simulate_on(Arc::new(machine), script, RoundRobin::default());
+    let (machine, script) = four_pairs(400);
+    let (status, sim) = simulate_on(machine, script, RoundRobin::default());
     assert_eq!(status, Ok(Status::Finished));
     let (mut switching, mut queued) = ([false; 8], 0);
     for (_, tracepoint) in &sim.observer().0 {

@@ -3,7 +3,7 @@
 use simsched_core::{Seed, Workload};
 
 use super::{Channel, Hackbench, Mode, START, STOP};
-use crate::args::{self, Given, OptionInfo};
+use crate::args::{self, Given, OptionInfo, number, switch};
 use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
 use crate::error::WorkloadError;
 
@@ -13,30 +13,16 @@ pub const NAME: &str = "hackbench";
 /// The options, in the order and with the text of the program's own help.
 pub const OPTIONS: &[OptionInfo] = &[
     number('f', "fds", "NUM", "20", "senders, and receivers, of a group"),
-    switch('F', "fifo", "SCHED_FIFO for the main thread; cannot be simulated"),
+    switch('F', "fifo", "off", "SCHED_FIFO for the main thread; cannot be simulated"),
     number('g', "groups", "NUM", "10", "number of groups"),
-    OptionInfo { default: "", ..switch('h', "help", "print this list and do nothing else") },
+    switch('h', "help", "", "print this list and do nothing else"),
     number('l', "loops", "LOOPS", "100", "messages that each sender sends to each receiver"),
-    switch('p', "pipe", "send over pipes and not over AF_UNIX stream sockets"),
-    switch('i', "inet", "send over TCP; cannot be simulated"),
+    switch('p', "pipe", "off", "send over pipes and not over AF_UNIX stream sockets"),
+    switch('i', "inet", "off", "send over TCP; cannot be simulated"),
     number('s', "datasize", "SIZE", "100", "size of a message in bytes"),
-    switch('T', "threads", "the workers are threads of one process"),
-    OptionInfo { default: "on", ..switch('P', "process", "each worker is a process of its own") },
+    switch('T', "threads", "off", "the workers are threads of one process"),
+    switch('P', "process", "on", "each worker is a process of its own"),
 ];
-
-const fn number(
-    short: char,
-    long: &'static str,
-    value: &'static str,
-    default: &'static str,
-    doc: &'static str,
-) -> OptionInfo {
-    OptionInfo { short: Some(short), long: Some(long), value: Some(value), default, doc }
-}
-
-const fn switch(short: char, long: &'static str, doc: &'static str) -> OptionInfo {
-    OptionInfo { short: Some(short), long: Some(long), value: None, default: "off", doc }
-}
 
 /// The hackbench that these options mean.
 ///

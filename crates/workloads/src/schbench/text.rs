@@ -5,7 +5,7 @@ use simsched_topology::{CpuId, CpuSet, Topology};
 
 use super::program::{DONE, START, STOP, Threads};
 use super::{MAX_THREADS, Schbench};
-use crate::args::{self, Given, OptionInfo};
+use crate::args::{self, Given, OptionInfo, number, switch};
 use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
 use crate::error::WorkloadError;
 use crate::measured::{self, MAX_SECONDS, Measured, Points, latencies, typed};
@@ -65,25 +65,6 @@ pub const OPTIONS: &[OptionInfo] = &[
     ),
     OptionInfo::long("help", None, "", "print this list and do nothing else"),
 ];
-
-const fn number(
-    short: char,
-    long: &'static str,
-    value: &'static str,
-    default: &'static str,
-    doc: &'static str,
-) -> OptionInfo {
-    OptionInfo { short: Some(short), long: Some(long), value: Some(value), default, doc }
-}
-
-const fn switch(
-    short: char,
-    long: &'static str,
-    default: &'static str,
-    doc: &'static str,
-) -> OptionInfo {
-    OptionInfo { short: Some(short), long: Some(long), value: None, default, doc }
-}
 
 /// The most bytes of `-p`.
 const MAX_PIPE: u32 = 1 << 20;

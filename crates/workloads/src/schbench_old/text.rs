@@ -6,7 +6,7 @@ use simsched_core::{Nanos, Seed, Workload};
 
 use super::program::{DONE, START, STOP, Threads};
 use super::{MAX_THREADS, SchbenchOld};
-use crate::args::{self, Given, OptionInfo};
+use crate::args::{self, Given, OptionInfo, number};
 use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
 use crate::buckets::Buckets;
 use crate::error::WorkloadError;
@@ -39,16 +39,6 @@ pub const OPTIONS: &[OptionInfo] = &[
     ),
     OptionInfo::long("help", None, "", "print this list and do nothing else"),
 ];
-
-const fn number(
-    short: char,
-    long: &'static str,
-    value: &'static str,
-    default: &'static str,
-    doc: &'static str,
-) -> OptionInfo {
-    OptionInfo { short: Some(short), long: Some(long), value: Some(value), default, doc }
-}
 
 /// The most bytes of `-p`.
 const MAX_PIPE: u32 = 1 << 20;

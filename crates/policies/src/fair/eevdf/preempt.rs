@@ -14,14 +14,9 @@ impl Hierarchy {
     /// and is ahead, has to go if others wait. Source: `update_curr()`.
     #[inline]
     pub(in crate::fair) fn update_curr_eevdf(&mut self, queue: QueueId, curr: EntityId, now: u64) {
-        let se = &mut self.entities[curr.idx()];
-        let delta_exec = now.wrapping_sub(se.exec_start);
-        if delta_exec.cast_signed() <= 0 {
+        if !self.entities[curr.idx()].charge(now) {
             return;
         }
-        se.exec_start = now;
-        se.sum_exec_runtime = se.sum_exec_runtime.wrapping_add(delta_exec);
-        se.vruntime = se.vruntime.wrapping_add(calc_delta_fair(delta_exec, se.load));
         let is_served = self.update_deadline(queue, curr);
         if self.queue(queue).nr_running == 1 {
             return;
