@@ -116,12 +116,13 @@ impl Hardware {
         topology: &Topology,
         (cpu, is_thread): (CpuId, bool),
         pipe: usize,
-        op: (Option<u32>, Slots),
+        op: impl FnOnce() -> (Option<u32>, Slots),
         at: SimTime,
     ) -> (u64, u64) {
         if self.free {
             return (0, 0);
         }
+        let op = op();
         let file = match is_thread {
             true => self.pipes.file(&self.transfers, pipe, cpu, op.0.is_some()),
             false => 0,

@@ -51,7 +51,8 @@ impl PipeDesk<'_> {
         let start = now.0 + u64::from(row.debt);
         let read = READ.then_some(bytes);
         let user = (cpu, row.run.is_thread);
-        let op = (read, self.ipc.slots(pipe, bytes, READ));
+        let ipc = &*self.ipc;
+        let op = || (read, ipc.slots(pipe, bytes, READ));
         let (file, moved) = self.hardware.pipe(self.topology, user, pipe.idx(), op, now);
         if file + moved > 0 {
             row.stalled |= 1 << const { Cost::Message.stall_row() };
