@@ -72,10 +72,19 @@ pub fn improvement(ratio: f64, better: Better) -> f64 {
 pub fn threshold(claim: &Claim) -> f64 {
     let in_us = claim.metric.family.is_latency() && claim.unit == "us";
     let quantum = match claim.published.values {
-        Values::Both { baseline, .. } if in_us && baseline > 0.0 => 100.0 / baseline,
+        Values::Both { baseline, patched } if in_us && baseline > 0.0 => {
+            // A fraction of a base of 1 or 100 is no number of microseconds.
+            let is_relative = is_base(baseline) && patched.fract() != 0.0;
+            if is_relative { 0.0 } else { 100.0 / baseline }
+        }
         _ => 0.0,
     };
     LEAST.max(2.0 * claim.published.spread_pct()).max(quantum)
+}
+
+/// Whether a baseline is likely that to which values are relative.
+fn is_base(baseline: f64) -> bool {
+    [1.0, 100.0].iter().any(|one| (baseline - one).abs() < 1e-9)
 }
 
 /// The effect of `ratio` on the metric of `claim`.
@@ -112,9 +121,8 @@ pub const LEVEL: f64 = 3.0;
 #[must_use]
 pub fn level(claim: &Claim, published: f64, simulated: f64) -> Option<f64> {
     let Values::Both { baseline, .. } = claim.published.values else { return None };
-    let is_relative = [1.0, 100.0].iter().any(|one| (baseline - one).abs() < 1e-9);
     let scale = claim.metric.family.unit_scale(&claim.unit)?;
-    (!is_relative && published > 0.0).then(|| simulated / (published * scale))
+    (!is_base(baseline) && published > 0.0).then(|| simulated / (published * scale))
 }
 
 /// Whether such a level is so far off that an agreement of ratios means little.

@@ -70,6 +70,18 @@ fn a_latency_in_us_is_neutral_below_one_of_them() {
     assert!((threshold(&latency("time", "us")) - 3.0).abs() < 1e-9);
 }
 
+/// Published as 1.00 and 0.72: these are no microseconds.
+#[test]
+fn values_relative_to_a_base_are_not_quantised() {
+    let of = |baseline: &str, patched: &str| {
+        let values = format!("baseline_value = {baseline}\npatched_value = {patched}");
+        claim("lower", &format!("metric = \"wakeup_latency:p99\"\nunit = \"us\"\n{values}"))
+    };
+    assert!((threshold(&of("1", "0.7197")) - 3.0).abs() < 1e-9);
+    assert!((threshold(&of("100", "71.97")) - 3.0).abs() < 1e-9);
+    assert!((threshold(&of("1", "2")) - 100.0).abs() < 1e-9);
+}
+
 #[track_caller]
 fn check_size(published: f64, simulated: f64, agrees: bool) {
     let claim = of_ratio("higher", 1.0 + published / 100.0);

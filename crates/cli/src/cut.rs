@@ -14,6 +14,7 @@ use simsched_core::{
     Nanos, Observer, Policy, SimTime, Simulator, Status, Tracepoint, Workload, World,
 };
 use simsched_topology::Topology;
+use simsched_workloads::catalog::LeastPart;
 
 use crate::counters::Counters;
 use crate::failure::Failure;
@@ -47,6 +48,21 @@ pub(crate) struct Slice {
     pub(crate) span: Nanos,
     /// How long it runs before at least.
     pub(crate) warmup: Nanos,
+    /// Whether a program that needs more is measured for longer.
+    pub(crate) may_grow: bool,
+}
+
+impl Slice {
+    /// What is measured of a program that needs so much; none is the whole run.
+    pub(crate) fn of_program(self, least: LeastPart) -> Option<Slice> {
+        match least {
+            LeastPart::Whole if self.may_grow => None,
+            LeastPart::Span(least) if self.may_grow => {
+                Some(Slice { span: self.span.max(least), ..self })
+            }
+            _ => Some(self),
+        }
+    }
 }
 
 /// Watches what only a part of the run, or only these commands, ask for.
@@ -156,6 +172,7 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
         };
         let (start, wasted_before) = (self.totals(), self.run.observer().0.idle_while_waiting());
         self.run.observer_mut().1.0.stats = Some(new_stats());
+        self.meter.begin();
         let mut batches = Vec::new();
         let mut last = start.clone();
         for _ in 0..BATCHES {

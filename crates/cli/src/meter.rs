@@ -4,10 +4,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use simsched_core::{
-    Cost, Notes, Op, Outcome, Policy, Setup, SimTime, Simulator, TaskId, Workload,
+    Cost, MarkId, Notes, Op, Outcome, Policy, Setup, SimTime, Simulator, TaskId, Workload,
 };
 use simsched_topology::{CpuId, Topology};
 
+use crate::report::Counts;
 use crate::run::Watch;
 
 /// Counts what the tasks of a workload have asked for.
@@ -17,6 +18,23 @@ pub(crate) struct Meter {
     sent: Rc<Cell<u64>>,
     /// All operations.
     ops: Rc<Cell<u64>>,
+    /// What the program does a fixed number of, and how often it was done.
+    round: Option<MarkId>,
+    rounds: Rc<Cell<u64>>,
+    /// What the program counts itself is to be forgotten.
+    begins: Rc<Cell<bool>>,
+}
+
+impl Meter {
+    /// A meter of a program that passes this mark after each of its rounds.
+    pub(crate) fn new(round: Option<MarkId>) -> Meter {
+        Meter { round, ..Meter::default() }
+    }
+
+    /// What is measured begins now.
+    pub(crate) fn begin(&self) {
+        self.begins.set(true);
+    }
 }
 
 /// A workload with a meter.
@@ -37,11 +55,16 @@ impl<W: Workload> Workload for Metered<W> {
     }
 
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
+        let Meter { sent, ops, round, rounds, begins } = &self.meter;
+        if begins.take() {
+            self.workload.measure_from(now);
+        }
         let op = self.workload.next_op(task, now, last);
-        let Meter { sent, ops } = &self.meter;
         ops.set(ops.get() + 1);
-        if matches!(op, Op::Write { .. } | Op::Send { .. }) {
-            sent.set(sent.get() + 1);
+        match op {
+            Op::Write { .. } | Op::Send { .. } => sent.set(sent.get() + 1),
+            Op::Mark(mark) if Some(mark) == *round => rounds.set(rounds.get() + 1),
+            _ => {}
         }
         op
     }
@@ -51,24 +74,35 @@ impl<W: Workload> Workload for Metered<W> {
     }
 }
 
+/// Under which name the results of a program say how many rounds it does in all.
+pub(crate) const ROUNDS: &str = "cycles_in_all";
+
 /// In what the work of a program is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WorkUnit {
     /// Messages, where the program says how many it sends.
     Messages,
+    /// Rounds, where it says how many it does.
+    Rounds,
     /// Operations of its tasks.
     Operations,
 }
 
 impl WorkUnit {
-    /// The unit for a program that sends `total` messages.
-    pub(crate) fn of(total: Option<u64>) -> WorkUnit {
-        if total.is_some() { WorkUnit::Messages } else { WorkUnit::Operations }
+    /// The unit for a program with these results, and how much of it the whole program does; none if
+    /// it does not say.
+    pub(crate) fn of(numbers: &Counts) -> (WorkUnit, Option<u64>) {
+        let all = |key: &str| numbers.get(key)?.as_u64().filter(|all| *all > 0);
+        if let Some(messages) = all("messages") {
+            return (WorkUnit::Messages, Some(messages));
+        }
+        all(ROUNDS).map_or((WorkUnit::Operations, None), |all| (WorkUnit::Rounds, Some(all)))
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             WorkUnit::Messages => "messages",
+            WorkUnit::Rounds => "cycles",
             WorkUnit::Operations => "operations",
         }
     }
@@ -93,6 +127,7 @@ pub(crate) struct Totals {
     pub(crate) span_ns: u64,
     sent: u64,
     ops: u64,
+    rounds: u64,
     pub(crate) task_switches: u64,
     /// As perf counts them.
     pub(crate) migrations: u64,
@@ -116,6 +151,7 @@ impl Totals {
             span_ns: run.world().now().get(),
             sent: meter.sent.get(),
             ops: meter.ops.get(),
+            rounds: meter.rounds.get(),
             task_switches: window.counters.task_switches,
             migrations: window.counters.cpu_migrations,
             by_node,
@@ -133,6 +169,7 @@ impl Totals {
             span_ns: self.span_ns - earlier.span_ns,
             sent: self.sent - earlier.sent,
             ops: self.ops - earlier.ops,
+            rounds: self.rounds - earlier.rounds,
             task_switches: self.task_switches - earlier.task_switches,
             migrations: self.migrations - earlier.migrations,
             by_node: self.by_node.iter().zip(&earlier.by_node).map(minus).collect(),
@@ -143,6 +180,7 @@ impl Totals {
     pub(crate) fn work(&self, unit: WorkUnit) -> u64 {
         match unit {
             WorkUnit::Messages => self.sent,
+            WorkUnit::Rounds => self.rounds,
             WorkUnit::Operations => self.ops,
         }
     }

@@ -73,18 +73,17 @@ fn each(outcome: &Outcome, number: impl Fn(&Totals) -> Option<f64>) -> Result<Nu
     Ok(Number { value, batch_ci95_pct: batches })
 }
 
-/// The messages that the whole program sends; the parts of a whole run are not asked for them.
-fn total_work(outcome: &Outcome) -> Option<u64> {
-    outcome.report.workload.get("messages")?.as_u64().filter(|messages| *messages > 0)
+/// What the whole program does, and in which unit; none if it does not say.
+fn total_work(outcome: &Outcome) -> Option<(WorkUnit, u64)> {
+    let (unit, total) = WorkUnit::of(&outcome.report.workload);
+    Some((unit, total?))
 }
 
 /// A count of the whole program.
 fn count(outcome: &Outcome, count: impl Fn(&Totals) -> u64) -> Result<Number, String> {
     let total = total_work(outcome).filter(|_| outcome.cut.is_some());
     each(outcome, |totals| match total {
-        Some(total) => {
-            Some(ratio(count(totals), totals.work(WorkUnit::Messages))? * ratio(total, 1)?)
-        }
+        Some((unit, total)) => Some(ratio(count(totals), totals.work(unit))? * ratio(total, 1)?),
         None => ratio(count(totals), 1),
     })
 }
@@ -97,9 +96,9 @@ fn time(outcome: &Outcome) -> Result<Number, String> {
         }
         (None, None) => Err("the program did not come to its end".to_owned()),
         (Some(_), _) => {
-            let total =
+            let (unit, total) =
                 total_work(outcome).ok_or("the program does not do a fixed amount of work")?;
-            each(outcome, |totals| Some(ratio(total, 1)? / totals.rate(WorkUnit::Messages)?))
+            each(outcome, |totals| Some(ratio(total, 1)? / totals.rate(unit)?))
         }
     }
 }
@@ -110,12 +109,12 @@ fn throughput(outcome: &Outcome) -> Result<Number, String> {
     let of = |key: &str| numbers.get(key)?.as_f64();
     let rate = numbers.keys().find(|key| key.ends_with("_per_second")).and_then(|key| of(key));
     if let Some(value) = of("throughput").or(rate) {
-        let unit = WorkUnit::of(total_work(outcome));
+        let (unit, _) = WorkUnit::of(&outcome.report.workload);
         let batches = outcome.cut.as_ref().and_then(|cut| cut.batch_ci95_pct(|t| t.rate(unit)));
         return Ok(Number { value, batch_ci95_pct: batches });
     }
-    if outcome.cut.is_some() && total_work(outcome).is_some() {
-        return each(outcome, |totals| totals.rate(WorkUnit::Messages));
+    if let Some((unit, _)) = total_work(outcome).filter(|_| outcome.cut.is_some()) {
+        return each(outcome, |totals| totals.rate(unit));
     }
     Err(nothing_told(outcome, "throughput, or another that ends in _per_second"))
 }

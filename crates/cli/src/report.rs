@@ -242,8 +242,7 @@ pub(crate) fn costs_by_node(totals: &Totals) -> Vec<Counts> {
 impl CutReport {
     /// The report of a cut of a program that has `told` this.
     pub(crate) fn of(cut: &Cut, told: &Told) -> CutReport {
-        let total = told.total_work();
-        let unit = WorkUnit::of(total);
+        let (unit, total) = WorkUnit::of(&told.numbers);
         CutReport {
             span_ns: cut.span.get(),
             warmup_ns: cut.warmup.get(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use simsched_core::observe::{Digest, Invariants, Stats};
-use simsched_core::{Config, Nanos, Notes, Policy, Seed, SimTime, Simulator, Workload};
+use simsched_core::{Config, MarkId, Nanos, Notes, Policy, Seed, SimTime, Simulator, Workload};
 use simsched_topology::Topology;
 
 use crate::cut::{Cut, Cutter, Slice, Window};
@@ -27,6 +27,8 @@ pub(crate) struct Plan<P, W> {
     pub(crate) duration: Option<Nanos>,
     /// How much of a run that has become stationary is measured; none is the whole run.
     pub(crate) span: Option<Slice>,
+    /// The mark behind each round of the program, if it does a fixed number of them.
+    pub(crate) round: Option<MarkId>,
     pub(crate) paranoid: bool,
 }
 
@@ -60,13 +62,6 @@ pub(crate) struct Told {
     pub(crate) numbers: report::Counts,
 }
 
-impl Told {
-    /// How many messages the whole program sends, if it sends a number of them and says so.
-    pub(crate) fn total_work(&self) -> Option<u64> {
-        self.numbers.get("messages")?.as_u64().filter(|messages| *messages > 0)
-    }
-}
-
 impl<P: Policy, W: Workload> Plan<P, W> {
     /// Runs to the end, to the limit of time, or until the user asks to stop.
     ///
@@ -79,7 +74,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
             || Stats::new(&self.topology, nr_tasks, setup.marks.len()).with_spans(&setup.spans);
         let rules = self.paranoid.then(|| Invariants::new(nr_cpus, nr_tasks));
         let watch = (new_stats(), (Window::default(), (Digest::default(), rules)));
-        let meter = Meter::default();
+        let meter = Meter::new(self.round);
         let workload = Metered::new(self.workload, &meter);
         let topology = Arc::clone(&self.topology);
         let mut run = Simulator::new(topology, self.policy, workload, watch, self.config)?;
@@ -192,6 +187,7 @@ mod tests {
             config: Config::default(),
             duration: Some(Nanos::from_millis(20)),
             span: None,
+            round: None,
             paranoid: true,
         }
     }

@@ -13,7 +13,7 @@ use simsched_workloads::catalog::{self as workloads, Benchmark, MarkTimes, Ran, 
 use crate::args::RunArgs;
 use crate::cut::{Cut, Slice};
 use crate::failure::Failure;
-use crate::meter::Totals;
+use crate::meter::{ROUNDS, Totals};
 use crate::progress::Progress;
 use crate::report::{self, End, Report, ScenarioReport};
 use crate::run::{self, Plan, Told};
@@ -145,7 +145,8 @@ impl Scenario {
             workload: benchmark.workload_on(&self.topology),
             config: run::seeded(self.settings.config, seed),
             duration: self.duration,
-            span: self.span,
+            span: self.span.and_then(|slice| slice.of_program(benchmark.least_part())),
+            round: benchmark.rounds().map(|(mark, _)| mark),
             paranoid: self.paranoid,
         };
         let measured = plan.measure(progress)?;
@@ -211,6 +212,9 @@ fn tell(benchmark: &dyn Benchmark, stats: &Stats, notes: &Notes, end: End) -> To
     }
     let elapsed = Some(Nanos(result.elapsed_ns)).filter(|elapsed| elapsed.get() > 0);
     let mut numbers = report::named(result.values.into_iter());
+    if let Some((_, rounds)) = benchmark.rounds() {
+        numbers.insert(ROUNDS.to_owned(), rounds.into());
+    }
     if let Some(milli) = result.throughput_milli {
         numbers.insert("throughput".to_owned(), thousandths(milli).into());
     }

@@ -21,6 +21,11 @@ pub trait Workload {
     fn notes(&self) -> Notes {
         Notes::default()
     }
+
+    /// What it has counted itself up to `now` is not to count: only what follows is measured.
+    fn measure_from(&mut self, now: SimTime) {
+        let _ = now;
+    }
 }
 
 /// What a program writes of itself.
@@ -43,6 +48,10 @@ impl<T: Workload + ?Sized> Workload for Box<T> {
 
     fn notes(&self) -> Notes {
         (**self).notes()
+    }
+
+    fn measure_from(&mut self, now: SimTime) {
+        (**self).measure_from(now);
     }
 }
 

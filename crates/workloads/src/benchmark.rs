@@ -1,6 +1,6 @@
 //! The trait `Benchmark`: a program as one would run it, the text that it prints, and its workload.
 
-use simsched_core::{Notes, Workload};
+use simsched_core::{MarkId, Nanos, Notes, Workload};
 use simsched_topology::Topology;
 
 /// A program with its options, ready to be run any number of times.
@@ -20,6 +20,18 @@ pub trait Benchmark: Send + Sync {
         self.workload()
     }
 
+    /// How long a part of its run must be, so that what it reports of that part can stand for the
+    /// whole.
+    fn least_part(&self) -> LeastPart {
+        LeastPart::Any
+    }
+
+    /// What it does a fixed number of, if that is not messages: the mark that it passes each time, and
+    /// how often it does in all.
+    fn rounds(&self) -> Option<(MarkId, u64)> {
+        None
+    }
+
     /// What the real program would report of a run in which the marks, by their ids, were passed
     /// at these times, and the spans of its setup took these.
     fn result(&self, marks: &[MarkTimes], spans: &[SpanTimes]) -> BenchResult;
@@ -34,6 +46,17 @@ pub trait Benchmark: Send + Sync {
         result.values.extend(&ran.notes.values);
         result
     }
+}
+
+/// How long a part of a run must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeastPart {
+    /// Its rates are as good in any.
+    Any,
+    /// It takes samples, of which so much time gives enough.
+    Span(Nanos),
+    /// It reports what only a whole run has.
+    Whole,
 }
 
 /// A run as its program can know it.

@@ -126,7 +126,7 @@ fn each_request_has_its_wakeup() {
 #[test]
 fn a_wakeup_on_an_idle_machine_takes_what_a_remote_wakeup_takes() {
     let told = run("spr-2x60", "schbench -t 4 -r 0.5");
-    assert!((2..=6).contains(&told.value("wakeup_p50_us")), "{}", told.result.text);
+    assert!((2..=6).contains(&told.value("wakeup_latency_p50_us")), "{}", told.result.text);
 }
 
 fn user(told: &Told) -> u64 {

@@ -103,7 +103,7 @@ fn the_old_schbench_hands_out_as_many_requests_as_said() {
     let told = run("spr", "schbench-old -m 1 -t 6 -R 60 -c 1000 -r 1");
     let requests = told.value("requests");
     assert!((52..=64).contains(&requests), "{requests}");
-    assert!((1..=300).contains(&told.value("wakeup_p50_us")), "{}", told.result.text);
+    assert!((1..=300).contains(&told.value("wakeup_latency_p50_us")), "{}", told.result.text);
 }
 
 #[test]

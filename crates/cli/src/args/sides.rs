@@ -95,10 +95,11 @@ pub(crate) struct ValidateArgs {
     pub(crate) seeds: u64,
 
     /// How much simulated time of a run is measured once it is stationary; `whole` runs are measured
-    /// from start to end
-    #[arg(long, value_name = "TIME|whole", default_value = "100ms", value_parser = Span::parse)]
+    /// from start to end. If not given: 100ms, or as much as a program needs that counts itself
+    /// (schbench: its interval of 10 s; stream: all)
+    #[arg(long, value_name = "TIME|whole", value_parser = Span::parse)]
     #[arg(allow_hyphen_values = true)]
-    pub(crate) span: Span,
+    pub(crate) span: Option<Span>,
 
     /// How long a run warms up before that at least, counted from the last new task. It goes on, up to
     /// twice as long, until operations, migrations and context switches are steady
@@ -124,14 +125,25 @@ pub(crate) struct ValidateArgs {
     pub(crate) quiet: bool,
 }
 
+impl ValidateArgs {
+    /// How much of a run is measured, unless a program needs more; none is the whole run.
+    pub(crate) fn slice(&self) -> Option<Slice> {
+        let slice = self.span.unwrap_or(Span::USUAL).slice(self.warmup);
+        slice.map(|slice| Slice { may_grow: self.span.is_none(), ..slice })
+    }
+}
+
 /// How much of a run is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span(pub(crate) Option<Nanos>);
 
 impl Span {
+    /// If none was given.
+    const USUAL: Span = Span(Some(Nanos::from_millis(100)));
+
     /// With this warm-up; none for whole runs.
     pub(crate) fn slice(self, warmup: Nanos) -> Option<Slice> {
-        self.0.map(|span| Slice { span, warmup })
+        self.0.map(|span| Slice { span, warmup, may_grow: false })
     }
 
     fn parse(text: &str) -> Result<Span, String> {

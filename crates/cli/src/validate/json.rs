@@ -11,7 +11,7 @@ use crate::report;
 use crate::sensitivity;
 
 pub(super) fn of(validation: &Validation<'_>) -> Value {
-    let args = validation.args;
+    let (args, slice) = (validation.args, validation.args.slice());
     let (parameters, right) = validation.parameters();
     let sweep = |swept: &super::judge::Swept| {
         let said = |(idx, class): &(usize, Class)| {
@@ -28,8 +28,8 @@ pub(super) fn of(validation: &Validation<'_>) -> Value {
         "schema": report::SCHEMA,
         "seed": args.seed,
         "seeds": args.seeds,
-        "span_ns": report::nanos(args.span.0),
-        "warmup_ns": args.span.0.map(|_| args.warmup.get()),
+        "span_ns": report::nanos(slice.map(|slice| slice.span)),
+        "warmup_ns": report::nanos(slice.map(|slice| slice.warmup)),
         "partial": validation.stopped,
         "claims": validation.entries().map(entry).collect::<Vec<_>>(),
         "score": score(&validation.score(None)),

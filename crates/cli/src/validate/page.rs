@@ -10,11 +10,13 @@ use crate::sensitivity;
 pub(super) fn of(validation: &Validation<'_>) -> String {
     let args = validation.args;
     let mut page = String::from("# Published results against simulations\n\n");
-    let span = args.span.0.map_or_else(
+    let span = args.slice().map_or_else(
         || "whole runs".to_owned(),
-        |span| {
-            let [span, warmup] = [span, args.warmup].map(|it| crate::output::units::span(it.get()));
-            format!("{span} of each run after {warmup} or more")
+        |slice| {
+            let [span, warmup] =
+                [slice.span, slice.warmup].map(|it| crate::output::units::span(it.get()));
+            let more = if slice.may_grow { ", more where a program needs it" } else { "" };
+            format!("{span} of each run after {warmup} or more{more}")
         },
     );
     let last = args.seed.saturating_add(args.seeds - 1);

@@ -134,7 +134,7 @@ impl Key {
             policy: &self.policy,
             settings: &self.settings,
             workload: &self.workload,
-            span: args.span.slice(args.warmup),
+            span: args.slice(),
             duration: None,
         };
         Scenario::of_side(&side, args.seed)

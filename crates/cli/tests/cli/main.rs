@@ -14,3 +14,4 @@ mod numa_imbalance;
 mod readme;
 mod text;
 mod validate;
+mod validate_spans;

@@ -310,11 +310,17 @@ fn a_claim_is_undecided_exactly_if_its_interval_holds_two_classes() {
     }
 }
 
-/// Every row of both threads: of the first 26, of the second 8.
+/// Every row that was published with a value; of version 4 those of Sapphire Rapids in two readings.
 #[test]
 fn the_claims_of_the_project_are_right() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../claims");
-    for (name, count) in [("tg_load_avg_per_node.toml", 26), ("wakeup_bias_prev.toml", 8)] {
+    for (name, count) in [
+        ("tg_load_avg_per_node.toml", 26),
+        ("wakeup_bias_prev.toml", 8),
+        ("cache_aware_wakeup.toml", 29),
+        ("cache_aware_v4.toml", 20 + 20 + 10),
+        ("imb_numa_nr.toml", 8 + 3),
+    ] {
         let text = std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
         let claims = simsched_claims::read(&text, name).unwrap();
         assert_eq!(claims.len(), count);

@@ -77,6 +77,11 @@ impl Main {
         step
     }
 
+    /// All was forgotten at `now`: the time until it is shown and forgotten next counts from there.
+    pub(super) fn forgets(&mut self, now: SimTime) {
+        (self.last_table, self.zeroed) = (us(now), us(now));
+    }
+
     /// Counts, prints and forgets what is due; how long to sleep, unless the time is over.
     fn round(&mut self, shared: &mut Shared, now: SimTime) -> Option<Nanos> {
         let (at, options) = (us(now), shared.options.clone());

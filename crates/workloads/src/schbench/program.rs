@@ -227,6 +227,13 @@ impl Workload for Threads {
     fn notes(&self) -> Notes {
         self.shared.notes()
     }
+
+    fn measure_from(&mut self, now: SimTime) {
+        self.shared.reset();
+        if let Some(Thread::Main(main)) = self.threads.first_mut() {
+            main.forgets(now);
+        }
+    }
 }
 
 impl Shared {

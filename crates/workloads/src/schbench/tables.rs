@@ -108,10 +108,10 @@ impl Shared {
         let mut values = Vec::new();
         if self.wakeups.samples() > 0 {
             values.extend([
-                ("wakeup_p50_us", p50),
-                ("wakeup_p90_us", p90),
-                ("wakeup_p99_us", p99),
-                ("wakeup_p99_9_us", p99_9),
+                ("wakeup_latency_p50_us", p50),
+                ("wakeup_latency_p90_us", p90),
+                ("wakeup_latency_p99_us", p99),
+                ("wakeup_latency_p99_9_us", p99_9),
             ]);
         }
         if self.options.pipe == 0 && self.rps.samples() > 1 {

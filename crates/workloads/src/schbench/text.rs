@@ -6,7 +6,7 @@ use simsched_topology::{CpuId, CpuSet, Topology};
 use super::program::{DONE, START, STOP, Threads};
 use super::{MAX_THREADS, Schbench};
 use crate::args::{self, Given, OptionInfo, number, switch};
-use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
+use crate::benchmark::{BenchResult, Benchmark, LeastPart, MarkTimes, SpanTimes};
 use crate::error::WorkloadError;
 use crate::measured::{self, MAX_SECONDS, Measured, Points, latencies, typed};
 
@@ -346,6 +346,14 @@ impl Benchmark for Run {
 
     fn workload_on(&self, topology: &Topology) -> Box<dyn Workload + Send> {
         Box::new(Threads::new(&self.schbench, Seed(self.seed), Some(topology)))
+    }
+
+    /// Its percentiles are those of an interval, and it counts requests once a second.
+    fn least_part(&self) -> LeastPart {
+        match self.schbench.pipe {
+            0 => LeastPart::Span(self.schbench.interval.max(seconds(1))),
+            _ => LeastPart::Any,
+        }
     }
 
     fn result(&self, marks: &[MarkTimes], spans: &[SpanTimes]) -> BenchResult {

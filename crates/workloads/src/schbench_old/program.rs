@@ -341,4 +341,8 @@ impl Workload for Threads {
         let values = super::text::values(&self.latencies);
         Notes { text: self.text.clone(), values }
     }
+
+    fn measure_from(&mut self, _: SimTime) {
+        self.latencies.clear();
+    }
 }

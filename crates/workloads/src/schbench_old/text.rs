@@ -7,7 +7,7 @@ use simsched_core::{Nanos, Seed, Workload};
 use super::program::{DONE, START, STOP, Threads};
 use super::{MAX_THREADS, SchbenchOld};
 use crate::args::{self, Given, OptionInfo, number};
-use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
+use crate::benchmark::{BenchResult, Benchmark, LeastPart, MarkTimes, SpanTimes};
 use crate::buckets::Buckets;
 use crate::error::WorkloadError;
 use crate::measured::{self, MAX_SECONDS, Measured, Points, pretty, typed};
@@ -179,10 +179,10 @@ pub(super) fn values(of: &Buckets) -> Vec<(&'static str, u64)> {
     }
     let [p50, _, p90, _, p99, _, p99_9] = of.percentiles(PERCENTS).map(|at| u64::from(at.value));
     vec![
-        ("wakeup_p50_us", p50),
-        ("wakeup_p90_us", p90),
-        ("wakeup_p99_us", p99),
-        ("wakeup_p99_9_us", p99_9),
+        ("wakeup_latency_p50_us", p50),
+        ("wakeup_latency_p90_us", p90),
+        ("wakeup_latency_p99_us", p99),
+        ("wakeup_latency_p99_9_us", p99_9),
     ]
 }
 
@@ -223,6 +223,11 @@ impl Benchmark for Run {
 
     fn workload(&self) -> Box<dyn Workload + Send> {
         Box::new(Threads::new(self.old, Seed(self.seed)))
+    }
+
+    /// As much as its successor takes for its percentiles.
+    fn least_part(&self) -> LeastPart {
+        if self.old.pipe == 0 { LeastPart::Span(Nanos::from_secs(10)) } else { LeastPart::Any }
     }
 
     fn result(&self, marks: &[MarkTimes], _: &[SpanTimes]) -> BenchResult {

@@ -6,7 +6,7 @@ use simsched_core::{Seed, Stores, Workload};
 
 use super::{KERNELS, Kernel, START, STOP, Stream};
 use crate::args::{self, Given, OptionInfo};
-use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
+use crate::benchmark::{BenchResult, Benchmark, LeastPart, MarkTimes, SpanTimes};
 use crate::error::WorkloadError;
 
 /// The name of the program, and of its tasks.
@@ -113,6 +113,11 @@ impl Benchmark for Run {
     fn workload(&self) -> Box<dyn Workload + Send> {
         let programs = self.stream.build(Seed(self.seed));
         Box::new(programs.expect("the options were checked when they were read"))
+    }
+
+    /// The best of its loops, of which each counts.
+    fn least_part(&self) -> LeastPart {
+        LeastPart::Whole
     }
 
     fn result(&self, marks: &[MarkTimes], spans: &[SpanTimes]) -> BenchResult {

@@ -1,6 +1,6 @@
 //! The model as it is typed, and what it prints.
 
-use simsched_core::{Seed, Workload};
+use simsched_core::{MarkId, Seed, Workload};
 
 use super::program::{DONE, Model, START, STOP};
 use super::{MAX_THREADS, Verilator};
@@ -82,6 +82,10 @@ impl Benchmark for Run {
 
     fn workload(&self) -> Box<dyn Workload + Send> {
         Box::new(Model::new(self.verilator, Seed(self.seed)))
+    }
+
+    fn rounds(&self) -> Option<(MarkId, u64)> {
+        Some((DONE, u64::from(self.verilator.cycles)))
     }
 
     fn result(&self, marks: &[MarkTimes], _: &[SpanTimes]) -> BenchResult {

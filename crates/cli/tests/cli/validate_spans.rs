@@ -1,0 +1,74 @@
+//! How much of a run `simsched validate` measures, and what a program says itself of that part.
+
+use serde_json::Value;
+
+use crate::common::{file, json};
+
+/// A claim on a small machine whose sides are the same.
+fn claim(id: &str, workload: &str, metric: &str, better: &str) -> String {
+    format!(
+        "[[claim]]\nid = \"{id}\"\nsource = \"a test\"\ntopology = \"milan-7543\"\n\
+         baseline = \"cfs\"\npatched = \"cfs@6.1\"\nworkload = \"{workload}\"\n\
+         metric = \"{metric}\"\nbetter = \"{better}\"\nratio = 1\nkind = \"end_to_end\"\n\n"
+    )
+}
+
+fn sides(name: &str, text: &str, more: &str) -> Vec<Value> {
+    let path = file(name, text);
+    let found = json(&format!("validate -q --seeds 1 --json - {more} {}", path.display()));
+    let claims = found["claims"].as_array().unwrap().iter();
+    claims.map(|claim| claim["result"]["baseline"].clone()).collect()
+}
+
+fn mean(side: &Value) -> f64 {
+    side["mean"].as_f64().unwrap()
+}
+
+/// Requests are counted once a second, and a worker alone does some 3.7 ms of work for each: without a
+/// word about spans there are enough samples for a percentile.
+#[test]
+fn a_program_that_samples_by_the_second_is_measured_for_its_interval() {
+    let command = "schbench -m 1 -t 2 -r 30 -i 2";
+    let text = claim("rps", command, "rps:p20", "higher")
+        + &claim("p99", command, "wakeup_latency:p99", "lower");
+    let found = sides("by-the-second.toml", &text, "");
+    assert_eq!(found[0]["cut"]["span_ns"], 2_000_000_000_u64);
+    assert!((400.0..600.0).contains(&mean(&found[0])), "{}", found[0]);
+    // Its own latency is one of whole microseconds.
+    assert!(mean(&found[1]).fract() == 0.0, "{}", found[1]);
+}
+
+/// The workers' first wakeups find deeply idle CPUs; the percentiles of the span know nothing of them.
+#[test]
+fn what_a_program_counted_before_the_span_is_forgotten() {
+    let of = |seconds: u32| {
+        let command = format!("schbench -m 1 -t 4 -r {seconds} -i 2");
+        claim("max", &command, "wakeup_latency:p99.9", "lower").replace("milan-7543", "spr-2x60")
+    };
+    let whole = mean(&sides("remembered.toml", &of(1), "--span whole")[0]);
+    let part = mean(&sides("forgotten.toml", &of(30), "")[0]);
+    assert!(part < 20.0 && whole > 100.0, "{part} {whole}");
+}
+
+/// STREAM tells the best of its loops: of a part of a run it would have some kernels only.
+#[test]
+fn stream_is_measured_as_a_whole() {
+    let command = "stream --threads 4 --array-size 64000000 --ntimes 3";
+    let text: String = ["copy", "scale", "add", "triad"]
+        .map(|kernel| claim(kernel, command, &format!("bandwidth:{kernel}"), "higher"))
+        .concat();
+    for side in sides("stream-whole.toml", &text, "") {
+        assert!(mean(&side) > 1000.0 && side["cut"].is_null(), "{side}");
+    }
+}
+
+/// All its cycles are alike: from a part of them follows the time of all.
+#[test]
+fn the_time_of_a_model_follows_from_its_cycles() {
+    let text = claim("time", "verilator --threads 4 --cycles 30000", "time", "lower");
+    let [whole, part] = ["--span whole", "--span 20ms --warmup 20ms"]
+        .map(|more| sides("cycles.toml", &text, more).remove(0));
+    assert_eq!(part["cut"]["work_unit"], "cycles");
+    assert_eq!(part["cut"]["work_total"], 30_000);
+    assert!((mean(&part) / mean(&whole) - 1.0).abs() < 0.02, "{part} {whole}");
+}
