@@ -97,6 +97,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) duration: Option<Nanos>,
 
+    /// Tell in which LLCs the processes were at home, in intervals of this length; 10ms if none is given
+    #[arg(long, value_name = "TIME", value_parser = duration, num_args = 0..=1)]
+    #[arg(default_missing_value = "10ms", require_equals = true)]
+    pub(crate) llc_interval: Option<Nanos>,
+
     /// Write the result as JSON to this file; `-` prints it in place of the text
     #[arg(long, value_name = "FILE|-")]
     pub(crate) json: Option<PathBuf>,

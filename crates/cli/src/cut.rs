@@ -9,7 +9,7 @@
 //! can be trusted (batch means: Law, Simulation Modeling and Analysis, section 9.5.3), and whether
 //! the rates still change within it. What is not steady by then is measured all the same, and said.
 
-use simsched_core::observe::Stats;
+use simsched_core::observe::{LlcSeries, Stats};
 use simsched_core::{
     Nanos, Observer, Policy, SimTime, Simulator, Status, Tracepoint, Workload, World,
 };
@@ -72,6 +72,8 @@ pub(crate) struct Window {
     pub(crate) stats: Option<Stats>,
     /// What `perf stat` counts of the run.
     pub(crate) counters: Counters,
+    /// Where processes are at home, if that is asked for.
+    pub(crate) llc: Option<LlcSeries>,
 }
 
 impl Observer for Window {
@@ -79,6 +81,7 @@ impl Observer for Window {
     fn on(&mut self, world: &World, tracepoint: Tracepoint) {
         self.counters.on(world, tracepoint);
         self.stats.on(world, tracepoint);
+        self.llc.on(world, tracepoint);
     }
 }
 

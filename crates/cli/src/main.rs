@@ -9,6 +9,7 @@ mod failure;
 mod interrupt;
 mod lab;
 mod list;
+mod llc;
 mod meter;
 mod number;
 mod output;

@@ -9,6 +9,7 @@ use simsched_core::{Cause, Cost, Nanos, Reason};
 use simsched_topology::Distance;
 
 use crate::cut::Cut;
+use crate::llc::LlcReport;
 use crate::meter::{Totals, WorkUnit};
 use crate::run::Told;
 
@@ -97,6 +98,9 @@ pub(crate) struct Report {
     pub(crate) costs_by_node: Vec<Counts>,
     pub(crate) workload: Map<String, Value>,
     pub(crate) policy_metrics: Counts,
+    /// Where processes were at home; absent unless asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) llc: Option<LlcReport>,
 }
 
 /// The part of a long run that was measured.

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use simsched_core::observe::{Digest, Invariants, Stats};
+use simsched_core::observe::{Digest, Invariants, LlcSeries, Stats};
 use simsched_core::{Config, MarkId, Nanos, Notes, Policy, Seed, SimTime, Simulator, Workload};
 use simsched_topology::Topology;
 
 use crate::cut::{Cut, Cutter, Slice, Window};
 use crate::domains::DomainTable;
 use crate::failure::Failure;
+use crate::llc::LlcReport;
 use crate::meter::{Meter, Metered, Totals};
 use crate::progress::Progress;
 use crate::report::{
@@ -29,6 +30,8 @@ pub(crate) struct Plan<P, W> {
     pub(crate) span: Option<Slice>,
     /// The mark behind each round of the program, if it does a fixed number of them.
     pub(crate) round: Option<MarkId>,
+    /// In intervals of which length it is told where processes are at home; none is not at all.
+    pub(crate) llc_interval: Option<Nanos>,
     pub(crate) paranoid: bool,
 }
 
@@ -48,6 +51,8 @@ pub(crate) struct Measured<P> {
     pub(crate) totals: Totals,
     /// What was cut off, if the run was not measured as a whole.
     pub(crate) cut: Option<Cut>,
+    /// Where processes were at home, if that was asked for.
+    pub(crate) llc: Option<LlcReport>,
     pub(crate) digest: Digest,
 }
 
@@ -73,7 +78,10 @@ impl<P: Policy, W: Workload> Plan<P, W> {
         let new_stats =
             || Stats::new(&self.topology, nr_tasks, setup.marks.len()).with_spans(&setup.spans);
         let rules = self.paranoid.then(|| Invariants::new(nr_cpus, nr_tasks));
-        let watch = (new_stats(), (Window::default(), (Digest::default(), rules)));
+        let series =
+            |interval| LlcSeries::new(&self.topology, nr_tasks, setup.procs.len(), interval);
+        let window = Window { llc: self.llc_interval.map(series), ..Window::default() };
+        let watch = (new_stats(), (window, (Digest::default(), rules)));
         let meter = Meter::new(self.round);
         let workload = Metered::new(self.workload, &meter);
         let topology = Arc::clone(&self.topology);
@@ -90,11 +98,15 @@ impl<P: Policy, W: Workload> Plan<P, W> {
         };
         let whole = Totals::of(&run, &meter, &self.topology);
         let (events, wasted) = (run.events(), run.observer().0.idle_while_waiting());
-        let (world, policy, workload, (stats, (window, (digest, rules)))) = run.into_parts();
+        let (world, policy, workload, (stats, (mut window, (digest, rules)))) = run.into_parts();
         if let Some(mut rules) = rules {
             rules.finish(&world).map_err(|broken| Failure::Simulation(broken.to_string()))?;
         }
         let topology = self.topology;
+        if let Some(series) = &mut window.llc {
+            series.finish(world.now());
+        }
+        let llc = window.llc.map(|series| LlcReport::of(&series, &topology, &setup.procs));
         let measured = Measured {
             end,
             events,
@@ -106,6 +118,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
             notes: workload.notes(),
             totals: whole,
             cut: None,
+            llc,
             digest,
         };
         Ok(match (cut, window.stats) {
@@ -165,6 +178,7 @@ impl<P: Policy> Measured<P> {
             costs_by_node: report::costs_by_node(&self.totals),
             workload: told.numbers,
             policy_metrics,
+            llc: self.llc.clone(),
         }
     }
 }
@@ -188,6 +202,7 @@ mod tests {
             duration: Some(Nanos::from_millis(20)),
             span: None,
             round: None,
+            llc_interval: None,
             paranoid: true,
         }
     }

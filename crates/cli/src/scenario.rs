@@ -35,6 +35,8 @@ pub(crate) struct Scenario {
     duration: Option<Nanos>,
     /// How much of a run is measured; none is the whole run.
     span: Option<Slice>,
+    /// In intervals of which length it is told where processes are at home.
+    llc_interval: Option<Nanos>,
     paranoid: bool,
 }
 
@@ -76,6 +78,7 @@ impl Scenario {
             workload: args.workload.clone(),
             duration: args.duration,
             span: None,
+            llc_interval: args.llc_interval,
             paranoid: args.paranoid,
         };
         // Whatever is wrong is said now, and not by one of many threads.
@@ -97,6 +100,7 @@ impl Scenario {
             workload: side.workload.to_vec(),
             duration: side.duration,
             span: side.span,
+            llc_interval: None,
             paranoid: false,
         };
         scenario.benchmark(seed)?;
@@ -147,6 +151,7 @@ impl Scenario {
             duration: self.duration,
             span: self.span.and_then(|slice| slice.of_program(benchmark.least_part())),
             round: benchmark.rounds().map(|(mark, _)| mark),
+            llc_interval: self.llc_interval,
             paranoid: self.paranoid,
         };
         let measured = plan.measure(progress)?;

@@ -22,6 +22,7 @@ mod hardware;
 mod ids;
 mod observer;
 mod policy;
+mod preferences;
 mod rng;
 mod simulator;
 #[cfg(any(test, feature = "testkit"))]
@@ -43,6 +44,7 @@ pub use observer::{Cause, Cost, NO_DOMAIN, Observer, Tracepoint};
 pub use policy::{
     Dequeue, Enqueue, Far, Placement, Policy, Preempt, Reason, TtwuQueue, WakeKind, Wakeup,
 };
+pub use preferences::Preferences;
 pub use rng::{Seed, Stream};
 pub use simulator::{Simulator, Status};
 pub use time::{Nanos, SimTime};

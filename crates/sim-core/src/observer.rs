@@ -1,8 +1,8 @@
 //! The trait `Observer` and `Tracepoint`: the door through which the tracer is told.
 
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, LlcId};
 
-use crate::ids::{MarkId, TaskId};
+use crate::ids::{MarkId, ProcId, TaskId};
 use crate::policy::Reason;
 use crate::time::Nanos;
 use crate::world::World;
@@ -210,6 +210,13 @@ pub enum Tracepoint {
         task: TaskId,
         /// Which point.
         mark: MarkId,
+    },
+    /// The policy has chosen another LLC as the home of a process, or none.
+    Preferred {
+        /// Whose home.
+        proc: ProcId,
+        /// Where it is.
+        llc: Option<LlcId>,
     },
 }
 

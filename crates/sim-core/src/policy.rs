@@ -7,6 +7,7 @@ use simsched_topology::{CpuId, NodeId};
 use crate::balance::{BalanceStep, Moves, SdCounts, Trigger};
 use crate::effects::Effects;
 use crate::ids::TaskId;
+use crate::preferences::Preferences;
 use crate::touched::Touched;
 use crate::world::World;
 
@@ -163,6 +164,12 @@ pub trait Policy {
     /// What the calls since it was last taken did beyond what was asked; `None` if they never do. Whoever
     /// makes it true takes it after each call that may have such effects.
     fn effects(&mut self) -> Option<&mut Effects> {
+        None
+    }
+
+    /// Which processes have got another home among the LLCs since it was last taken; `None` if the
+    /// policy never gives them one. Whoever watches is told after each event.
+    fn preferences(&mut self) -> Option<&mut Preferences> {
         None
     }
 

@@ -2,6 +2,7 @@
 
 use simsched_topology::Topology;
 
+use super::llc;
 use super::page::{Order, Page};
 use super::units::{self, count, micros, percent, span};
 use crate::report::{End, Percentiles, Report, ScenarioReport};
@@ -34,6 +35,10 @@ pub(crate) fn run(report: &Report, topology: &Topology) -> String {
     page.gap();
     cpu_time(&mut page, report);
     page.gap();
+    if let Some(llc) = &report.llc {
+        llc::block(&mut page, llc);
+        page.gap();
+    }
     page.line("digest", &report.digest);
     page.0
 }

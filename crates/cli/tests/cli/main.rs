@@ -10,6 +10,7 @@ mod determinism;
 mod interrupt;
 mod json;
 mod lab;
+mod llc;
 mod numa_imbalance;
 mod readme;
 mod text;

@@ -16,10 +16,10 @@ pub struct Step {
 }
 
 /// Whether a tracepoint is a step of a run: all are but charges, which say how time was cut and
-/// not what happened.
+/// not what happened, and preferences, which are what a policy thinks.
 #[inline]
 pub(super) fn is_step(tracepoint: &Tracepoint) -> bool {
-    !matches!(tracepoint, Tracepoint::Charge { .. })
+    !matches!(tracepoint, Tracepoint::Charge { .. } | Tracepoint::Preferred { .. })
 }
 
 /// Keeps the steps of a run until they are taken.

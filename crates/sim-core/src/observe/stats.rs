@@ -337,6 +337,7 @@ impl Observer for Stats {
             }
             Tracepoint::Mark { task, mark } => self.mark(world.now(), task, mark),
             Tracepoint::Stopper { begins, .. } => self.wasted.stopper(world.now(), begins),
+            Tracepoint::Preferred { .. } => {}
         }
     }
 }

@@ -6,6 +6,7 @@ use super::{Dequeue, Enqueue, Placement, Policy, Preempt, TtwuQueue, Wakeup};
 use crate::balance::{BalanceStep, Moves, SdCounts, Trigger};
 use crate::effects::Effects;
 use crate::ids::TaskId;
+use crate::preferences::Preferences;
 use crate::touched::Touched;
 use crate::world::World;
 
@@ -134,6 +135,10 @@ impl<T: Policy + ?Sized> Policy for Box<T> {
 
     fn effects(&mut self) -> Option<&mut Effects> {
         (**self).effects()
+    }
+
+    fn preferences(&mut self) -> Option<&mut Preferences> {
+        (**self).preferences()
     }
 
     fn is_delayed(&self, task: TaskId) -> bool {

@@ -6,8 +6,9 @@ use simsched_topology::CpuId;
 use super::cpu::Stage;
 use super::state::{Simulator, Step};
 use crate::ids::TaskId;
-use crate::observer::{Cost, Observer};
+use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::{Dequeue, Enqueue, Policy};
+use crate::preferences::Preferences;
 use crate::workload::Workload;
 use crate::world::TaskState;
 
@@ -43,6 +44,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.begin(cpu, Stage::Pick, Cost::ContextSwitch, ns);
                 Ok(())
             }
+        }
+    }
+
+    /// Tells whoever watches which processes have got another home.
+    pub(super) fn tell_preferred(&mut self) {
+        while let Some((proc, llc)) = self.policy.preferences().and_then(Preferences::pop) {
+            self.emit(Tracepoint::Preferred { proc, llc });
         }
     }
 

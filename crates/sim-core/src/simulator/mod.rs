@@ -130,6 +130,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.has_lines {
             self.pay_touched();
         }
+        if self.has_preferences {
+            self.tell_preferred();
+        }
         if self.paranoid { self.check_policy() } else { Ok(()) }
     }
 

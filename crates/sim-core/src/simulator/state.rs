@@ -35,6 +35,8 @@ pub struct Simulator<P, W, O> {
     pub(super) hardware: Hardware,
     /// The policy has lines that CPUs share.
     pub(super) has_lines: bool,
+    /// The policy gives processes a home among the LLCs.
+    pub(super) has_preferences: bool,
     /// Calls of the policy may do more than was asked.
     pub(super) has_effects: bool,
     /// Parts of memory that the workload has declared.
@@ -138,6 +140,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             },
             nr_regions: setup.regions.len(),
             has_lines: !homes.is_empty(),
+            has_preferences: policy.preferences().is_some(),
             has_effects: policy.effects().is_some(),
             hardware,
             cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, dice(cpu))).collect(),
