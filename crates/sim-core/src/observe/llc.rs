@@ -181,7 +181,7 @@ impl LlcSeries {
         }
         let start = self.end.get() - self.interval.get();
         self.spans.push(Nanos(at.get() - start));
-        self.end = self.end + self.interval;
+        self.end += self.interval;
         self.now.fill(Cell::default());
         self.held.fill(0);
         self.busy.resize((self.spans.len() + 1) * self.nr_llcs, 0);
