@@ -89,6 +89,9 @@ pub(crate) enum WorkUnit {
 }
 
 impl WorkUnit {
+    pub(crate) const ALL: [WorkUnit; 3] =
+        [WorkUnit::Messages, WorkUnit::Rounds, WorkUnit::Operations];
+
     /// The unit for a program with these results, and how much of it the whole program does; none if
     /// it does not say.
     pub(crate) fn of(numbers: &Counts) -> (WorkUnit, Option<u64>) {

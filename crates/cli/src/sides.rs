@@ -51,6 +51,9 @@ pub(crate) fn share(
     Ok((sides, notes))
 }
 
+/// Runs one scenario with one seed; none if it was stopped by Ctrl-C.
+pub(crate) type Run<'a> = &'a dyn Fn() -> Result<Option<Outcome>, Failure>;
+
 /// Runs every scenario with `seeds` seeds from `first` upwards, all at once; by scenario, then by
 /// seed. A run is none if it was stopped by Ctrl-C or never started.
 pub(crate) fn measure_all(
@@ -58,20 +61,34 @@ pub(crate) fn measure_all(
     (first, seeds): (u64, u64),
     progress: &Mutex<Progress>,
 ) -> Vec<Vec<Result<Option<Outcome>, Failure>>> {
+    measure_each(scenarios, (first, seeds), progress, |_, _, run| run())
+}
+
+/// The same, where `each` decides by scenario and seed whether to run it, and what to make of the run.
+pub(crate) fn measure_each<T: Send>(
+    scenarios: &[&Scenario],
+    (first, seeds): (u64, u64),
+    progress: &Mutex<Progress>,
+    each: impl Fn(usize, u64, Run<'_>) -> Result<Option<T>, Failure> + Sync,
+) -> Vec<Vec<Result<Option<T>, Failure>>> {
     let jobs: Vec<(usize, u64)> =
         (0..scenarios.len()).flat_map(|side| (0..seeds).map(move |k| (side, k))).collect();
     let all = jobs.len() as u64;
     let done = Mutex::new(0);
     let run = |job: usize| {
         let (side, k) = jobs[job];
-        if interrupt::is_asked() {
-            return Ok(None);
-        }
-        let outcome = scenarios[side].measure(first + k, None);
+        let measure = || match interrupt::is_asked() {
+            true => Ok(None),
+            false => {
+                let outcome = scenarios[side].measure(first + k, None)?;
+                Ok(Some(outcome).filter(Outcome::counts))
+            }
+        };
+        let found = each(side, first + k, &measure);
         let mut done = done.lock().expect("nobody panics while counting");
-        *done += 1;
+        *done += u64::from(!matches!(found, Ok(None)));
         progress.lock().expect("nobody panics while telling").runs(*done, all);
-        outcome.map(|outcome| Some(outcome).filter(Outcome::counts))
+        found
     };
     let size = |job: usize| scenarios[jobs[job].0].topology().nr_cpus();
     let mut runs = in_parallel(&largest_first(jobs.len(), size), run);

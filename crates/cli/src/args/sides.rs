@@ -116,6 +116,12 @@ pub(crate) struct ValidateArgs {
     #[arg(long, value_name = "FILE|-")]
     pub(crate) json: Option<PathBuf>,
 
+    /// Keep finished measurements in this file, and take from it what is known: a validation that was
+    /// stopped goes on where it was, to the same result. What a changed claim, machine or program asks
+    /// for is measured anew
+    #[arg(long, value_name = "FILE")]
+    pub(crate) resume: Option<PathBuf>,
+
     /// Write the result as a page in Markdown to this file; `-` prints it in place of the text
     #[arg(long, value_name = "FILE|-")]
     pub(crate) page: Option<PathBuf>,

@@ -7,6 +7,7 @@ use simsched_claims::verdict::{is_far, level, possible};
 use simsched_claims::{Claim, Class, Family, Values, Verdict};
 use simsched_topology::Topology;
 
+use super::finding::Finding;
 use super::plan::{Job, Prepared, Ready};
 use super::{parameter, place};
 use crate::args::ValidateArgs;
@@ -20,8 +21,8 @@ use crate::sensitivity::{self, Sure, Sweep};
 use crate::states::States;
 use crate::{interrupt, sides};
 
-/// The runs of all jobs, by seed.
-type Runs = [Vec<Result<Option<Outcome>, Failure>>];
+/// What the runs of all jobs have found, by seed.
+pub(super) type Runs = Vec<Vec<Result<Option<Finding>, Failure>>>;
 
 /// A claim and what has become of it.
 pub(super) struct Judged {
@@ -139,8 +140,8 @@ fn compute(claim: &Claim, topology: &Topology, settings: &sides::Given) -> State
 
 fn of_runs(
     claim: &Claim,
-    baseline: &[Result<Option<Outcome>, Failure>],
-    patched: &[Result<Option<Outcome>, Failure>],
+    baseline: &[Result<Option<Finding>, Failure>],
+    patched: &[Result<Option<Finding>, Failure>],
 ) -> State {
     let mut pairs = (Vec::new(), Vec::new());
     for pair in baseline.iter().zip(patched) {
@@ -163,7 +164,7 @@ fn of_runs(
     }
 }
 
-fn verdict(claim: &Claim, baseline: &[&Outcome], patched: &[&Outcome]) -> Result<Run, String> {
+fn verdict(claim: &Claim, baseline: &[&Finding], patched: &[&Finding]) -> Result<Run, String> {
     let mut baseline = measured(claim, baseline).map_err(|why| format!("metric: {why}"))?;
     let mut patched = measured(claim, patched).map_err(|why| format!("metric: {why}"))?;
     if baseline.mean <= 0.0 {
@@ -214,11 +215,11 @@ impl Measured {
     }
 }
 
-fn measured(claim: &Claim, runs: &[&Outcome]) -> Result<Measured, String> {
+fn measured(claim: &Claim, runs: &[&Finding]) -> Result<Measured, String> {
     let numbers: Vec<Number> =
-        runs.iter().map(|run| Number::of(&claim.metric, run)).collect::<Result<_, _>>()?;
+        runs.iter().map(|run| run.number(&claim.metric)).collect::<Result<_, _>>()?;
     let values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
-    let cuts = || runs.iter().filter_map(|run| run.report.cut.as_ref());
+    let cuts = || runs.iter().filter_map(|run| run.cut.as_ref());
     let mut trends: BTreeMap<&'static str, f64> = BTreeMap::new();
     for (name, change) in cuts().flat_map(|cut| &cut.trends_pct) {
         let most = trends.entry(name).or_insert(*change);
@@ -289,7 +290,7 @@ fn sweep_pair(
         sides::paired(runs.collect::<Result<Vec<_>, _>>()?)
     };
     let digest = |side: usize| match runs[side].first() {
-        Some(Ok(Some(outcome))) => Some(outcome.report.digest.clone()),
+        Some(Ok(Some(finding))) => Some(finding.digest.clone()),
         _ => None,
     };
     let (Some(first), Some(second)) = (digest(pair.0), digest(pair.1)) else { return Ok(None) };
@@ -307,7 +308,11 @@ fn sweep_pair(
         .collect();
     let flips = |runs: &[Vec<Outcome>], sure: Sure| -> Vec<(usize, Class)> {
         let class = |(idx, claim, usual, before): &(usize, &Claim, Class, Vec<Class>)| {
-            let [baseline, patched] = [0, 1].map(|side| runs[side].iter().collect::<Vec<_>>());
+            let metric = std::slice::from_ref(&claim.metric);
+            let found = [0, 1].map(|side| -> Vec<Finding> {
+                runs[side].iter().map(|run| Finding::of(run, metric)).collect()
+            });
+            let [baseline, patched] = found.each_ref().map(|side| side.iter().collect::<Vec<_>>());
             let run = verdict(claim, &baseline, &patched).ok()?;
             let now = run.verdict.simulated.class;
             let is_flip = match sure {

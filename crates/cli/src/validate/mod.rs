@@ -1,8 +1,10 @@
 //! `simsched validate`: published results against simulations of both sides.
 
 mod files;
+mod finding;
 mod json;
 mod judge;
+mod kept;
 mod page;
 mod parameter;
 mod plan;
@@ -10,6 +12,7 @@ mod text;
 
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use simsched_claims::{Answer, Claim, Kind, Refused, Score};
 
@@ -20,7 +23,9 @@ use crate::output::{self, Place, Whole};
 use crate::progress::Progress;
 use crate::{interrupt, sides};
 
-use judge::{Judged, State};
+use finding::Finding;
+use judge::{Judged, Runs, State};
+use kept::Kept;
 use plan::Plan;
 
 /// What a validation has come to.
@@ -41,12 +46,16 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     last_seed(args.seed, args.seeds)?;
     let claims = files::read(&args.paths, &args.only)?;
     interrupt::listen();
-    let (json, page) = (args.json.as_deref(), args.page.as_deref());
-    output::are_apart(&[("--json", json), ("--page", page)])?;
+    let (json, page, kept) = (args.json.as_deref(), args.page.as_deref(), args.resume.as_deref());
+    output::are_apart(&[("--json", json), ("--page", page), ("--resume", kept)])?;
+    let kept = kept.map(Kept::open).transpose()?;
     let place = Place::of(json)?;
     let is_printed = page == Some(Path::new("-"));
     let page = page.filter(|_| !is_printed).map(Whole::begin).transpose()?;
-    let validation = run(args, claims);
+    let validation = run(args, claims, kept.as_ref())?;
+    if let Some(why) = kept.as_ref().and_then(Kept::failure) {
+        output::say(&format!("--resume: not all is kept: {why}"));
+    }
     for error in &validation.errors {
         output::say(error);
     }
@@ -59,7 +68,47 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     if validation.errors.is_empty() { Ok(()) } else { Err(Failure::Below) }
 }
 
-fn run(args: &ValidateArgs, read: Vec<Result<Claim, Refused>>) -> Validation<'_> {
+/// What every run of the plan has found; those that are kept need not run again.
+fn measure(
+    plan: &Plan,
+    args: &ValidateArgs,
+    kept: Option<&Kept>,
+    progress: &Mutex<Progress>,
+) -> Result<Runs, Failure> {
+    let scenarios: Vec<_> = plan.jobs.iter().map(|job| &job.scenario).collect();
+    let keys: Vec<String> = match kept {
+        Some(_) => plan.jobs.iter().map(kept::key).collect::<Result<_, _>>()?,
+        None => Vec::new(),
+    };
+    let known = AtomicU64::new(0);
+    let each = |side: usize, seed: u64, run: sides::Run<'_>| {
+        let key = keys.get(side).map(|key| format!("{key} | {seed}"));
+        let found = kept.zip(key.as_ref()).and_then(|(kept, key)| kept.find(key, &plan.jobs[side]));
+        if found.is_some() {
+            known.fetch_add(1, Ordering::Relaxed);
+            return Ok(found);
+        }
+        let finding = run()?.map(|outcome| Finding::of(&outcome, &plan.jobs[side].metrics));
+        if let (Some(kept), Some(key), Some(finding)) = (kept, key, &finding) {
+            kept.keep(key, finding);
+        }
+        Ok(finding)
+    };
+    let runs = sides::measure_each(&scenarios, (args.seed, args.seeds), progress, each);
+    let known = known.into_inner();
+    if known > 0 && !args.quiet {
+        progress.lock().expect("nobody panics while telling").clear();
+        let all = args.seeds * plan.jobs.len() as u64;
+        output::say(&format!("note: {known} of {all} runs were measured before"));
+    }
+    Ok(runs)
+}
+
+fn run<'a>(
+    args: &'a ValidateArgs,
+    read: Vec<Result<Claim, Refused>>,
+    kept: Option<&Kept>,
+) -> Result<Validation<'a>, Failure> {
     let (mut claims, mut refused, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for claim in read {
         match claim {
@@ -72,8 +121,7 @@ fn run(args: &ValidateArgs, read: Vec<Result<Claim, Refused>>) -> Validation<'_>
     }
     let plan = Plan::of(claims, args);
     let progress = Mutex::new(Progress::start(args.quiet));
-    let scenarios: Vec<_> = plan.jobs.iter().map(|job| &job.scenario).collect();
-    let runs = sides::measure_all(&scenarios, (args.seed, args.seeds), &progress);
+    let runs = measure(&plan, args, kept, &progress)?;
     let mut judged: Vec<Judged> =
         plan.prepared.into_iter().map(|prepared| judge::judge(prepared, &runs)).collect();
     let mut sweeps = Vec::new();
@@ -86,7 +134,7 @@ fn run(args: &ValidateArgs, read: Vec<Result<Claim, Refused>>) -> Validation<'_>
     });
     errors.extend(failed);
     progress.into_inner().expect("nobody panics while telling").clear();
-    Validation { args, judged, refused, errors, sweeps, stopped: interrupt::is_asked() }
+    Ok(Validation { args, judged, refused, errors, sweeps, stopped: interrupt::is_asked() })
 }
 
 /// `FILE: claim ID`.

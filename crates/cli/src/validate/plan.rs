@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use simsched_claims::{Claim, Kind};
+use simsched_claims::{Claim, Kind, Metric};
 use simsched_topology::Topology;
 
 use crate::args::ValidateArgs;
+use crate::cut::Slice;
 use crate::failure::Failure;
 use crate::scenario::{Scenario, Side};
 use crate::sides::{self, Given};
@@ -16,6 +17,10 @@ use crate::topo;
 pub(super) struct Job {
     pub(super) scenario: Scenario,
     pub(super) key: Key,
+    /// What the claims ask of its runs.
+    pub(super) metrics: Vec<Metric>,
+    /// How much of a run is measured.
+    pub(super) slice: Option<Slice>,
 }
 
 /// What tells the sides apart.
@@ -92,8 +97,8 @@ impl Planner<'_> {
         let (second, first) = (settings.pop().unwrap_or_default(), settings.remove(0));
         let mut job = |policy: &str, settings| {
             let (topology, workload) = (claim.topology.clone(), workload.clone());
-            self.job(Key { topology, policy: policy.to_owned(), settings, workload })
-                .map_err(|why| ("workload", why))
+            let key = Key { topology, policy: policy.to_owned(), settings, workload };
+            self.job(key, &claim.metric).map_err(|why| ("workload", why))
         };
         let (baseline, patched) = (job(policies[0], first)?, job(policies[1], second)?);
         Ok((Ready::Runs { baseline, patched }, notes))
@@ -109,13 +114,18 @@ impl Planner<'_> {
         Ok(found)
     }
 
-    fn job(&mut self, key: Key) -> Result<usize, Failure> {
+    fn job(&mut self, key: Key, metric: &Metric) -> Result<usize, Failure> {
         if let Some(known) = self.jobs.iter().position(|job| job.key == key) {
+            let metrics = &mut self.jobs[known].metrics;
+            if !metrics.contains(metric) {
+                metrics.push(metric.clone());
+            }
             return Ok(known);
         }
         let (topology, file) = self.topology(&key.topology)?;
         let scenario = key.scenario(&topology, &file, self.args)?;
-        self.jobs.push(Job { scenario, key });
+        let (metrics, slice) = (vec![metric.clone()], self.args.slice());
+        self.jobs.push(Job { scenario, key, metrics, slice });
         Ok(self.jobs.len() - 1)
     }
 }

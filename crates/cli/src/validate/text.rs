@@ -204,7 +204,11 @@ pub(super) fn scores(validation: &Validation<'_>) -> Vec<String> {
         lines.push(format!("skipped: {skipped}, each with its reason in the errors"));
     }
     if validation.stopped {
-        lines.push("stopped by Ctrl-C: some claims have no verdict".to_owned());
+        let more = match validation.args.resume {
+            Some(_) => "the same command goes on",
+            None => "with --resume FILE it could go on",
+        };
+        lines.push(format!("stopped by Ctrl-C: some claims have no verdict; {more}"));
     }
     lines
 }

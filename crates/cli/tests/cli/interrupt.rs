@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::common::command;
+use crate::common::{command, file};
 use serde_json::Value;
 
 /// Runs for minutes if nobody stops it.
@@ -19,6 +19,36 @@ fn interrupted(child: Child) -> (Option<i32>, String) {
     let output = child.wait_with_output().unwrap();
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     (output.status.code(), String::from_utf8(output.stdout).unwrap())
+}
+
+/// A validation of several runs is stopped when the first of them is kept.
+#[test]
+fn a_validation_that_was_stopped_goes_on_to_the_same_bytes() {
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let kept = folder.join("stopped.kept");
+    let _ = std::fs::remove_file(&kept);
+    let claims = file("stopped.toml", &crate::resume::claims(6, 400));
+    let plain = format!("validate --span whole --seeds 2 --json - {}", claims.display());
+    let args = format!("{plain} --resume {}", kept.display());
+    let mut run = command(&args);
+    let run = run.env("RAYON_NUM_THREADS", "1").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = run.spawn().unwrap();
+    while !kept.exists() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let (code, stopped) = interrupted(child);
+    assert_eq!(code, Some(130));
+    let stopped: Value = serde_json::from_str(&stopped).unwrap();
+    assert_eq!(stopped["partial"], true);
+    let resumed = command(&args).output().unwrap();
+    let said = String::from_utf8(resumed.stderr).unwrap();
+    let before: u32 = said.split_whitespace().nth(2).unwrap().parse().unwrap();
+    assert!(
+        (1..14).contains(&before) && said.contains("of 14 runs were measured before"),
+        "{said}"
+    );
+    let fresh = command(&plain).output().unwrap();
+    assert_eq!(String::from_utf8(resumed.stdout), String::from_utf8(fresh.stdout));
 }
 
 /// Whether the process handles SIGINT itself: bit 1 of `SigCgt` in `/proc/PID/status`.

@@ -13,6 +13,7 @@ mod lab;
 mod llc;
 mod numa_imbalance;
 mod readme;
+mod resume;
 mod text;
 mod validate;
 mod validate_spans;

@@ -1,0 +1,154 @@
+//! `Kept`: measurements in a file, so that a validation that was stopped goes on where it was.
+//!
+//! A measurement is known by all that it depends on: the very program that runs (its executable), the
+//! text of the machine, policy, settings, workload, seed, and what part of the run is measured. What does
+//! not agree in all of that is measured anew. The file is replaced as a whole after every run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use serde_json::{Map, Value, json};
+
+use super::finding::Finding;
+use super::plan::Job;
+use crate::failure::Failure;
+use crate::output::{self, Whole};
+use crate::topo;
+
+/// What tells such a file from others.
+const MARK: &str = "simsched validate --resume";
+
+/// Measurements that are done.
+pub(super) struct Kept {
+    path: PathBuf,
+    /// Of the executable.
+    version: String,
+    /// By what they depend on, and the first failure to write them.
+    state: Mutex<(BTreeMap<String, Value>, Option<String>)>,
+}
+
+impl Kept {
+    /// What the file at `path` holds of this very version; nothing if there is no such file yet.
+    ///
+    /// # Errors
+    /// When there is something else, or it cannot be written.
+    pub(super) fn open(path: &Path) -> Result<Kept, Failure> {
+        drop(Whole::begin(path)?);
+        let version = version()?;
+        let mut known = BTreeMap::new();
+        match fs::read_to_string(path) {
+            Ok(text) => {
+                let (theirs, runs) = parse(&text).ok_or_else(|| {
+                    let name = path.display();
+                    Failure::Input(format!(
+                        "--resume: found '{name}', which holds something else, expected \
+                         measurements or a new file"
+                    ))
+                })?;
+                if theirs == version {
+                    known = runs;
+                } else {
+                    let name = path.display();
+                    output::say(&format!("note: {name} is of another version, and begins anew"));
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(Failure::file(path, &error)),
+        }
+        Ok(Kept { path: path.to_owned(), version, state: Mutex::new((known, None)) })
+    }
+
+    /// What a run with this key has found, if that answers all that is asked.
+    pub(super) fn find(&self, key: &str, job: &Job) -> Option<Finding> {
+        let state = self.state.lock().expect("nobody panics while keeping");
+        Finding::of_json(state.0.get(key)?).filter(|finding| finding.has(&job.metrics))
+    }
+
+    /// Keeps what a run has found.
+    pub(super) fn keep(&self, key: String, finding: &Finding) {
+        let mut state = self.state.lock().expect("nobody panics while keeping");
+        let (known, failure) = &mut *state;
+        known.insert(key, finding.to_json());
+        if failure.is_some() {
+            return;
+        }
+        let file = json!({ "what": MARK, "version": self.version, "runs": known });
+        let written = Whole::begin(&self.path).and_then(|whole| whole.write(&file.to_string()));
+        *failure = written.err().map(|failure| failure.to_string());
+    }
+
+    /// Why not all was kept.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.state.lock().expect("nobody panics while keeping").1.clone()
+    }
+}
+
+/// The version and the measurements of a file.
+fn parse(text: &str) -> Option<(String, BTreeMap<String, Value>)> {
+    let file: Map<String, Value> = serde_json::from_str(text).ok()?;
+    if file.get("what")? != MARK {
+        return None;
+    }
+    let runs = file.get("runs")?.as_object()?;
+    let version = file.get("version")?.as_str()?.to_owned();
+    Some((version, runs.iter().map(|(key, run)| (key.clone(), run.clone())).collect()))
+}
+
+/// The version of the program: its number, and the hash of its executable.
+fn version() -> Result<String, Failure> {
+    let path =
+        std::env::current_exe().map_err(|error| Failure::file(Path::new("simsched"), &error))?;
+    let bytes = fs::read(&path).map_err(|error| Failure::file(&path, &error))?;
+    Ok(format!("{} {:016x}", env!("CARGO_PKG_VERSION"), hash(&bytes)))
+}
+
+/// All on which the runs of a job depend, but for the version and the seed.
+///
+/// # Errors
+/// When its machine has gone.
+pub(super) fn key(job: &Job) -> Result<String, Failure> {
+    let key = &job.key;
+    let (machine, _) = topo::text(&key.topology)?;
+    let settings: Vec<String> = key.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    let part = job.slice.map_or_else(
+        || "whole".to_owned(),
+        |slice| {
+            let more = if slice.may_grow { " or more" } else { "" };
+            format!("{} after {}{more}", slice.span.get(), slice.warmup.get())
+        },
+    );
+    let parts = [
+        format!("{} {:016x}", key.topology, hash(machine.as_bytes())),
+        key.policy.clone(),
+        settings.join(" "),
+        key.workload.join(" "),
+        part,
+    ];
+    Ok(parts.join(" | "))
+}
+
+/// FNV-1a, 64 bits.
+fn hash(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The vectors of the authors (Fowler, Noll, Vo).
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        for (text, want) in [
+            ("", 0xcbf2_9ce4_8422_2325),
+            ("a", 0xaf63_dc4c_8601_ec8c),
+            ("foobar", 0x8594_4171_f739_67e8),
+        ] {
+            assert_eq!(hash(text.as_bytes()), want, "{text}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `simsched validate --resume`: what was measured need not be measured again, what has changed must.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::common::{file, simsched};
+
+/// So many claims of small runs, each of a load of its own: one side more than there are claims.
+pub(crate) fn claims(count: usize, loops: usize) -> String {
+    let claim = |nth: usize| {
+        format!(
+            "[[claim]]\nid = \"c{nth}\"\nsource = \"a test\"\ntopology = \"t8\"\n\
+             baseline = \"cfs+latency_ns={}\"\npatched = \"cfs\"\n\
+             workload = \"hackbench -g 2 -f 4 -T -p -l {loops}\"\nmetric = \"time\"\n\
+             better = \"lower\"\nratio = 1\nkind = \"end_to_end\"\n\n",
+            7_000_000 + nth
+        )
+    };
+    (0..count).map(claim).collect()
+}
+
+fn kept(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_file(&path);
+    path
+}
+
+/// What is printed, and how many runs were known before.
+fn validated(claims: &Path, kept: &Path) -> (String, u32) {
+    let (claims, kept) = (claims.display(), kept.display());
+    let args = format!("validate --span whole --seeds 2 --json - --resume {kept} {claims}");
+    let output = simsched(&args);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let known = said.lines().find_map(|line| line.strip_prefix("simsched: note: "));
+    let known = known.and_then(|line| line.split(" of ").next()?.parse().ok());
+    (String::from_utf8(output.stdout).unwrap(), known.unwrap_or(0))
+}
+
+#[test]
+fn what_is_kept_gives_the_same_result_again() {
+    let (claims, kept) = (file("again.toml", &claims(2, 20)), kept("again.kept"));
+    let (first, known) = validated(&claims, &kept);
+    assert_eq!(known, 0);
+    let (second, known) = validated(&claims, &kept);
+    assert_eq!(known, 6, "three sides, two seeds");
+    assert_eq!(first, second);
+}
+
+#[test]
+fn a_claim_that_has_changed_is_measured_anew_and_no_other() {
+    let kept = kept("changed.kept");
+    validated(&file("changed.toml", &claims(2, 20)), &kept);
+    let text = claims(3, 20);
+    assert_eq!(validated(&file("changed.toml", &text), &kept).1, 6, "a claim more");
+    let other = text.replacen("\"time\"", "\"migrations\"", 1);
+    // Its two sides are asked for a number more; one of them serves the other claims, too.
+    assert_eq!(validated(&file("changed.toml", &other), &kept).1, 4, "another metric");
+    let text = text.replace("-l 20", "-l 21");
+    assert_eq!(validated(&file("changed.toml", &text), &kept).1, 0, "another workload");
+}
+
+#[test]
+fn a_machine_file_that_has_changed_is_another_machine() {
+    let machine =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../topologies/t8.toml"));
+    let machine = machine.unwrap();
+    let own = file("resumed-machine.toml", &machine);
+    let text = claims(1, 20).replace("\"t8\"", &format!("\"{}\"", own.display()));
+    let (claims, kept) = (file("machine-claims.toml", &text), kept("machine.kept"));
+    validated(&claims, &kept);
+    assert_eq!(validated(&claims, &kept).1, 4);
+    fs::write(&own, format!("{machine}\n# changed\n")).unwrap();
+    assert_eq!(validated(&claims, &kept).1, 0);
+}
+
+#[test]
+fn another_version_begins_anew() {
+    let (claims, kept) = (file("version.toml", &claims(1, 20)), kept("version.kept"));
+    let (first, _) = validated(&claims, &kept);
+    let mut file: Value = serde_json::from_str(&fs::read_to_string(&kept).unwrap()).unwrap();
+    file["version"] = "0.0.0 0000000000000000".into();
+    fs::write(&kept, file.to_string()).unwrap();
+    let (second, known) = validated(&claims, &kept);
+    assert_eq!((first, known), (second, 0));
+}
+
+#[test]
+fn a_file_that_holds_something_else_is_left_alone() {
+    let claims = file("else.toml", &claims(1, 20));
+    for text in ["", "{}", "{\"what\": \"a diary\"}", "[[claim]]"] {
+        let other = file("else.kept", text);
+        let args = format!("validate --resume {} {}", other.display(), claims.display());
+        let output = simsched(&args);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("else.kept', which holds something else"), "{said}");
+        assert_eq!(fs::read_to_string(&other).unwrap(), text);
+    }
+}
+
+#[test]
+fn results_and_measurements_go_to_different_files() {
+    let claims = file("same-file.toml", &claims(1, 20));
+    let path = kept("same.kept");
+    let (path, claims) = (path.display(), claims.display());
+    let output = simsched(&format!("validate --json {path} --resume {path} {claims}"));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("--json and --resume"));
+}
