@@ -49,6 +49,7 @@ fn decide(balancer: &mut Balancer<'_>, dst: CpuId, sd: usize, idle: CpuIdleType)
             MigrationType::Util => "util",
             MigrationType::Task => "task",
             MigrationType::Misfit => "misfit",
+            MigrationType::LlcTask => "llc_task",
         });
         decision["src"] = json!(src.map_or(-1, |src| i32::from(src.0)));
     }

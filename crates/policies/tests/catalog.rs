@@ -51,6 +51,27 @@ fn a_full_name_says_the_version_and_what_differs_from_it() {
     );
 }
 
+#[test]
+fn a_series_of_patches_is_named_with_its_form_and_stands_on_the_kernel_that_it_is_for() {
+    check_name("cache_aware", &[], "eevdf@7.0+cache_aware");
+    check_name("eevdf@7.0+cache_aware@merged", &[], "eevdf@7.0+cache_aware");
+    check_name("cache_aware@v4", &[], "eevdf@7.0+cache_aware@v4");
+    check_name("cache_aware@6.12", &[], "eevdf@6.12+cache_aware");
+    check_name("cfs+cache_aware@v4", &[], "cfs@6.1+cache_aware@v4");
+    check_name("cache_aware+cache_aware_version=v4", &[], "eevdf@7.0+cache_aware@v4");
+    check_name(
+        "cache_aware@v4+llc_footprint=zero",
+        &[("llc_balancing.aggr_tolerance", "100"), ("llc_balancing.epoch_period", "3")],
+        "eevdf@7.0+cache_aware@v4+llc_footprint=zero+llc_balancing.aggr_tolerance=100\
+         +llc_balancing.epoch_period=3",
+    );
+    check_error(
+        "eevdf+cache_aware@v5",
+        "find version `v5` of `cache_aware` (known: none; a version belongs to the base, as in \
+         eevdf@7.0+cache_aware)",
+    );
+}
+
 #[track_caller]
 fn check_error(expr: &str, message: &str) {
     let error = build(expr, &[]).err().unwrap();
@@ -61,7 +82,7 @@ fn check_error(expr: &str, message: &str) {
 fn an_unknown_name_brings_the_nearest_ones() {
     let known = "known: cfs, eevdf, fifo, wakeup_bias_prev, util_fits_capacity, select_bias_prev, \
                  bias_pays_search, \
-                 tg_per_node, tg_ratelimit, tg_nomig";
+                 tg_per_node, tg_ratelimit, tg_nomig, cache_aware";
     check_error("csf", &format!("find policy `csf` ({known}); did you mean `cfs`?"));
     check_error(
         "wakeup_bias",
@@ -232,6 +253,9 @@ fn a_setting_that_cannot_matter_is_known() {
     check_idle("cfs+tg_per_node+tg_ratelimit+tg_nomig+tg_node=runqueue+group=nested:2", &[]);
     check_idle("cfs+fits_capacity=v1", &["fits_capacity"]);
     check_idle("select_bias_prev+fits_capacity=v1", &[]);
+    check_idle("eevdf+llc_balancing.imb_pct=30", &["llc_balancing.imb_pct"]);
+    check_idle("eevdf+cache_aware_version=v4", &["cache_aware_version"]);
+    check_idle("cache_aware@v4+llc_balancing.imb_pct=30+llc_footprint=rss", &[]);
     check_idle("eevdf", &[]);
     check_idle("eevdf@6.6+tg_ratelimit", &["tg_ratelimit"]);
     check_idle("fifo", &[]);

@@ -4,7 +4,7 @@ mod boxed;
 
 use simsched_topology::{CpuId, NodeId};
 
-use crate::balance::{BalanceStep, Moves, SdCounts, Trigger};
+use crate::balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
 use crate::effects::Effects;
 use crate::ids::TaskId;
 use crate::preferences::Preferences;
@@ -64,6 +64,20 @@ pub trait Policy {
 
     /// The tick, while `curr` runs on `cpu`.
     fn task_tick(&mut self, world: &World, cpu: CpuId, curr: TaskId) -> Preempt;
+
+    /// Whether the tick of `task`, just now, has left it something to do when it returns to user mode
+    /// (`task_work_add()`).
+    fn has_task_work(&self, task: TaskId) -> bool {
+        let _ = task;
+        false
+    }
+
+    /// `task` returns to user mode on `cpu` and does what its tick has left it (`task_work_run()`): what
+    /// that reads. It is done at once; the time that reading takes is the task's, in the system.
+    fn task_work_run(&mut self, world: &World, cpu: CpuId, task: TaskId) -> Look {
+        let _ = (world, cpu, task);
+        Look::default()
+    }
 
     /// `curr` asks to let others run first.
     fn yield_task(&mut self, world: &World, cpu: CpuId, curr: TaskId);

@@ -366,4 +366,20 @@ pub struct Setup {
     pub spans: Vec<(MarkId, MarkId)>,
 }
 
+impl Setup {
+    /// What each process has in memory once all of it is in use, in bytes: the working sets of its tasks,
+    /// and for the first one all declared parts of memory.
+    #[must_use]
+    pub fn resident_bytes(&self) -> Vec<u64> {
+        let mut resident = vec![0; self.procs.len().max(1)];
+        for (task, bytes) in self.tasks.iter().zip(&self.footprints) {
+            if let Some(all) = resident.get_mut(task.proc.idx()) {
+                *all += u64::from(*bytes);
+            }
+        }
+        resident[0] += self.regions.iter().map(|region| u64::from(region.kib) << 10).sum::<u64>();
+        resident
+    }
+}
+
 const _: () = assert!(size_of::<Op>() == 16, "an op is copied at every event");

@@ -87,12 +87,25 @@ impl Selection {
             ),
             ("tg_nomig", features.tg_nomig && !is_grouped, "group=container or deeper"),
             (
+                "cache_aware_version",
+                features.cache_aware_version != plain.cache_aware_version && !features.cache_aware,
+                "cache_aware",
+            ),
+            (
+                "llc_footprint",
+                features.llc_footprint.is_some() && !features.cache_aware,
+                "cache_aware",
+            ),
+            (
                 "ATTACH_AGE_LOAD",
                 features.attach_age_load != plain.attach_age_load,
                 "tasks that change their class or group, and there are none",
             ),
         ];
-        let idle = rules.into_iter().filter(|(_, is_idle, _)| *is_idle);
+        let llc =
+            overrides.iter().map(|(key, _)| key).filter(|key| key.starts_with("llc_balancing."));
+        let llc = llc.map(|key| (key, !features.cache_aware, "cache_aware"));
+        let idle = rules.into_iter().chain(llc).filter(|(_, is_idle, _)| *is_idle);
         idle.map(|(key, _, needs)| (key, needs)).collect()
     }
 

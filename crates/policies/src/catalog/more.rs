@@ -39,6 +39,19 @@ pub fn more(key: &str) -> &'static [&'static str] {
             "Of a task that leaves one queue of its group for another the sum does not change: neither \
              the queue that it leaves nor the one that it joins tells tg->load_avg.",
         ],
+        "cache_aware" => &[
+            "Alone it is eevdf@7.0+cache_aware; cache_aware@v4 is version 4 of the series, and merged, \
+             the default, what Linux 7.2 has.",
+            "At most once in an epoch a thread of each process looks, on its way back to user mode, \
+             behind which LLC its process has run most (system time; policy_metrics llc_scans): that \
+             becomes the preferred one if it leads by twice. Processes with one thread, with more \
+             threads running than the LLC has cores, or too large have none.",
+            "The load balancer pulls tasks to the preferred LLC of their process (reason llc_task), and \
+             leaves them there (llc_pinned), as long as the utilization of the two LLCs allows it; the \
+             choice of a CPU for a wakee is as before.",
+            "llc_runtime_ns is what processes of several threads have run, llc_runtime_preferred_ns what \
+             of it behind the LLC that they preferred, llc_runtime_free_ns what of it without preference.",
+        ],
         _ => &[],
     }
 }

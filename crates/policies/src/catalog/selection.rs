@@ -5,13 +5,14 @@ use simsched_topology::nearest;
 
 use super::{CFS, EEVDF, FIFO, policies, settings};
 use crate::error::PolicyError;
-use crate::fair::features::{CHOICES, FLAGS, FeatureFlag, Version};
+use crate::fair::features::{CHOICES, FLAGS, FeatureFlag, VARIANTS, Variant, Version, home_of};
 use crate::fair::tunables::{SETTINGS, Setting};
 use crate::fair::{Fair, Features, Overrides};
 use crate::fifo::Fifo;
 
 /// A policy that was asked for, before it is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "few are made, before a run")]
 pub enum Selection {
     /// The fair class.
     Fair {
@@ -79,9 +80,14 @@ fn base(text: &str) -> Result<Selection, PolicyError> {
         ("fifo", None) => Ok(Selection::Fifo),
         ("fifo", Some(version)) => Err(unknown_version(name, version, "none")),
         _ if FLAGS.iter().any(|flag| is_patch(&flag)) => {
-            // A patch has the versions of the policy that it changes.
-            let mut selection = base(&text.replacen(name, CFS.name, 1))?;
-            selection.enable(name)?;
+            // A patch has the versions of the policy that it changes, and forms of its own.
+            let variant = version.filter(|version| Variant::find(name, version).is_some());
+            let (policy, plain) = home_of(name);
+            let mut selection = match version.filter(|_| variant.is_none()).or(plain) {
+                Some(version) => base(&format!("{policy}@{version}"))?,
+                None => base(policy)?,
+            };
+            selection.enable(if variant.is_some() { text } else { name })?;
             Ok(selection)
         }
         _ => Err(unknown_policy(name)),
@@ -141,12 +147,21 @@ impl Selection {
             let (is, was) = (flag.get(features), flag.get(&plain));
             match (flag.is_kernel(), is) {
                 _ if is == was => {}
-                (false, true) => name += &format!("+{}", flag.key),
+                (false, true) => {
+                    name += &format!("+{}", flag.key);
+                    if let Some(variant) = variant_of(flag, features, &plain) {
+                        name += &format!("@{}", variant.name);
+                    }
+                }
                 (_, true) => name += &format!("+{}=on", flag.key),
                 (_, false) => name += &format!("+{}=off", flag.key),
             }
         }
-        for choice in CHOICES {
+        let named = FLAGS.iter().filter(|flag| flag.get(features));
+        let named: Vec<&str> = named
+            .filter_map(|flag| variant_of(flag, features, &plain).map(|it| it.choice))
+            .collect();
+        for choice in CHOICES.iter().filter(|choice| !named.contains(&choice.key)) {
             if choice.get(features) != choice.get(&plain) {
                 name += &format!("+{}={}", choice.key, choice.get(features));
             }
@@ -169,10 +184,16 @@ impl Selection {
             _ if !is_flag(key) => return Err(self.no_feature(key)),
             _ => {}
         }
-        match variant {
-            Some(variant) => {
-                let known = format!("none; a version belongs to the base, as in cfs@6.1+{key}");
-                Err(unknown_version(key, variant, &known))
+        match variant.map(|name| (name, Variant::find(key, name))) {
+            Some((_, Some(variant))) => {
+                self.set(key, "on")?;
+                self.set(variant.choice, variant.name)
+            }
+            Some((name, None)) => {
+                let (policy, plain) = home_of(key);
+                let base = format!("{policy}@{}", plain.unwrap_or(Version::V6_1.name()));
+                let known = format!("none; a version belongs to the base, as in {base}+{key}");
+                Err(unknown_version(key, name, &known))
             }
             None => self.set(key, "on"),
         }
@@ -241,6 +262,14 @@ impl Selection {
         let settings = settings.map(|setting| setting.key);
         flags.chain(settings).chain(CHOICES.iter().map(|choice| choice.key)).collect()
     }
+}
+
+/// The form of a patch, if it is not the one that is meant if none is named.
+fn variant_of(flag: &FeatureFlag, is: &Features, plain: &Features) -> Option<&'static Variant> {
+    VARIANTS.iter().filter(|variant| variant.flag == flag.key).find(|variant| {
+        let choice = CHOICES.iter().find(|choice| choice.key == variant.choice);
+        choice.is_some_and(|it| it.get(is) == variant.name && it.get(is) != it.get(plain))
+    })
 }
 
 fn is_flag(name: &str) -> bool {

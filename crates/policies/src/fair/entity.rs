@@ -139,18 +139,18 @@ impl Entity {
         Entity { my_q, depth, ..Entity::new(LoadWeight::new(NICE_0_LOAD), cfs_rq) }
     }
 
-    /// Charges it for having run until `now`; false if it has not, or the clock went back.
+    /// Charges it for having run until `now`: so many ns, 0 if it has not or the clock went back.
     /// Source: `update_curr()`.
     #[inline]
-    pub(super) fn charge(&mut self, now: u64) -> bool {
+    pub(super) fn charge(&mut self, now: u64) -> u64 {
         let delta_exec = now.wrapping_sub(self.exec_start);
         if delta_exec.cast_signed() <= 0 {
-            return false;
+            return 0;
         }
         self.exec_start = now;
         self.sum_exec_runtime = self.sum_exec_runtime.wrapping_add(delta_exec);
         self.vruntime = self.vruntime.wrapping_add(calc_delta_fair(delta_exec, self.load));
-        true
+        delta_exec
     }
 
     fn new(load: LoadWeight, cfs_rq: QueueId) -> Entity {

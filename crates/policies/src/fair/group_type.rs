@@ -16,6 +16,8 @@ pub enum GroupType {
     AsymPacking,
     /// Affinity kept a lower domain from balancing.
     Imbalanced,
+    /// Some of its tasks prefer the LLC of the destination (`cache_aware`).
+    LlcBalance,
     /// Its tasks wait for each other.
     Overloaded,
 }
@@ -58,6 +60,10 @@ pub struct GroupStats {
     pub asym_packing: bool,
     /// Whether the group is a core with more than one task, seen from an idle CPU (6.6 and later).
     pub smt_balance: bool,
+    /// Its tasks that prefer the LLC of the destination and are behind another one (`cache_aware`).
+    pub nr_pref_dst_llc: u32,
+    /// Whether those should go there.
+    pub llc_balance: bool,
 }
 
 impl GroupStats {
@@ -84,6 +90,8 @@ impl GroupStats {
     pub fn classify(&self, imbalance_pct: u32) -> GroupType {
         if self.is_overloaded(imbalance_pct) {
             GroupType::Overloaded
+        } else if self.llc_balance {
+            GroupType::LlcBalance
         } else if self.imbalanced {
             GroupType::Imbalanced
         } else if self.asym_packing {
@@ -157,7 +165,10 @@ impl Candidate {
         }
         match self.group_type {
             GroupType::Overloaded | GroupType::FullyBusy => self.avg_load < best.avg_load,
-            GroupType::Imbalanced | GroupType::AsymPacking | GroupType::SmtBalance => false,
+            GroupType::Imbalanced
+            | GroupType::LlcBalance
+            | GroupType::AsymPacking
+            | GroupType::SmtBalance => false,
             GroupType::MisfitTask => self.max_capacity > best.max_capacity,
             GroupType::HasSpare => {
                 self.idle_cpus > best.idle_cpus

@@ -10,6 +10,7 @@ use super::eevdf::{Nodes, Request};
 use super::entity::{Entity, EntityId, QueueId};
 use super::features::{Features, Version};
 use super::group::{GroupId, TaskGroup};
+use super::llc::CacheAware;
 use super::tg_load::{Source, TgLoad};
 use super::tunables::Tunables;
 
@@ -56,6 +57,8 @@ pub struct Hierarchy {
     pub(super) effects: Effects,
     /// The length of a tick, in ns.
     pub(super) tick_ns: u64,
+    /// Cache-aware load balancing, where it is on and the machine has something to gain.
+    pub(super) llc: Option<Box<CacheAware>>,
 }
 
 /// Room in a root queue at the start; more tasks on one CPU make it grow.
@@ -90,6 +93,7 @@ impl Hierarchy {
             nodes: Nodes::default(),
             effects: Effects::default(),
             tick_ns: world.tick().0,
+            llc: None,
         };
         all.push_group(TaskGroup::new(None));
         for group in groups {
@@ -109,6 +113,9 @@ impl Hierarchy {
     pub(super) fn enter(&mut self, world: &World) {
         if self.tg.is_on {
             self.tg.enter(world);
+        }
+        if let Some(llc) = &mut self.llc {
+            llc.enter(world.sched_clock());
         }
     }
 
@@ -212,10 +219,24 @@ impl Hierarchy {
             return self.update_curr_eevdf(queue, curr, now);
         }
         let se = &mut self.entities[curr.idx()];
-        if !se.charge(now) {
+        let ran = se.charge(now);
+        if ran == 0 {
             return;
         }
         cfs_rq.update_min_vruntime(se.on_rq.then_some(se.vruntime));
+        self.account_llc(queue, curr, ran);
+    }
+
+    /// `curr` has run for so many ns: of a task that is told to cache-aware load balancing.
+    /// Source: `update_curr_task()`, 7.2.
+    #[inline]
+    pub(super) fn account_llc(&mut self, queue: QueueId, curr: EntityId, ran: u64) {
+        if let Some(llc) = &mut self.llc {
+            let entity = &self.entities[curr.idx()];
+            if entity.my_q.is_none() {
+                llc.account(curr.task(), entity.on_rq, self.queues[queue.idx()].cpu, ran);
+            }
+        }
     }
 
     /// Source: `update_min_vruntime()`.

@@ -38,6 +38,9 @@ impl Hierarchy {
             let nr_listed = listed().count();
             format!("cpu {cpu}: the balancer's list has {nr_listed} tasks, the queues {nr_tasks}")
         })?;
+        if let Some(llc) = &self.llc {
+            llc.check(cpu, tasks().map(EntityId::task))?;
+        }
         let nr_delayed = tasks().filter(|&se| self.entity(se).sched_delayed).count();
         ensure(nr_delayed == root.h_nr_delayed as usize, || {
             format!("cpu {cpu}: {nr_delayed} tasks are delayed, {} counted", root.h_nr_delayed)

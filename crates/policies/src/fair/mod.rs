@@ -36,8 +36,8 @@ pub mod tunables;
 pub mod weight;
 
 use simsched_core::{
-    BalanceStep, Dequeue, Effects, Enqueue, Moves, NO_DOMAIN, Placement, Policy, Preempt, TaskId,
-    TaskState, Touched, Trigger, TtwuQueue, Wakeup, World,
+    BalanceStep, Dequeue, Effects, Enqueue, Look, Moves, NO_DOMAIN, Placement, Policy, Preempt,
+    TaskId, TaskState, Touched, Trigger, TtwuQueue, Wakeup, World,
 };
 use simsched_topology::{CpuId, CpuSet, Domains, Kernel, NodeId};
 
@@ -58,7 +58,10 @@ pub use self::group::{GroupId, TaskGroup, TgUpdate};
 pub use self::group_type::{Candidate, GroupStats, GroupType, NumaType};
 pub use self::hierarchy::Hierarchy;
 pub use self::idle::{IdleStats, LlcShared, nr_idle_scan};
-pub use self::llc::{LlcIds, MmId, OCCUPANCY_ONE, Occupancy, Processes};
+pub use self::llc::{
+    CacheAware, Direction, LlcIds, LlcLimits, LlcRule, LlcStats, LlcVerdict, MmId, OCCUPANCY_ONE,
+    Occupancy, Processes, RqLlc,
+};
 pub use self::select::{AffineLoads, reason, wake_affine_weight};
 pub use self::task_hot::{HotCheck, task_hot};
 pub use self::timeline::Timeline;
@@ -142,6 +145,12 @@ impl Fair {
         self.all.entity(Se::of(task))
     }
 
+    /// Cache-aware load balancing, where it is on and the machine has something to gain.
+    #[must_use]
+    pub fn cache_aware(&self) -> Option<&CacheAware> {
+        self.all.llc.as_deref()
+    }
+
     /// The root queue of `cpu`.
     ///
     /// # Panics
@@ -193,6 +202,8 @@ impl Policy for Fair {
         self.domains = Some(Domains::build(topology, kernel, self.features.numa_imbalance));
         self.has_smt = topology.cpus().iter().any(|cpu| topology.smt_mask(cpu).len() > 1);
         self.balance = Balance::new(world, self.domains(), &self.all.tunables);
+        let llc = self.all.tunables.llc;
+        self.all.llc = CacheAware::new(world, self.domains(), &self.features, llc);
         self.attach_rows(world);
         self.online_groups(world);
     }
@@ -207,6 +218,10 @@ impl Policy for Fair {
     }
 
     fn task_fork(&mut self, world: &World, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
+        self.all.enter(world);
+        if let Some(llc) = &mut self.all.llc {
+            llc.fork(parent, child);
+        }
         self.fork(world, cpu, parent, child);
     }
 
@@ -234,6 +249,9 @@ impl Policy for Fair {
         let flags = DequeueFlags::of(why, has_ended);
         self.all.dequeue_task(Se::of(task), flags, world.rq(cpu).clock_task);
         self.note_sched_idle(cpu);
+        if has_ended && let Some(llc) = &mut self.all.llc {
+            llc.exit(task);
+        }
     }
 
     #[inline]
@@ -269,13 +287,30 @@ impl Policy for Fair {
     #[inline]
     fn task_tick(&mut self, world: &World, cpu: CpuId, curr: TaskId) -> Preempt {
         self.all.enter(world);
-        if self.all.is_eevdf {
-            return self.all.task_tick_eevdf(cpu, Se::of(curr), world.rq(cpu).clock_task);
+        let (se, now) = (Se::of(curr), world.rq(cpu).clock_task);
+        let preempt = match self.all.is_eevdf {
+            true => self.all.task_tick_eevdf(cpu, se, now),
+            false => self.all.task_tick(se, now),
+        };
+        if let Some(llc) = &mut self.all.llc {
+            llc.tick(cpu, curr);
         }
-        self.all.task_tick(Se::of(curr), world.rq(cpu).clock_task)
+        preempt
+    }
+
+    fn has_task_work(&self, task: TaskId) -> bool {
+        self.all.llc.as_ref().is_some_and(|llc| llc.has_work(task))
+    }
+
+    fn task_work_run(&mut self, world: &World, cpu: CpuId, task: TaskId) -> Look {
+        self.all.enter(world);
+        let Some(llc) = &mut self.all.llc else { return Look::default() };
+        let cpus = llc.scan(world, cpu, task);
+        balance::look(world.topology(), cpu, &cpus, 0)
     }
 
     fn yield_task(&mut self, world: &World, cpu: CpuId, curr: TaskId) {
+        self.all.enter(world);
         if world.rq(cpu).nr_running != 1 {
             let (curr, now) = (Se::of(curr), world.rq(cpu).clock_task);
             if self.all.is_eevdf {
@@ -391,6 +426,9 @@ impl Policy for Fair {
     fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {
         self.affine.metrics(emit);
         self.all.tg.metrics(emit);
+        if let Some(llc) = &self.all.llc {
+            llc.metrics(emit);
+        }
     }
 
     fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {

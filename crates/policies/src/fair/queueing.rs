@@ -210,6 +210,9 @@ impl Hierarchy {
         cfs_rq.idle_nr_running -= u32::from(entity.is_idle());
         if is_task {
             self.mru.remove(se.task());
+            if let Some(llc) = &mut self.llc {
+                llc.dequeue(se.task(), cfs_rq.cpu);
+            }
         }
         if !flags.sleep {
             entity.vruntime = entity.vruntime.wrapping_sub(cfs_rq.min_vruntime);
@@ -229,6 +232,9 @@ impl Hierarchy {
         cfs_rq.idle_nr_running += u32::from(entity.is_idle());
         if entity.my_q.is_none() {
             self.mru.push_front(cfs_rq.cpu, se.task());
+            if let Some(llc) = &mut self.llc {
+                llc.enqueue(se.task(), cfs_rq.cpu);
+            }
         }
     }
 

@@ -76,6 +76,9 @@ impl Driver {
             if self.fair.task_tick(self.kit.world(), cpu, curr) == Preempt::Yes {
                 preempted.push(cpu);
             }
+            if self.fair.has_task_work(curr) {
+                self.fair.task_work_run(self.kit.world(), cpu, curr);
+            }
             self.trigger(cpu);
         }
         // The switch comes a little after the tick, which the next slice will notice.

@@ -3,7 +3,7 @@
 use simsched_topology::{CpuId, NodeId};
 
 use super::{Dequeue, Enqueue, Placement, Policy, Preempt, TtwuQueue, Wakeup};
-use crate::balance::{BalanceStep, Moves, SdCounts, Trigger};
+use crate::balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
 use crate::effects::Effects;
 use crate::ids::TaskId;
 use crate::preferences::Preferences;
@@ -59,6 +59,14 @@ impl<T: Policy + ?Sized> Policy for Box<T> {
 
     fn task_tick(&mut self, world: &World, cpu: CpuId, curr: TaskId) -> Preempt {
         (**self).task_tick(world, cpu, curr)
+    }
+
+    fn has_task_work(&self, task: TaskId) -> bool {
+        (**self).has_task_work(task)
+    }
+
+    fn task_work_run(&mut self, world: &World, cpu: CpuId, task: TaskId) -> Look {
+        (**self).task_work_run(world, cpu, task)
     }
 
     fn yield_task(&mut self, world: &World, cpu: CpuId, curr: TaskId) {

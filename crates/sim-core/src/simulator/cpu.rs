@@ -220,6 +220,35 @@ impl Deferred {
     }
 }
 
+/// What a task does at the border of user space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Border(u8);
+
+impl Border {
+    /// It has not been in user space since it was switched to.
+    pub(super) const SWITCHED: u8 = 1;
+    /// Its tick has left it something to do.
+    pub(super) const WORK: u8 = 2;
+
+    #[inline]
+    pub(super) fn has(self, what: u8) -> bool {
+        self.0 & what != 0
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, what: u8) {
+        self.0 |= what;
+    }
+
+    /// Takes `what` out; tells whether it was there.
+    #[inline]
+    pub(super) fn take(&mut self, what: u8) -> bool {
+        let was = self.has(what);
+        self.0 &= !what;
+        was
+    }
+}
+
 /// The progress of one task that is not current on a CPU; of a current one the copy beside its CPU
 /// counts.
 #[derive(Clone, Copy, Debug)]
@@ -239,8 +268,8 @@ pub(super) struct TaskRun {
     pub phase: Phase,
     /// Other tasks have its process, and so its files.
     pub is_thread: bool,
-    /// It has not been in user space since it was switched to.
-    pub returns: bool,
+    /// What it does before it is in user space again.
+    pub border: Border,
 }
 
 /// The parts of an op on a pipe. The task is in its op ([`Progress::Under`]), or asleep.
@@ -325,7 +354,12 @@ impl Cpu {
     /// first attempt.
     #[inline]
     pub(super) fn is_disturbed(&self) -> bool {
-        self.errand | self.need_resched | self.deferred.any() | self.run.look | self.run.retry
+        self.errand
+            | self.need_resched
+            | self.deferred.any()
+            | self.run.look
+            | self.run.retry
+            | self.run.border.has(Border::WORK)
     }
 
     /// Whether the current task, which could go on, has to give way: at the border of user space, or
@@ -382,7 +416,7 @@ impl TaskRun {
             look: false,
             phase: Phase::None,
             is_thread: false,
-            returns: false,
+            border: Border::default(),
         }
     }
 }

@@ -16,6 +16,7 @@ mod socket;
 mod state;
 mod stopper;
 mod switch;
+mod task_work;
 mod waitq;
 mod wakeup;
 

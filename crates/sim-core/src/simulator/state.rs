@@ -121,6 +121,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let mut world = World::new(Arc::clone(&topology), &setup.tasks, config.hz);
         declare_masks(&mut world, &setup.masks)?;
         world.set_seed(config.seed);
+        world.set_resident(setup.resident_bytes());
         policy.attach(&world);
         let homes = policy.lines();
         let hardware = Hardware::new(&topology, &setup, &homes, config.hardware)?;

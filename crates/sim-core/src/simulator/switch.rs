@@ -2,7 +2,7 @@
 
 use simsched_topology::CpuId;
 
-use super::cpu::{Progress, Stage};
+use super::cpu::{Border, Progress, Stage};
 use super::state::{Simulator, Step};
 use crate::agenda::Event;
 use crate::error::SimError;
@@ -202,7 +202,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if let Some(task) = self.world.curr(cpu) {
             self.refill(cpu, task);
             self.emit(Tracepoint::Running { cpu, task });
-            self.cpu(cpu).run.returns = true;
+            self.cpu(cpu).run.border.add(Border::SWITCHED);
         } else if self.world.rq(cpu).stopping {
             self.begin_stopper(cpu);
             return Ok(());
@@ -361,6 +361,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Progress::Next if goes && self.in_turns() && self.pipe_op_ends(cpu) => {}
             Progress::Next | Progress::Under if goes => self.enter_schedule(cpu),
             Progress::Next => return self.next_op(cpu, task),
+            Progress::Under if self.is_in_user(cpu) && self.task_work_begins(cpu, task) => {}
             Progress::Under => self.continue_op(cpu),
             Progress::Ended => {
                 if !self.end_exit(cpu) {

@@ -10,7 +10,7 @@ use simsched_topology::{CpuId, CpuSet, Topology};
 pub use runqueue::RqRow;
 pub use task::{TaskRow, TaskState, Tasks};
 
-use crate::ids::TaskId;
+use crate::ids::{ProcId, TaskId};
 use crate::rng::Seed;
 use crate::time::{Nanos, SimTime};
 use crate::workload::TaskSpec;
@@ -32,6 +32,8 @@ pub struct World {
     idle_cores: CpuSet,
     seed: Seed,
     this_cpu: CpuId,
+    /// By process, in bytes.
+    resident: Vec<u64>,
 }
 
 impl World {
@@ -52,6 +54,7 @@ impl World {
             topology,
             seed: Seed(0),
             this_cpu: CpuId(0),
+            resident: Vec::new(),
         }
     }
 
@@ -63,6 +66,17 @@ impl World {
 
     pub(crate) fn set_seed(&mut self, seed: Seed) {
         self.seed = seed;
+    }
+
+    /// The memory of `proc` that is in use once all of it is, in bytes: anonymous and shared
+    /// (`MM_ANONPAGES`, `MM_SHMEMPAGES`), as far as the workload declares it.
+    #[must_use]
+    pub fn resident_bytes(&self, proc: ProcId) -> u64 {
+        self.resident.get(proc.idx()).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn set_resident(&mut self, resident: Vec<u64>) {
+        self.resident = resident;
     }
 
     /// The CPU that executes what happens now (`smp_processor_id()`): often another one than that

@@ -8,13 +8,17 @@ use crate::fair::{Fair, reason};
 
 impl Fair {
     /// Whether pulling is not enough and a running task has to go: several attempts to move tasks one
-    /// by one have failed, or the CPU of the only task has less left for it than an idle one.
+    /// by one have failed, or the CPU of the only task has less left for it than an idle one; or it should
+    /// go to its LLC. All is as it is where tasks should stay in theirs.
     /// Source: `need_active_balance()`.
-    pub(super) fn need_active_balance(&self, env: &LbEnv) -> bool {
+    pub(super) fn need_active_balance(&self, world: &World, env: &LbEnv) -> bool {
+        if self.alb_break_llc(world, env) {
+            return false;
+        }
         let domain = self.domain(env);
         let nr_balance_failed = self.balance.sd(env.cpu, env.sd).nr_balance_failed;
         match env.migration_type {
-            MigrationType::Misfit => true,
+            MigrationType::Misfit | MigrationType::LlcTask => true,
             MigrationType::Task if nr_balance_failed > domain.cache_nice_tries + 2 => true,
             _ => {
                 let has_one = self.all.root(env.src_cpu).h_nr_running == 1;
@@ -32,7 +36,7 @@ impl Fair {
     pub(in crate::fair) fn stop(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) {
         moves.tasks.clear();
         let rq = &mut self.balance.rqs[cpu.idx()];
-        let target = rq.push_cpu;
+        let (target, for_llc) = (rq.push_cpu, rq.push_llc);
         if !std::mem::take(&mut rq.active_balance) || self.all.root(cpu).h_nr_running == 0 {
             return;
         }
@@ -51,7 +55,8 @@ impl Fair {
         sd.nr_balance_failed = 0;
         moves.tasks.push(task);
         (moves.from, moves.to) = (cpu, target);
-        (moves.cause, moves.reason) = (Cause::Active, reason::TASK);
+        moves.cause = Cause::Active;
+        moves.reason = if for_llc { reason::LLC_TASK } else { reason::TASK };
         moves.domain = u8::try_from(env.sd).expect("few domains");
     }
 }

@@ -21,6 +21,7 @@ impl SgLbStats {
         match self.group_type {
             GroupType::Overloaded => self.avg_load > best.avg_load,
             GroupType::Imbalanced => false,
+            GroupType::LlcBalance => self.sums.nr_pref_dst_llc > best.sums.nr_pref_dst_llc,
             GroupType::SmtBalance if self.sums.idle_cpus != 0 || best.sums.idle_cpus != 0 => {
                 self.has_less_spare(best)
             }
@@ -85,7 +86,8 @@ impl SdLbStats {
         }
         let difference = rule.sibling_imbalance(&local, &busiest);
         let spreads = self.prefer_sibling && local.group_type == GroupType::HasSpare;
-        if (spreads && difference > 1) || busiest.group_type == GroupType::Overloaded {
+        let gathers = busiest.group_type == GroupType::LlcBalance;
+        if (spreads && (difference > 1 || gathers)) || busiest.group_type == GroupType::Overloaded {
             return true;
         }
         if rule.idle == CpuIdleType::NotIdle {

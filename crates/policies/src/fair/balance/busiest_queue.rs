@@ -60,6 +60,7 @@ impl Fair {
             }
             MigrationType::Util => (nr_running > 1).then(|| (self.cpu_util_to_move(cpu), 1)),
             MigrationType::Task => Some((u64::from(nr_running), 1)),
+            MigrationType::LlcTask => Some((u64::from(self.nr_pref_dst_llc(env, cpu)), 1)),
             // No task is too big for a CPU where all are alike.
             MigrationType::Misfit => None,
         }

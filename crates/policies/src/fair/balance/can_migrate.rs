@@ -39,8 +39,15 @@ impl Fair {
         if world.curr(env.src_cpu) == Some(task) || world.task(task).on_cpu {
             return CanMigrate::No;
         }
+        if env.flags.active_lb {
+            return CanMigrate::Yes;
+        }
         // Without NUMA balancing no node is better for a task than another.
-        if env.flags.active_lb || !self.task_hot(world, env, task) {
+        if self.migrate_degrades_llc(env, task) {
+            env.flags.llc_pinned |= env.migration_type != MigrationType::LlcTask;
+            return CanMigrate::No;
+        }
+        if !self.task_hot(world, env, task) {
             return CanMigrate::Yes;
         }
         let failed = self.balance.sd(env.cpu, env.sd).nr_balance_failed;

@@ -81,7 +81,7 @@ impl Fair {
     /// doubles what is not too much.
     fn amount_of(&mut self, world: &World, env: &LbEnv, task: TaskId) -> Option<i64> {
         let amount = match env.migration_type {
-            MigrationType::Task => return Some(1),
+            MigrationType::Task | MigrationType::LlcTask => return Some(1),
             // No task is too big for a CPU where all are alike.
             MigrationType::Misfit => return None,
             MigrationType::Load => self.all.task_h_load(task, world.jiffies()).max(1),

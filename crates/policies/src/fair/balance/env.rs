@@ -26,6 +26,8 @@ pub enum MigrationType {
     Task,
     /// A task that does not fit its CPU.
     Misfit,
+    /// A task that prefers the LLC of the destination (`cache_aware`).
+    LlcTask,
 }
 
 /// Which tasks of a NUMA node are to be moved (`enum fbq_type`); without NUMA balancing every task is
@@ -54,6 +56,8 @@ pub struct LbFlags {
     pub some_pinned: bool,
     /// For active balance (`LBF_ACTIVE_LB`).
     pub active_lb: bool,
+    /// A task has stayed for the sake of its LLC (`LBF_LLC_PINNED`).
+    pub llc_pinned: bool,
 }
 
 /// One attempt to balance one domain (`struct lb_env`).

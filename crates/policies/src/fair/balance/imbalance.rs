@@ -33,6 +33,7 @@ impl ImbalanceRule {
     /// any        misfit                load   the load of the task on the reduced CPU
     /// any        asym packing          task   all of the busiest
     /// any        SMT balance           task   1
+    /// any        LLC balance           LLC    1
     /// any        imbalanced            task   1
     /// has spare  above fully busy,     util   capacity - util of local; 0 when not busy: 1 task
     ///            LLCs differ
@@ -52,6 +53,7 @@ impl ImbalanceRule {
             GroupType::MisfitTask => (MigrationType::Load, signed(busiest.sums.misfit_load)),
             GroupType::AsymPacking => (MigrationType::Task, i64::from(busiest.sums.h_nr_running)),
             GroupType::SmtBalance | GroupType::Imbalanced => (MigrationType::Task, 1),
+            GroupType::LlcBalance => (MigrationType::LlcTask, 1),
             _ if local.group_type == GroupType::HasSpare => {
                 let is_above = busiest.group_type > GroupType::FullyBusy;
                 if is_above && !self.flags.contains(SdFlags::SHARE_LLC) {

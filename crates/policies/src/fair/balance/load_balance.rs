@@ -67,6 +67,7 @@ const fn reason_of(migration_type: MigrationType) -> Reason {
         MigrationType::Util => reason::UTIL,
         MigrationType::Task => reason::TASK,
         MigrationType::Misfit => reason::MISFIT,
+        MigrationType::LlcTask => reason::LLC_TASK,
     }
 }
 
@@ -99,7 +100,7 @@ impl Fair {
             At::Detach => self.detach(world, attempt, moves),
             At::Attached => self.attached(world, attempt),
             At::Pulled => self.pulled(world, attempt),
-            At::Stopped => self.unbalanced(attempt, true),
+            At::Stopped => self.unbalanced(world, attempt, true),
         };
         match next {
             Next::Step(at, step) => {
@@ -218,12 +219,17 @@ impl Fair {
         let (sd, idle) = self.sd_of(env);
         if attempt.moved > 0 {
             sd.nr_balance_failed = 0;
-            return self.unbalanced(attempt, false);
+            return self.unbalanced(world, attempt, false);
         }
         sd.counts.lb_failed[idle] += 1;
-        sd.nr_balance_failed += u32::from(env.idle != CpuIdleType::NewlyIdle);
-        if !self.need_active_balance(env) {
-            return self.unbalanced(attempt, false);
+        // Who stays for the sake of its LLC is no reason to try harder.
+        let counts = env.idle != CpuIdleType::NewlyIdle && !env.flags.llc_pinned;
+        sd.nr_balance_failed += u32::from(counts);
+        if let (true, Some(llc)) = (env.flags.llc_pinned, &mut self.all.llc) {
+            llc.note_pinned();
+        }
+        if !self.need_active_balance(world, env) {
+            return self.unbalanced(world, attempt, false);
         }
         // The idle task and the stopper may run nowhere else.
         let src = env.src_cpu;
@@ -232,19 +238,20 @@ impl Fair {
         }
         env.flags.all_pinned = false;
         if self.balance.rqs[src.idx()].active_balance {
-            return self.unbalanced(attempt, false);
+            return self.unbalanced(world, attempt, false);
         }
         let rq = &mut self.balance.rqs[src.idx()];
         (rq.active_balance, rq.push_cpu) = (true, env.cpu);
+        rq.push_llc = env.migration_type == MigrationType::LlcTask;
         // The stopper counts as a task.
         self.note_overload(world, src);
         Next::Step(At::Stopped, BalanceStep::Stop { from: src })
     }
 
     /// There was an imbalance: the next look comes soon, unless the stopper is at it.
-    fn unbalanced(&mut self, attempt: &Attempt, stopped: bool) -> Next {
+    fn unbalanced(&mut self, world: &World, attempt: &Attempt, stopped: bool) -> Next {
         let env = &attempt.env;
-        if !stopped || self.need_active_balance(env) {
+        if !stopped || self.need_active_balance(world, env) {
             let min_interval = self.domain(env).min_interval;
             self.balance.sd_mut(env.cpu, env.sd).balance_interval = min_interval;
         }

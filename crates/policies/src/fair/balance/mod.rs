@@ -17,6 +17,7 @@ mod group_stats;
 mod ilb;
 mod imbalance;
 mod interval;
+mod llc;
 mod load_balance;
 mod mru;
 mod newidle;
@@ -43,6 +44,7 @@ use simsched_topology::{CpuId, Domains};
 
 use self::nohz::Nohz;
 use self::steps::Pass;
+pub(super) use self::steps::look;
 use super::Fair;
 use super::tunables::Tunables;
 

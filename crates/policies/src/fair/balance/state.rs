@@ -81,6 +81,8 @@ pub struct RqBalance {
     pub active_balance: bool,
     /// Where it pushes it.
     pub push_cpu: CpuId,
+    /// It does so for the sake of the task's LLC (`cache_aware`), which it does not know.
+    pub push_llc: bool,
     /// `NOHZ_*_KICK` and `NOHZ_NEWILB_KICK` that wait (`nohz_flags`).
     pub nohz_flags: u8,
     /// Those that the softirq has to deal with (`nohz_idle_balance`).
@@ -106,6 +108,7 @@ impl RqBalance {
             idle_balance: false,
             active_balance: false,
             push_cpu: cpu,
+            push_llc: false,
             nohz_flags: 0,
             nohz_idle_balance: 0,
             nohz_tick_stopped: false,

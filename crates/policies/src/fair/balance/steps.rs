@@ -179,7 +179,12 @@ impl Fair {
 }
 
 /// What it takes `reader` to look at `cpus` in so many groups.
-pub(super) fn look(topology: &Topology, reader: CpuId, cpus: &CpuSet, groups: usize) -> Look {
+pub(in crate::fair) fn look(
+    topology: &Topology,
+    reader: CpuId,
+    cpus: &CpuSet,
+    groups: usize,
+) -> Look {
     let count = |nr: usize| u16::try_from(nr).expect("at most 1024 CPUs");
     let all = cpus.len();
     let in_llc = cpus.and(topology.llc_span(topology.llc_of(reader))).len();

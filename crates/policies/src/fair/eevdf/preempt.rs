@@ -14,9 +14,11 @@ impl Hierarchy {
     /// and is ahead, has to go if others wait. Source: `update_curr()`.
     #[inline]
     pub(in crate::fair) fn update_curr_eevdf(&mut self, queue: QueueId, curr: EntityId, now: u64) {
-        if !self.entities[curr.idx()].charge(now) {
+        let ran = self.entities[curr.idx()].charge(now);
+        if ran == 0 {
             return;
         }
+        self.account_llc(queue, curr, ran);
         let is_served = self.update_deadline(queue, curr);
         if self.queue(queue).nr_running == 1 {
             return;

@@ -212,6 +212,9 @@ impl Hierarchy {
         cfs_rq.idle_nr_running -= u32::from(entity.is_idle());
         if is_task {
             self.mru.remove(se.task());
+            if let Some(llc) = &mut self.llc {
+                llc.dequeue(se.task(), cfs_rq.cpu);
+            }
         }
         self.update_cfs_group(se, now);
         if flags.delayed {

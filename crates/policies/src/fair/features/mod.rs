@@ -1,13 +1,16 @@
 //! `Features`: what is switched on and off by name, and what patches add to the fair class.
 
+mod cache_aware;
 mod fits_capacity;
 mod grouping;
 mod numa_imbalance;
 mod switches;
 mod tg_node;
+mod variants;
 mod version;
 mod wakeup_bias_prev;
 
+pub use cache_aware::{CacheAwareVersion, Footprint};
 pub use fits_capacity::FitsCapacity;
 pub use grouping::Grouping;
 pub use numa_imbalance::{
@@ -15,6 +18,7 @@ pub use numa_imbalance::{
 };
 pub use switches::{CHOICES, Choice, FLAGS, FeatureFlag};
 pub use tg_node::TgNode;
+pub use variants::{VARIANTS, Variant, home_of};
 pub use version::{Difference, Version};
 pub(in crate::fair) use wakeup_bias_prev::BiasPrev;
 
@@ -95,6 +99,12 @@ pub struct Features {
     pub tg_ratelimit: bool,
     /// `tg_nomig`, an idea.
     pub tg_nomig: bool,
+    /// `cache_aware`, a series of patches.
+    pub cache_aware: bool,
+    /// Which form of it.
+    pub cache_aware_version: CacheAwareVersion,
+    /// What it takes for the size of a process; `None` is what its form does.
+    pub llc_footprint: Option<Footprint>,
     /// In which group the workload is.
     pub grouping: Grouping,
     /// How `imb_numa_nr` of the domains is computed.
@@ -158,12 +168,21 @@ impl Features {
             tg_node: TgNode::Executing,
             tg_ratelimit: since_6_12,
             tg_nomig: false,
+            cache_aware: false,
+            cache_aware_version: CacheAwareVersion::Merged,
+            llc_footprint: None,
             grouping: Grouping::ROOT,
             numa_imbalance: if since_6_0 { NumaImbalance::Merged } else { NumaImbalance::V5_16 },
             fork_imbalance: None,
             version,
             migrate_se_pelt_lag: since_6_0,
         }
+    }
+
+    /// What `cache_aware` takes for the size of a process.
+    #[must_use]
+    pub fn llc_footprint(&self) -> Footprint {
+        self.llc_footprint.unwrap_or_else(|| self.cache_aware_version.footprint())
     }
 
     /// The rule by which a fork leaves its NUMA node.

@@ -2,7 +2,9 @@
 
 use simsched_topology::NumaImbalance;
 
-use super::{Features, FitsCapacity, ForkImbalance, Grouping, TgNode, Version};
+use super::{
+    CacheAwareVersion, Features, FitsCapacity, Footprint, ForkImbalance, Grouping, TgNode, Version,
+};
 
 /// A switch as it is listed and set.
 #[derive(Clone, Copy, Debug)]
@@ -146,6 +148,29 @@ pub const CHOICES: &[Choice] = &[
             FitsCapacity::from_name(value).map(|rule| features.fits_capacity = rule)
         },
     },
+    Choice {
+        key: "cache_aware_version",
+        doc: "the form of cache_aware: that of Linux 7.2 (merged), or version 4 of the series (v4); \
+              cache_aware@v4 is the same",
+        source: "\"Cache aware scheduling\", T. Chen and Y. Chen, 2026-04-01; Linux 7.2",
+        values: CacheAwareVersion::VALUES,
+        get: |features| features.cache_aware_version.name(),
+        set: |features, value| {
+            CacheAwareVersion::from_name(value).map(|it| features.cache_aware_version = it)
+        },
+    },
+    Choice {
+        key: "llc_footprint",
+        doc: "what cache_aware takes for the size of a process: its resident memory (rss, default of v4), \
+              its NUMA hinting faults (numa_faults, default of merged; there are none here), or nothing",
+        source: "exceed_llc_capacity(), \"Cache aware scheduling\", 2026-04-01; Linux 7.2",
+        values: Footprint::VALUES,
+        get: |features| features.llc_footprint.map_or("default", Footprint::name),
+        set: |features, value| {
+            features.llc_footprint = Footprint::from_name(value);
+            Footprint::VALUES.contains(&value).then_some(())
+        },
+    },
 ];
 
 macro_rules! flags {
@@ -271,4 +296,7 @@ flags! {
          nothing; matters only in task groups",
         "an idea of the discussion of \"sched/fair: Make tg->load_avg per node\", 2023: a migration does not \
          change the sum";
+    "cache_aware" cache_aware:
+        "the load balancer gathers the threads of a process behind one LLC, as long as they fit there",
+        "\"Cache aware scheduling\", T. Chen and Y. Chen, 2026-04-01 (v4); Linux 7.2";
 }

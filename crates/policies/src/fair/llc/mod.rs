@@ -2,10 +2,18 @@
 //! many threads they have (`processes`), how much of each CPU's recent time each of them has had
 //! (`occupancy`), and how the LLCs are numbered (`ids`).
 
+mod account;
+mod cache_aware;
 mod ids;
+mod limits;
 mod occupancy;
 mod processes;
+mod scan;
+mod verdict;
 
+pub use cache_aware::{CacheAware, RqLlc};
 pub use ids::LlcIds;
+pub use limits::LlcLimits;
 pub use occupancy::{OCCUPANCY_ONE, Occupancy};
 pub use processes::{MmId, Processes};
+pub use verdict::{Direction, LlcRule, LlcStats, LlcVerdict};

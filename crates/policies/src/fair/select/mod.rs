@@ -72,6 +72,8 @@ pub mod reason {
         PREV_FITS = 17, "prev_fits";
         /// `util_fits_capacity`: the CPU before the previous one was busy and had room.
         RECENT_FITS = 18, "recent_fits";
+        /// A balancer: the task went to the preferred LLC of its process (`cache_aware`).
+        LLC_TASK = 19, "llc_task";
     }
 }
 

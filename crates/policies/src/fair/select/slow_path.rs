@@ -177,7 +177,10 @@ impl<'a> Search<'a> {
                 !far && idlest.avg_load < local.avg_load + imbalance
                     && 100 * local.avg_load > pct * idlest.avg_load
             }
-            GroupType::Imbalanced | GroupType::AsymPacking | GroupType::SmtBalance => false,
+            GroupType::Imbalanced
+            | GroupType::LlcBalance
+            | GroupType::AsymPacking
+            | GroupType::SmtBalance => false,
             GroupType::MisfitTask => local.max_capacity < idlest.max_capacity,
             GroupType::HasSpare => {
                 let stays = is_numa

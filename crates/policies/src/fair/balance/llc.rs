@@ -1,0 +1,104 @@
+//! Cache-aware load balancing: tasks are pulled to the preferred LLC of their process, and left there.
+//!
+//! All of it does nothing where [`crate::fair::Hierarchy`] has no `llc`.
+//! Source: "Cache aware scheduling", version 4, 2026-04-01; Linux 7.2 (spec 08 section 8).
+
+use simsched_core::{TaskId, World};
+use simsched_topology::{CpuId, GroupId, SdFlags};
+
+use super::{CpuIdleType, LbEnv, MigrationType, SgLbStats};
+use crate::fair::Fair;
+use crate::fair::entity::EntityId;
+use crate::fair::llc::{Direction, LlcStats, LlcVerdict};
+
+impl Fair {
+    /// How many tasks that are queued on `cpu`, which is behind another LLC, prefer that of the
+    /// destination.
+    #[inline]
+    pub(super) fn nr_pref_dst_llc(&self, env: &LbEnv, cpu: CpuId) -> u32 {
+        self.all.llc.as_ref().map_or(0, |llc| {
+            let dst = llc.ids().of(env.dst_cpu);
+            if llc.ids().of(cpu) == dst { 0 } else { llc.llc_count(cpu, dst) }
+        })
+    }
+
+    /// Whether the balance of this domain has not failed so often that preferences are forgotten.
+    fn minds_llcs(&self, env: &LbEnv) -> bool {
+        let failed = self.balance.sd(env.cpu, env.sd).nr_balance_failed;
+        failed <= self.domain(env).cache_nice_tries
+    }
+
+    /// Whether tasks of `group`, of which so many prefer the LLC of the destination, should go there.
+    /// Source: `llc_balance()`.
+    pub(super) fn llc_balance(&self, env: &LbEnv, group: GroupId, nr_pref_dst: u32) -> bool {
+        let Some(llc) = &self.all.llc else { return false };
+        if nr_pref_dst == 0
+            || self.domain(env).flags.contains(SdFlags::SHARE_LLC)
+            || !self.minds_llcs(env)
+        {
+            return false;
+        }
+        let Some(first) = self.domains().group(group).span.first() else { return false };
+        let pair = [first, env.dst_cpu];
+        llc.can_migrate_llc(pair, 0, Direction::ToPreferred) == LlcVerdict::Llc
+    }
+
+    /// Notes how busy an LLC is, which is a group of the domain just above LLCs.
+    /// Source: `record_sg_llc_stats()`.
+    pub(super) fn record_sg_llc_stats(&mut self, env: &LbEnv, group: GroupId, stats: &SgLbStats) {
+        if self.all.llc.is_none() || env.idle == CpuIdleType::NewlyIdle {
+            return;
+        }
+        let shares = |sd: usize| {
+            self.domains()
+                .of(env.dst_cpu)
+                .get(sd)
+                .is_some_and(|sd| sd.flags.contains(SdFlags::SHARE_LLC))
+        };
+        let is_above = !shares(env.sd) && env.sd.checked_sub(1).is_some_and(shares);
+        let first = self.domains().group(group).span.first();
+        if let (true, Some(first), Some(llc)) = (is_above, first, &mut self.all.llc) {
+            llc.record(first, LlcStats { util: stats.sums.util, capacity: stats.sums.capacity });
+        }
+    }
+
+    /// Whether `task` should stay where it is for the sake of its LLC.
+    /// Source: `migrate_degrades_llc()`.
+    pub(super) fn migrate_degrades_llc(&self, env: &LbEnv, task: TaskId) -> bool {
+        let Some(llc) = &self.all.llc else { return false };
+        if !self.minds_llcs(env) {
+            return false;
+        }
+        let dst = llc.ids().of(env.dst_cpu);
+        if env.migration_type == MigrationType::LlcTask && llc.pref(task) != Some(dst) {
+            return true;
+        }
+        let (util, pair) = (self.task_util(task), [env.src_cpu, env.dst_cpu]);
+        llc.can_migrate_llc_task(task, util, pair) == LlcVerdict::Forbid
+    }
+
+    /// Whether the running task of the source must not be pushed to another LLC: all that are there
+    /// prefer this one. Source: `alb_break_llc()`; version 4 counts tasks of all classes.
+    pub(super) fn alb_break_llc(&self, world: &World, env: &LbEnv) -> bool {
+        let (src, dst) = (env.src_cpu, env.dst_cpu);
+        let Some(llc) = self.all.llc.as_ref().filter(|llc| !llc.ids().shares_cache(src, dst))
+        else {
+            return false;
+        };
+        let nr_running = world.rq(src).nr_running;
+        let runnable =
+            if llc.is_merged() { self.all.root(src).h_nr_runnable() } else { nr_running };
+        let home = llc.rq(src).nr_pref_llc_running;
+        if home == 0 || home != runnable {
+            return false;
+        }
+        let util = world.curr(src).map_or(0, |curr| self.task_util(curr));
+        let verdict = || llc.can_migrate_llc([src, dst], util, Direction::Leaving);
+        nr_running <= 1 || verdict() == LlcVerdict::Forbid
+    }
+
+    /// Source: `task_util()`.
+    fn task_util(&self, task: TaskId) -> u64 {
+        self.all.entity(EntityId::of(task)).avg.util_avg
+    }
+}

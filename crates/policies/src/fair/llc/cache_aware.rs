@@ -1,0 +1,332 @@
+//! `CacheAware`: what cache-aware load balancing remembers of processes, tasks, queues and LLCs.
+//!
+//! Source: "Cache aware scheduling", version 4, T. Chen and Y. Chen, 2026-04-01, and Linux 7.2 (spec 08).
+
+use std::cell::Cell;
+
+use simsched_core::{TaskId, World};
+use simsched_topology::{CpuId, Domains, Fact, SdFlags, Topology};
+
+use super::{
+    Direction, LlcIds, LlcLimits, LlcRule, LlcStats, LlcVerdict, MmId, Occupancy, Processes,
+};
+use crate::fair::features::{CacheAwareVersion, Features, Footprint};
+use crate::fair::tunables::LlcTunables;
+
+/// What is known of a process (`mm->sc_stat`).
+#[derive(Clone, Debug, Default)]
+pub(in crate::fair) struct Proc {
+    /// The CPU behind whose LLC it should run. Whoever looks and finds that it should have none takes
+    /// it away.
+    pub(super) cpu: Cell<Option<CpuId>>,
+    /// The epoch of the last request for a scan.
+    pub(super) epoch: u64,
+    /// The jiffy before which there is no other scan (merged).
+    pub(super) next_scan: u64,
+    /// How many of its threads run at once, on average.
+    pub(super) nr_running_avg: u64,
+    /// Its size, in bytes.
+    pub(super) footprint: u64,
+}
+
+/// What is known of a task.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::fair) struct TaskLlc {
+    /// The LLC that its process preferred when it was last accounted (`p->preferred_llc`).
+    pub(super) pref: Option<u16>,
+    /// It is counted on its queue as one that is where it should be (`p->pref_llc_queued`).
+    pub(super) is_home: bool,
+    /// A scan waits for its return to user mode.
+    pub(super) has_work: bool,
+}
+
+/// How many queued tasks of a CPU have a preferred LLC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RqLlc {
+    /// Any (`rq->nr_llc_running`).
+    pub nr_llc_running: u32,
+    /// That of this CPU (`rq->nr_pref_llc_running`).
+    pub nr_pref_llc_running: u32,
+}
+
+/// What happened, for `policy_metrics`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) scans: u64,
+    pub(super) scans_stopped: u64,
+    pub(super) preferred: u64,
+    pub(super) pinned: u64,
+    pub(super) runtime: u64,
+    pub(super) runtime_preferred: u64,
+    pub(super) runtime_free: u64,
+}
+
+/// All of it.
+#[derive(Clone, Debug)]
+pub struct CacheAware {
+    limits: LlcLimits,
+    footprint: Footprint,
+    tunables: LlcTunables,
+    /// The length of an epoch, in ticks.
+    pub(super) period: u64,
+    rule: LlcRule,
+    tick_ns: u64,
+    /// The jiffy of the call that is under way, and when it ends in ns.
+    pub(super) jiffies: u64,
+    jiffy_ends: u64,
+    pub(super) ids: LlcIds,
+    /// By LLC: CPUs, and threads of one core.
+    llc_cpus: Vec<u64>,
+    smt: u64,
+    /// The size of an LLC, in bytes; 0 if it is not known.
+    llc_bytes: u64,
+    pub(super) processes: Processes,
+    pub(super) occupancy: Occupancy,
+    pub(super) procs: Vec<Proc>,
+    pub(super) tasks: Vec<TaskLlc>,
+    /// By CPU.
+    pub(super) rqs: Vec<RqLlc>,
+    /// By CPU, then by LLC: queued tasks that prefer it (`sd->llc_counts` of the lowest domain).
+    pub(super) llc_counts: Vec<u32>,
+    /// By LLC: what the balancer has recorded.
+    stats: Vec<LlcStats>,
+    pub(super) counts: Counts,
+}
+
+impl CacheAware {
+    /// What a machine starts with; none where the feature is off, or the machine has nothing to gain.
+    pub(in crate::fair) fn new(
+        world: &World,
+        domains: &Domains,
+        features: &Features,
+        tunables: LlcTunables,
+    ) -> Option<Box<CacheAware>> {
+        let is_merged = features.cache_aware_version == CacheAwareVersion::Merged;
+        let topology = world.topology();
+        let is_on = features.cache_aware && tunables.enabled == 1;
+        if !is_on || !is_present(topology, domains, is_merged) {
+            return None;
+        }
+        let (ids, nr_cpus) = (LlcIds::new(topology), topology.nr_cpus());
+        let period = match tunables.epoch_period {
+            0 => (world.hz() / 100).max(1),
+            ticks => ticks,
+        };
+        let processes = Processes::new(world);
+        let smt = topology.cpus().iter().map(|cpu| topology.smt_mask(cpu).len()).max().unwrap_or(1);
+        let l3 = topology.facts().cache_kib.l3.as_ref().map_or(0, Fact::rounded);
+        let spans = (0..ids.len()).map(|llc| ids.span(u16::try_from(llc).expect("few LLCs")).len());
+        Some(Box::new(CacheAware {
+            limits: LlcLimits {
+                version: features.cache_aware_version,
+                aggr_tolerance: tunables.aggr_tolerance,
+            },
+            footprint: features.llc_footprint(),
+            tunables,
+            period,
+            rule: LlcRule::new(tunables.overaggr_pct, tunables.imb_pct, smt > 1),
+            tick_ns: world.tick().0,
+            jiffies: world.jiffies(),
+            jiffy_ends: 0,
+            llc_cpus: spans.map(|cpus| cpus as u64).collect(),
+            smt: smt as u64,
+            llc_bytes: l3 * 1024,
+            occupancy: Occupancy::new(nr_cpus, &processes, 2, period, world.jiffies()),
+            procs: procs(world, &processes),
+            tasks: vec![TaskLlc::default(); world.tasks().len()],
+            rqs: vec![RqLlc::default(); nr_cpus],
+            llc_counts: vec![0; nr_cpus * ids.len()],
+            stats: vec![LlcStats::default(); ids.len()],
+            counts: Counts::default(),
+            processes,
+            ids,
+        }))
+    }
+
+    /// A call begins: what time it is.
+    #[inline]
+    pub(in crate::fair) fn enter(&mut self, sched_clock: u64) {
+        if sched_clock >= self.jiffy_ends {
+            self.jiffies = sched_clock / self.tick_ns;
+            self.jiffy_ends = (self.jiffies + 1) * self.tick_ns;
+        }
+    }
+
+    /// The LLCs.
+    #[must_use]
+    pub fn ids(&self) -> &LlcIds {
+        &self.ids
+    }
+
+    /// The counts of the queue of `cpu`.
+    ///
+    /// # Panics
+    /// When there is no such CPU.
+    #[must_use]
+    pub fn rq(&self, cpu: CpuId) -> RqLlc {
+        self.rqs[cpu.idx()]
+    }
+
+    /// How many tasks that are queued on `cpu` prefer `llc`.
+    ///
+    /// # Panics
+    /// When there is no such CPU.
+    #[inline]
+    #[must_use]
+    pub fn llc_count(&self, cpu: CpuId, llc: u16) -> u32 {
+        self.llc_counts[cpu.idx() * self.ids.len() + usize::from(llc)]
+    }
+
+    /// The LLC that `task` prefers (`p->preferred_llc`).
+    ///
+    /// # Panics
+    /// When there is no such task.
+    #[must_use]
+    pub fn pref(&self, task: TaskId) -> Option<u16> {
+        self.tasks[task.idx()].pref
+    }
+
+    /// The CPU behind whose LLC the process of `task` should run (`mm->sc_stat.cpu`).
+    #[must_use]
+    pub fn preferred_cpu(&self, task: TaskId) -> Option<CpuId> {
+        self.processes.mm(task).and_then(|mm| self.procs[mm.idx()].cpu.get())
+    }
+
+    /// How many threads of the process of `task` run at once, on average.
+    #[must_use]
+    pub fn nr_running_avg(&self, task: TaskId) -> u64 {
+        self.processes.mm(task).map_or(0, |mm| self.procs[mm.idx()].nr_running_avg)
+    }
+
+    /// What the balancer has last recorded of `llc`.
+    ///
+    /// # Panics
+    /// When there is no such LLC.
+    #[must_use]
+    pub fn stats(&self, llc: u16) -> LlcStats {
+        self.stats[usize::from(llc)]
+    }
+
+    /// The balancer has summed up an LLC. Source: `record_sg_llc_stats()`.
+    pub(in crate::fair) fn record(&mut self, cpu: CpuId, stats: LlcStats) {
+        self.stats[usize::from(self.ids.of(cpu))] = stats;
+    }
+
+    /// Whether too many threads of `mm` run at once for the LLC of `cpu`, or just one lives: version 4
+    /// asks for that where it accounts only.
+    fn has_bad_threads(&self, mm: MmId, cpu: CpuId) -> bool {
+        let is_single = self.is_merged() && self.processes.nr_threads(mm) <= 1;
+        let llc_cpus = self.llc_cpus[usize::from(self.ids.of(cpu))];
+        let nr_running_avg = self.procs[mm.idx()].nr_running_avg;
+        is_single || self.limits.are_too_many(nr_running_avg, self.smt, llc_cpus)
+    }
+
+    /// Whether `mm` is larger than an LLC.
+    fn is_too_large(&self, mm: MmId) -> bool {
+        let footprint = match self.footprint {
+            Footprint::NumaFaults => return false,
+            Footprint::Zero => 0,
+            Footprint::Rss => self.procs[mm.idx()].footprint,
+        };
+        self.limits.is_too_large(footprint, self.llc_bytes)
+    }
+
+    /// Whether `mm` should not be gathered behind the LLC of `cpu`; then it has no preference any more.
+    pub(super) fn drops_preference(&self, mm: MmId, cpu: CpuId) -> bool {
+        let drops = self.has_bad_threads(mm, cpu) || self.is_too_large(mm);
+        if drops {
+            self.procs[mm.idx()].cpu.set(None);
+        }
+        drops
+    }
+
+    /// What the LLCs of two CPUs have to say of a task of utilization `util` that goes from one to the
+    /// other. Source: `can_migrate_llc()`.
+    pub(in crate::fair) fn can_migrate_llc(
+        &self,
+        [src, dst]: [CpuId; 2],
+        util: u64,
+        direction: Direction,
+    ) -> LlcVerdict {
+        let [src, dst] = [src, dst].map(|cpu| self.ids.of(cpu));
+        // An LLC of one CPU has no shared object, and so no numbers.
+        if [src, dst].iter().any(|&llc| self.llc_cpus[usize::from(llc)] < 2) {
+            return LlcVerdict::Unrestricted;
+        }
+        self.rule.judge(self.stats(src), self.stats(dst), util, direction)
+    }
+
+    /// What the LLCs of two CPUs have to say of `task`, which has this utilization.
+    /// Source: `can_migrate_llc_task()`.
+    pub(in crate::fair) fn can_migrate_llc_task(
+        &self,
+        task: TaskId,
+        util: u64,
+        [src, dst]: [CpuId; 2],
+    ) -> LlcVerdict {
+        let Some(mm) = self.processes.mm(task) else { return LlcVerdict::Unrestricted };
+        let Some(cpu) = self.procs[mm.idx()].cpu.get() else { return LlcVerdict::Unrestricted };
+        if self.ids.shares_cache(src, dst) || self.drops_preference(mm, dst) {
+            return LlcVerdict::Unrestricted;
+        }
+        let direction = if self.ids.shares_cache(dst, cpu) {
+            Direction::ToPreferred
+        } else if self.ids.shares_cache(src, cpu) {
+            Direction::Leaving
+        } else {
+            return LlcVerdict::Unrestricted;
+        };
+        self.can_migrate_llc([src, dst], util, direction)
+    }
+
+    /// Whether it is the form of Linux 7.2.
+    #[inline]
+    pub(in crate::fair) fn is_merged(&self) -> bool {
+        self.limits.version == CacheAwareVersion::Merged
+    }
+
+    /// A balance has moved nothing, and some task has stayed for the sake of its LLC.
+    pub(in crate::fair) fn note_pinned(&mut self) {
+        self.counts.pinned += 1;
+    }
+
+    /// After how many epochs without a scan a preference is forgotten.
+    pub(super) fn timeout(&self) -> u64 {
+        self.tunables.epoch_affinity_timeout
+    }
+
+    /// Hands out all counts, by name.
+    pub(in crate::fair) fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {
+        let counts = &self.counts;
+        emit("llc_scans", counts.scans);
+        emit("llc_scans_stopped", counts.scans_stopped);
+        emit("llc_preferred", counts.preferred);
+        emit("llc_pinned", counts.pinned);
+        emit("llc_runtime_ns", counts.runtime);
+        emit("llc_runtime_preferred_ns", counts.runtime_preferred);
+        emit("llc_runtime_free_ns", counts.runtime_free);
+    }
+}
+
+/// Whether LLCs of at least two CPUs are part of something larger. Version 4 asks for several in one NUMA
+/// node. Source: `build_sched_domains()`, 7.2; "sched/cache: Enable cache aware scheduling for multi LLCs
+/// NUMA node", version 4.
+fn is_present(topology: &Topology, domains: &Domains, is_merged: bool) -> bool {
+    let has_several = |cpu: CpuId| {
+        let Some(llc) = domains.sd_llc(cpu).filter(|llc| llc.weight >= 2) else { return false };
+        let above = domains.of(cpu).iter().find(|sd| sd.weight > llc.weight);
+        above.is_some_and(|sd| is_merged || !sd.flags.contains(SdFlags::NUMA))
+    };
+    topology.cpus().iter().any(has_several)
+}
+
+/// All processes, of their size.
+fn procs(world: &World, processes: &Processes) -> Vec<Proc> {
+    let mut procs = vec![Proc::default(); processes.len()];
+    for task in (0..world.tasks().len()).map(TaskId::new) {
+        if let Some(mm) = processes.mm(task) {
+            procs[mm.idx()].footprint = world.resident_bytes(world.task(task).proc);
+        }
+    }
+    procs
+}

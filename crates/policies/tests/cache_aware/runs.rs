@@ -1,0 +1,153 @@
+//! Whole runs of threads that compute, on machines without prices.
+
+use std::sync::Arc;
+
+use simsched_core::observe::Digest;
+use simsched_core::testkit::Script;
+use simsched_core::{
+    Config, HardwareModel, Nanos, Observer, Op, Policy, Setup, SimTime, Simulator, Status,
+    Tracepoint, World,
+};
+use simsched_policies::fair::features::CacheAwareVersion;
+use simsched_policies::fair::tunables::SETTINGS;
+use simsched_policies::fair::{Fair, Features, LlcIds, Overrides, Version};
+use simsched_topology::{CpuId, Topology};
+
+use crate::common::machine;
+use crate::{features, two_llcs};
+
+/// How often each task has gone to another LLC.
+struct Moves {
+    llcs: LlcIds,
+    by_task: Vec<u32>,
+}
+
+impl Observer for Moves {
+    fn on(&mut self, _: &World, tracepoint: Tracepoint) {
+        if let Tracepoint::Migrate { task, from, to, .. } = tracepoint {
+            self.by_task[task.idx()] += u32::from(!self.llcs.shares_cache(from, to));
+        }
+    }
+}
+
+/// Threads of one process that compute, in turns of which every other one they may sleep for a while.
+fn threads(cpus: &[u16], ms: u64, sleep_us: u64) -> Script {
+    let setup = Setup { procs: vec!["p".to_owned()], ..Setup::default() };
+    let mut script = Script::new(setup);
+    let turn = [Op::Run(Nanos::from_millis(3)), Op::Sleep(Nanos::from_micros(sleep_us))];
+    let ops: Vec<Op> = match sleep_us {
+        0 => vec![Op::Run(Nanos::from_millis(ms))],
+        _ => turn.repeat(usize::try_from(ms * 1000 / (3000 + sleep_us)).unwrap()),
+    };
+    for &cpu in cpus {
+        script.task(CpuId(cpu), &ops);
+    }
+    script
+}
+
+fn policy(features: Features, settings: &[(&str, u64)]) -> Fair {
+    let mut overrides = Overrides::default();
+    for (key, value) in settings {
+        let idx = SETTINGS.iter().position(|setting| setting.key == *key).unwrap();
+        overrides.set(idx, *value);
+    }
+    Fair::new(features, overrides)
+}
+
+fn run<O: Observer>(
+    topology: Topology,
+    policy: Fair,
+    script: Script,
+    observer: O,
+    hz: u32,
+) -> Simulator<Fair, Script, O> {
+    let config = Config { hardware: HardwareModel::Free, hz, ..Config::default() };
+    let mut sim = Simulator::new(Arc::new(topology), policy, script, observer, config).unwrap();
+    sim.set_paranoid();
+    assert_eq!(sim.run_until(SimTime(60_000_000_000)), Ok(Status::Finished));
+    sim
+}
+
+fn metric(fair: &Fair, name: &str) -> u64 {
+    let mut found = 0;
+    fair.metrics(&mut |key, value| found += if key == name { value } else { 0 });
+    found
+}
+
+const MERGED: CacheAwareVersion = CacheAwareVersion::Merged;
+
+/// Invariant 4: ten threads in one LLC of 16 CPUs (63 %), two in the other.
+#[test]
+fn above_the_limit_threads_leave_and_do_not_go_to_and_fro() {
+    let cpus = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 8, 9];
+    let any_size = [("llc_balancing.aggr_tolerance", 100)];
+    let fair = policy(features(MERGED), &any_size);
+    let moves = Moves { llcs: LlcIds::new(&two_llcs()), by_task: vec![0; cpus.len()] };
+    let sim = run(two_llcs(), fair, threads(&cpus, 10_000, 0), moves, 250);
+    let by_task = &sim.observer().by_task;
+    assert!(by_task.iter().all(|&moves| moves <= 3), "{by_task:?}");
+    assert!(by_task.iter().sum::<u32>() > 0, "{by_task:?}");
+}
+
+/// Invariant 8: an epoch is 8 ms at 250 Hz, since 2.5 ticks are 2, and 10 ms at 1000 Hz.
+#[test]
+fn scans_of_a_process_are_an_epoch_apart_and_in_version_4_may_be_closer() {
+    for (hz, epoch_ms) in [(250, 8), (1000, 10)] {
+        let script = || threads(&[0, 1, 2, 3], 2000, 700);
+        let scans = |version| {
+            let sim = run(two_llcs(), policy(features(version), &[]), script(), (), hz);
+            let ms = sim.elapsed().0 / 1_000_000;
+            (metric(sim.policy(), "llc_scans"), ms)
+        };
+        let (merged, ms) = scans(MERGED);
+        assert!(merged <= ms / epoch_ms + 1, "{merged} scans in {ms} ms at {hz} Hz");
+        assert!(merged > ms / epoch_ms / 2, "{merged} scans in {ms} ms at {hz} Hz");
+    }
+}
+
+/// The trace of a run, as a number.
+fn digest(topology: Topology, fair: Fair) -> u64 {
+    let script = threads(&[0, 1, 2, 2, 2, 8, 9, 9], 300, 900);
+    run(topology, fair, script, Digest::default(), 250).observer().value()
+}
+
+/// Invariant 2.
+#[test]
+fn switched_off_or_without_several_llcs_it_leaves_every_event_as_it_is() {
+    let plain = || policy(Features::of(Version::V7_0), &[]);
+    let off = [("llc_balancing.enabled", 0)];
+    for version in [MERGED, CacheAwareVersion::V4] {
+        let on = || policy(features(version), &[]);
+        assert_eq!(
+            digest(two_llcs(), policy(features(version), &off)),
+            digest(two_llcs(), plain())
+        );
+        let one_llc = || machine([1, 1, 16, 2], "", "nodes_per_socket = 1");
+        assert_eq!(digest(one_llc(), on()), digest(one_llc(), plain()));
+    }
+    // Not so where it is on, of course.
+    assert_ne!(digest(two_llcs(), policy(features(MERGED), &[])), digest(two_llcs(), plain()));
+}
+
+/// Several nodes of one LLC each are several LLCs to Linux 7.2, and were not meant by version 4.
+#[test]
+fn version_4_wants_several_llcs_in_one_node() {
+    let nodes = || machine([2, 1, 8, 2], "", "nodes_per_socket = 1\ncross_socket = 20");
+    let is_on = |version, topology: Topology| {
+        let script = threads(&[0, 1], 1, 0);
+        run(topology, policy(features(version), &[]), script, (), 250)
+            .policy()
+            .cache_aware()
+            .is_some()
+    };
+    assert!(is_on(MERGED, nodes()) && !is_on(CacheAwareVersion::V4, nodes()));
+    assert!(is_on(MERGED, two_llcs()) && is_on(CacheAwareVersion::V4, two_llcs()));
+}
+
+/// With tolerance 0 no process is gathered, and nothing is different.
+#[test]
+fn without_any_tolerance_no_process_has_a_preference() {
+    let none = [("llc_balancing.aggr_tolerance", 0)];
+    let plain = policy(Features::of(Version::V7_0), &[]);
+    assert_eq!(digest(two_llcs(), policy(features(MERGED), &none)), digest(two_llcs(), plain));
+}

@@ -1,0 +1,35 @@
+//! What a task does for the kernel when it returns to user mode (`task_work_run()`).
+
+use simsched_topology::CpuId;
+
+use super::cpu::{Border, Stage};
+use super::state::Simulator;
+use crate::ids::TaskId;
+use crate::observer::{Cost, Observer};
+use crate::policy::Policy;
+use crate::workload::Workload;
+
+impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+    /// Whether the op under way on `cpu` computes in user space.
+    pub(super) fn is_in_user(&self, cpu: CpuId) -> bool {
+        self.cpus[cpu.idx()].run.op.is_user()
+    }
+
+    /// `task`, which has nothing to do in the system any more and keeps the CPU, does what its tick has
+    /// left it, once; false if that is nothing, or takes no time.
+    #[inline]
+    pub(super) fn task_work_begins(&mut self, cpu: CpuId, task: TaskId) -> bool {
+        self.cpus[cpu.idx()].run.border.take(Border::WORK) && self.run_task_work(cpu, task)
+    }
+
+    #[cold]
+    fn run_task_work(&mut self, cpu: CpuId, task: TaskId) -> bool {
+        let look = self.policy.task_work_run(&self.world, cpu, task);
+        if look.cpus == 0 {
+            return false;
+        }
+        let ns = self.jittered(cpu, self.prices.balance_look(&look));
+        self.begin(cpu, Stage::Debt, Cost::Syscall, ns);
+        true
+    }
+}
