@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 mod bias_prev;
+mod cache_aware;
 mod invariants;
 mod tg_load;
 

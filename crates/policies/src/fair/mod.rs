@@ -21,6 +21,7 @@ mod invariants;
 mod lifecycle;
 mod llc;
 mod load_avg;
+mod policy;
 mod queueing;
 mod select;
 mod task_hot;
@@ -35,11 +36,8 @@ pub mod features;
 pub mod tunables;
 pub mod weight;
 
-use simsched_core::{
-    BalanceStep, Dequeue, Effects, Enqueue, Look, Moves, NO_DOMAIN, Placement, Policy, Preempt,
-    TaskId, TaskState, Touched, Trigger, TtwuQueue, Wakeup, World,
-};
-use simsched_topology::{CpuId, CpuSet, Domains, Kernel, NodeId};
+use simsched_core::{TaskId, World};
+use simsched_topology::{CpuId, CpuSet, Domains};
 
 #[cfg(feature = "testkit")]
 pub use self::balance::Balancer;
@@ -69,7 +67,6 @@ pub use self::tunables::{Overrides, Tunables};
 pub use self::wakee::{Wakee, wake_wide};
 
 use self::entity::EntityId as Se;
-use self::queueing::DequeueFlags;
 use self::select::AffineCounts;
 
 /// The fair class. Its numbers can be read by tests and observers.
@@ -187,251 +184,5 @@ impl Fair {
     /// The row of the idle task of `cpu` in `wakees`.
     fn idle_task_row(&self, cpu: CpuId) -> usize {
         self.wakees.len() - self.stats.len() + cpu.idx()
-    }
-}
-
-impl Policy for Fair {
-    fn attach(&mut self, world: &World) {
-        let topology = world.topology();
-        let version = self.features.version;
-        let tunables = Tunables::of(version, topology.nr_cpus(), &self.overrides);
-        let groups = self.declared_groups();
-        self.all = Hierarchy::new(world, &groups, tunables, self.features);
-        self.move_into_group(world);
-        let kernel = if version.is_eevdf() { Kernel::V6_12 } else { Kernel::V6_1 };
-        self.domains = Some(Domains::build(topology, kernel, self.features.numa_imbalance));
-        self.has_smt = topology.cpus().iter().any(|cpu| topology.smt_mask(cpu).len() > 1);
-        self.balance = Balance::new(world, self.domains(), &self.all.tunables);
-        let llc = self.all.tunables.llc;
-        self.all.llc = CacheAware::new(world, self.domains(), &self.features, llc);
-        self.attach_rows(world);
-        self.online_groups(world);
-    }
-
-    #[inline]
-    fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
-        self.select(world, wakeup)
-    }
-
-    fn migrate_task_rq(&mut self, world: &World, task: TaskId, to: CpuId) {
-        self.migrate(world, task, to);
-    }
-
-    fn task_fork(&mut self, world: &World, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
-        self.all.enter(world);
-        if let Some(llc) = &mut self.all.llc {
-            llc.fork(parent, child);
-        }
-        self.fork(world, cpu, parent, child);
-    }
-
-    fn task_asleep(&mut self, _: &World, cpu: CpuId, task: TaskId) {
-        self.lay_down(cpu, task);
-    }
-
-    #[inline]
-    fn enqueue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Enqueue) {
-        let se = Se::of(task);
-        self.all.enter(world);
-        self.all.set_task_rq(se, cpu);
-        if why == Enqueue::New {
-            self.post_init_entity_util_avg(se, cpu);
-        }
-        self.all.enqueue_task(se, why.into(), world.rq(cpu).clock_task);
-        self.note_sched_idle(cpu);
-        self.note_overload(world, cpu);
-    }
-
-    #[inline]
-    fn dequeue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Dequeue) {
-        self.all.enter(world);
-        let has_ended = world.task(task).state == TaskState::Dead;
-        let flags = DequeueFlags::of(why, has_ended);
-        self.all.dequeue_task(Se::of(task), flags, world.rq(cpu).clock_task);
-        self.note_sched_idle(cpu);
-        if has_ended && let Some(llc) = &mut self.all.llc {
-            llc.exit(task);
-        }
-    }
-
-    #[inline]
-    fn pick_next(&mut self, world: &World, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
-        self.all.enter(world);
-        // A second call after the CPU had found nothing: the previous task has been put already.
-        let prev = prev
-            .map(Se::of)
-            .filter(|&prev| self.all.queue(self.all.cfs_rq_of(prev)).curr == Some(prev));
-        let next = self.all.pick_next_task(cpu, prev, world.rq(cpu).clock_task);
-        next.map(EntityId::task)
-    }
-
-    #[inline]
-    fn wakeup_preempt(
-        &mut self,
-        world: &World,
-        cpu: CpuId,
-        wakee: TaskId,
-        why: Enqueue,
-    ) -> Preempt {
-        let Some(curr) = world.curr(cpu) else { return Preempt::Yes };
-        let pair = [Se::of(curr), Se::of(wakee)];
-        self.all.check_preempt_wakeup(world, cpu, pair, why == Enqueue::New)
-    }
-
-    #[inline]
-    fn task_woken(&mut self, world: &World, cpu: CpuId) {
-        let max = 2 * self.balance.rqs[cpu.idx()].max_idle_balance_cost;
-        self.stats[cpu.idx()].task_woken(world.rq(cpu).clock, world.jiffies(), max);
-    }
-
-    #[inline]
-    fn task_tick(&mut self, world: &World, cpu: CpuId, curr: TaskId) -> Preempt {
-        self.all.enter(world);
-        let (se, now) = (Se::of(curr), world.rq(cpu).clock_task);
-        let preempt = match self.all.is_eevdf {
-            true => self.all.task_tick_eevdf(cpu, se, now),
-            false => self.all.task_tick(se, now),
-        };
-        if let Some(llc) = &mut self.all.llc {
-            llc.tick(cpu, curr);
-        }
-        preempt
-    }
-
-    fn has_task_work(&self, task: TaskId) -> bool {
-        self.all.llc.as_ref().is_some_and(|llc| llc.has_work(task))
-    }
-
-    fn task_work_run(&mut self, world: &World, cpu: CpuId, task: TaskId) -> Look {
-        self.all.enter(world);
-        let Some(llc) = &mut self.all.llc else { return Look::default() };
-        let cpus = llc.scan(world, cpu, task);
-        balance::look(world.topology(), cpu, &cpus, 0)
-    }
-
-    fn yield_task(&mut self, world: &World, cpu: CpuId, curr: TaskId) {
-        self.all.enter(world);
-        if world.rq(cpu).nr_running != 1 {
-            let (curr, now) = (Se::of(curr), world.rq(cpu).clock_task);
-            if self.all.is_eevdf {
-                self.all.yield_task_eevdf(curr, now);
-            } else {
-                self.all.yield_task(curr, now);
-            }
-        }
-    }
-
-    fn reweight_task(&mut self, world: &World, task: TaskId) -> Preempt {
-        self.all.enter(world);
-        let preempt = self.set_user_nice(world, task);
-        let cpu = self.all.queue(self.all.cfs_rq_of(Se::of(task))).cpu;
-        if self.all.effects.take_resched(cpu) { Preempt::Yes } else { preempt }
-    }
-
-    fn task_dead(&mut self, _: &World, task: TaskId) {
-        self.bury(task);
-    }
-
-    fn put_prev_task(&mut self, world: &World, cpu: CpuId, prev: TaskId) {
-        self.all.enter(world);
-        self.all.put_prev_task(Se::of(prev), world.rq(cpu).clock_task);
-        self.all.effects.take_resched(cpu);
-    }
-
-    #[inline]
-    fn newly_idle(&mut self, world: &World, cpu: CpuId) -> bool {
-        self.begin_newidle(world, cpu)
-    }
-
-    #[inline]
-    fn idle_entered(&mut self, world: &World, cpu: CpuId) {
-        self.update_idle_core(world, cpu);
-    }
-
-    fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) -> Trigger {
-        self.tick_balance(world, cpu)
-    }
-
-    fn nohz_csd_func(&mut self, world: &World, cpu: CpuId) -> bool {
-        self.take_kick(world, cpu)
-    }
-
-    fn run_rebalance_domains(&mut self, world: &World, cpu: CpuId) {
-        self.begin_softirq(world, cpu);
-    }
-
-    #[inline]
-    fn nohz_run_idle_balance(&mut self, world: &World, cpu: CpuId) -> bool {
-        self.begin_idle_balance(world, cpu)
-    }
-
-    fn nohz_balance_enter_idle(&mut self, world: &World, cpu: CpuId) {
-        self.enter_nohz(world, cpu);
-    }
-
-    fn balance_step(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
-        self.all.enter(world);
-        self.next_step(world, cpu, moves)
-    }
-
-    fn active_load_balance_cpu_stop(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) {
-        self.all.enter(world);
-        self.stop(world, cpu, moves);
-    }
-
-    fn domain_of(&self, from: CpuId, to: CpuId) -> u8 {
-        let mut domains = Fair::domains(self).of(from).iter();
-        let at = domains.position(|sd| sd.span.contains(to));
-        at.and_then(|at| u8::try_from(at).ok()).unwrap_or(NO_DOMAIN)
-    }
-
-    fn domains(&self, cpu: CpuId, emit: &mut dyn FnMut(&'static str, &SdCounts)) {
-        for (at, sd) in Fair::domains(self).of(cpu).iter().enumerate() {
-            emit(sd.name, &self.balance.sd(cpu, at).counts);
-        }
-    }
-
-    fn ttwu_queue(&self) -> TtwuQueue {
-        match self.features {
-            Features { ttwu_queue: false, .. } => TtwuQueue::Off,
-            Features { version: Version::V5_16, .. } => TtwuQueue::CrossLlc,
-            _ => TtwuQueue::CrossLlcOrIdle,
-        }
-    }
-
-    fn ttwu_pending_stays(&self) -> bool {
-        self.features.version >= Version::V6_5
-    }
-
-    fn reasons(&self) -> &'static [&'static str] {
-        reason::NAMES
-    }
-
-    fn lines(&self) -> Vec<NodeId> {
-        self.all.tg.lines()
-    }
-
-    fn touched(&mut self) -> Option<&mut Touched> {
-        self.all.tg.is_on.then_some(&mut self.all.tg.touched)
-    }
-
-    fn effects(&mut self) -> Option<&mut Effects> {
-        self.all.is_eevdf.then_some(&mut self.all.effects)
-    }
-
-    fn is_delayed(&self, task: TaskId) -> bool {
-        self.all.entity(Se::of(task)).sched_delayed
-    }
-
-    fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {
-        self.affine.metrics(emit);
-        self.all.tg.metrics(emit);
-        if let Some(llc) = &self.all.llc {
-            llc.metrics(emit);
-        }
-    }
-
-    fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {
-        self.all.check(world, cpu)
     }
 }

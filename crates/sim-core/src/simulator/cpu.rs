@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use simsched_topology::{CpuId, NodeId, Topology};
 
+pub(super) use super::flags::{Border, Deferred};
 use super::stopper::StopWork;
 use super::waitq::WaitQueue;
 use crate::hardware::{FULL, IdleGovernor};
@@ -192,61 +193,6 @@ pub(super) struct Desk {
     pub stalls: [u64; Cost::STALLS.len()],
     /// Up to when it has callbacks that wait for a grace period of RCU.
     pub callbacks_until: SimTime,
-}
-
-/// Which interrupts wait until a CPU is open to them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Deferred(u8);
-
-impl Deferred {
-    pub(super) const TICK: u8 = 1;
-    pub(super) const IPI: u8 = 2;
-    pub(super) const TIMER: u8 = 4;
-
-    #[inline]
-    pub(super) fn any(self) -> bool {
-        self.0 != 0
-    }
-
-    pub(super) fn add(&mut self, irq: u8) {
-        self.0 |= irq;
-    }
-
-    /// Takes `irq` out; tells whether it was there.
-    pub(super) fn take(&mut self, irq: u8) -> bool {
-        let was = self.0 & irq != 0;
-        self.0 &= !irq;
-        was
-    }
-}
-
-/// What a task does at the border of user space.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Border(u8);
-
-impl Border {
-    /// It has not been in user space since it was switched to.
-    pub(super) const SWITCHED: u8 = 1;
-    /// Its tick has left it something to do.
-    pub(super) const WORK: u8 = 2;
-
-    #[inline]
-    pub(super) fn has(self, what: u8) -> bool {
-        self.0 & what != 0
-    }
-
-    #[inline]
-    pub(super) fn add(&mut self, what: u8) {
-        self.0 |= what;
-    }
-
-    /// Takes `what` out; tells whether it was there.
-    #[inline]
-    pub(super) fn take(&mut self, what: u8) -> bool {
-        let was = self.has(what);
-        self.0 &= !what;
-        was
-    }
 }
 
 /// The progress of one task that is not current on a CPU; of a current one the copy beside its CPU

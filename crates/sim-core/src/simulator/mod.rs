@@ -4,6 +4,7 @@ mod affinity;
 mod balance;
 mod cpu;
 mod effects;
+mod flags;
 mod fork;
 mod hand_off;
 mod hardware;

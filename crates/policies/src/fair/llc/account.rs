@@ -17,7 +17,7 @@ impl CacheAware {
             let is_silent = epoch.wrapping_sub(proc.epoch) > self.timeout();
             let is_single = self.processes.nr_threads(mm) <= 1;
             if is_silent || is_single {
-                proc.cpu.set(None);
+                self.prefer(mm, None);
             } else {
                 self.drops_preference(mm, cpu);
             }
@@ -69,7 +69,7 @@ impl CacheAware {
         let inherited = parent.filter(|_| !self.is_merged()).map(|it| self.tasks[it.idx()].pref);
         self.tasks[child.idx()].pref = inherited.flatten();
         if let Some(mm) = self.processes.begin(child) {
-            self.procs[mm.idx()].cpu.set(None);
+            self.prefer(mm, None);
             self.procs[mm.idx()].epoch = self.occupancy.begin(mm);
         }
     }

@@ -2,9 +2,9 @@
 //!
 //! Source: "Cache aware scheduling", version 4, T. Chen and Y. Chen, 2026-04-01, and Linux 7.2 (spec 08).
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
-use simsched_core::{TaskId, World};
+use simsched_core::{Preferences, TaskId, World};
 use simsched_topology::{CpuId, Domains, Fact, SdFlags, Topology};
 
 use super::{
@@ -91,6 +91,8 @@ pub struct CacheAware {
     /// By LLC: what the balancer has recorded.
     stats: Vec<LlcStats>,
     pub(super) counts: Counts,
+    /// Which processes prefer another LLC since somebody has asked.
+    changed: RefCell<Preferences>,
 }
 
 impl CacheAware {
@@ -138,6 +140,7 @@ impl CacheAware {
             llc_counts: vec![0; nr_cpus * ids.len()],
             stats: vec![LlcStats::default(); ids.len()],
             counts: Counts::default(),
+            changed: RefCell::new(Preferences::with_capacity(processes.len())),
             processes,
             ids,
         }))
@@ -231,11 +234,27 @@ impl CacheAware {
         self.limits.is_too_large(footprint, self.llc_bytes)
     }
 
+    /// The CPU behind whose LLC `mm` should run.
+    pub(super) fn prefer(&self, mm: MmId, cpu: Option<CpuId>) {
+        let llc = |cpu: CpuId| self.ids.of(cpu);
+        let was = self.procs[mm.idx()].cpu.replace(cpu).map(llc);
+        let is = cpu.map(llc);
+        if was != is {
+            let name = is.map(|llc| self.ids.name(llc));
+            self.changed.borrow_mut().push(self.processes.proc(mm), name);
+        }
+    }
+
+    /// Which processes prefer another LLC since this was last taken.
+    pub(in crate::fair) fn preferences(&mut self) -> &mut Preferences {
+        self.changed.get_mut()
+    }
+
     /// Whether `mm` should not be gathered behind the LLC of `cpu`; then it has no preference any more.
     pub(super) fn drops_preference(&self, mm: MmId, cpu: CpuId) -> bool {
         let drops = self.has_bad_threads(mm, cpu) || self.is_too_large(mm);
         if drops {
-            self.procs[mm.idx()].cpu.set(None);
+            self.prefer(mm, None);
         }
         drops
     }

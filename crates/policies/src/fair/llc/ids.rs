@@ -1,6 +1,6 @@
 //! `LlcIds`: the LLCs as small numbers without a gap.
 
-use simsched_topology::{CpuId, CpuSet, Topology};
+use simsched_topology::{CpuId, CpuSet, LlcId, Topology};
 
 /// The number of each LLC, and what can be looked up by it.
 ///
@@ -13,6 +13,8 @@ pub struct LlcIds {
     of: Vec<u16>,
     /// By number.
     spans: Vec<CpuSet>,
+    /// By number: what the machine calls it.
+    names: Vec<LlcId>,
 }
 
 impl LlcIds {
@@ -25,6 +27,7 @@ impl LlcIds {
             let llc = topology.llc_of(cpu);
             let id = *taken[llc.idx()].get_or_insert_with(|| {
                 ids.spans.push(*topology.llc_span(llc));
+                ids.names.push(llc);
                 u16::try_from(ids.spans.len() - 1).expect("no more LLCs than CPUs")
             });
             ids.of.push(id);
@@ -60,6 +63,16 @@ impl LlcIds {
     #[must_use]
     pub fn shares_cache(&self, a: CpuId, b: CpuId) -> bool {
         self.of(a) == self.of(b)
+    }
+
+    /// What the machine calls an LLC.
+    ///
+    /// # Panics
+    /// When there is no such LLC.
+    #[inline]
+    #[must_use]
+    pub fn name(&self, llc: u16) -> LlcId {
+        self.names[usize::from(llc)]
     }
 
     /// The CPUs of an LLC.

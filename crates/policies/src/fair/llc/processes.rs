@@ -1,6 +1,6 @@
 //! `Processes`: the address spaces of a run, and how many threads each has at present.
 
-use simsched_core::{TaskId, World};
+use simsched_core::{ProcId, TaskId, World};
 
 /// An address space (`struct mm_struct`): the row of a process in tables of those that have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +23,8 @@ impl MmId {
 pub struct Processes {
     /// By task.
     mms: Vec<Option<MmId>>,
+    /// By address space: the process.
+    procs: Vec<ProcId>,
     /// By address space: tasks that were declared.
     declared: Vec<u32>,
     /// By address space: tasks that have begun and have not ended.
@@ -44,12 +46,13 @@ impl Processes {
         let mut processes = Processes::default();
         let mut rows: Vec<Option<MmId>> = Vec::new();
         for proc in tasks {
-            let mm = proc.map(|proc| {
-                let proc = proc as usize;
+            let mm = proc.map(|id| {
+                let proc = id as usize;
                 rows.resize(rows.len().max(proc + 1), None);
                 let next = MmId(u32::try_from(processes.declared.len()).expect("few processes"));
                 let mm = *rows[proc].get_or_insert(next);
                 if mm == next {
+                    processes.procs.push(ProcId(id));
                     processes.declared.push(0);
                     processes.threads.push(0);
                 }
@@ -81,6 +84,15 @@ impl Processes {
     #[must_use]
     pub fn mm(&self, task: TaskId) -> Option<MmId> {
         self.mms[task.idx()]
+    }
+
+    /// The process of `mm`.
+    ///
+    /// # Panics
+    /// When there is no such address space.
+    #[must_use]
+    pub fn proc(&self, mm: MmId) -> ProcId {
+        self.procs[mm.idx()]
     }
 
     /// How many threads of `mm` were declared: no more can live at once.

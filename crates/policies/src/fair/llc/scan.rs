@@ -47,11 +47,11 @@ impl CacheAware {
         }
         self.counts.scans += 1;
         let (found, is_merged) = (self.look(world, mm), self.is_merged());
-        let proc = &mut self.procs[mm.idx()];
         if found.best > 2 * found.current {
             self.counts.preferred += 1;
-            proc.cpu.set(found.cpu);
+            self.prefer(mm, found.cpu);
         }
+        let proc = &mut self.procs[mm.idx()];
         let llc_cpus = self.ids.span(self.ids.of(cpu)).len() as u64;
         let weight = if is_merged { (llc_cpus / 4).clamp(2, 8) } else { 8 };
         proc.nr_running_avg = update_avg(proc.nr_running_avg, found.nr_running, weight);
