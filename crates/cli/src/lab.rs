@@ -18,6 +18,7 @@ use simsched_lab::run::{Bed, config, policy_of};
 use simsched_lab::tracefs;
 use simsched_lab::value::Values;
 use simsched_lab::verdict::{Class, Verdict};
+use simsched_workloads::lab::Kernel;
 
 use crate::args::{Bars, LabArgs};
 use crate::failure::Failure;
@@ -122,6 +123,7 @@ fn bed(folder: &Folder, policy: &str, args: &LabArgs) -> Result<Bed, Failure> {
     Ok(Bed {
         topology: Arc::new(folder.machine(Tracer::On)?),
         untraced: Arc::new(folder.machine(Tracer::Off)?),
+        kernel: Kernel::named(folder.kernel()),
         policy: policy.to_owned(),
         settings: settings.policy,
         config: settings.config,

@@ -141,7 +141,7 @@ impl Folder {
     /// # Errors
     /// When it is neither built in nor described in the folder.
     pub fn machine(&self, tracer: Tracer) -> Result<Topology, LabError> {
-        let machine = machine(&self.path, &self.topology, tracer)?;
+        let machine = machine(&self.path, &self.topology, &self.kernel, tracer)?;
         if !self.kernel.ends_with(BIASED) {
             return Ok(machine);
         }

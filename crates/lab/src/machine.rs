@@ -23,22 +23,29 @@ pub enum Tracer {
 }
 
 impl Tracer {
-    /// The mode of a built-in machine.
-    fn mode(self) -> &'static str {
-        match self {
-            Tracer::On => "lab",
-            Tracer::Off => "untraced",
+    /// The mode of a built-in machine under this kernel.
+    fn mode(self, kernel: &str) -> &'static str {
+        match (self, kernel) {
+            (Tracer::On, "6.12") => "lab-6.12",
+            (Tracer::Off, "6.12") => "untraced-6.12",
+            (Tracer::On, _) => "lab",
+            (Tracer::Off, _) => "untraced",
         }
     }
 }
 
-/// The machine `name` of the lab folder `folder`.
+/// The machine `name` of the lab folder `folder`, with the prices of its kernel.
 ///
 /// # Errors
 /// When it is neither built in nor described, or its description is no machine.
-pub fn machine(folder: &Path, name: &str, tracer: Tracer) -> Result<Topology, LabError> {
+pub fn machine(
+    folder: &Path,
+    name: &str,
+    kernel: &str,
+    tracer: Tracer,
+) -> Result<Topology, LabError> {
     if builtin_names().contains(&name) {
-        return Ok(Topology::builtin(name, Some(tracer.mode()))?);
+        return Ok(Topology::builtin(name, Some(tracer.mode(kernel)))?);
     }
     let path = folder.join("static").join("topology.txt");
     let parts = if path.is_file() {
@@ -48,7 +55,7 @@ pub fn machine(folder: &Path, name: &str, tracer: Tracer) -> Result<Topology, La
         Parts::of_smp(folder, name)?
     };
     let file = folder.display().to_string();
-    let template = Topology::builtin(TEMPLATE, Some(tracer.mode()))?;
+    let template = Topology::builtin(TEMPLATE, Some(tracer.mode(kernel)))?;
     let machine = Topology::parse(&parts.machine_file(name), &file, None)?;
     let machine = machine.with_costs(*template.costs());
     Ok(machine.with_idle_states(template.idle_states().to_vec()))

@@ -6,7 +6,7 @@ use simsched_core::{Config, Observer, Policy, Seed, SimTime, Simulator, Status, 
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
 use simsched_workloads::hackbench::{self, Hackbench};
-use simsched_workloads::lab::{self, Counted, CountedRun, Lab, WithKthreads};
+use simsched_workloads::lab::{self, Counted, CountedRun, Kernel, Lab, WithKthreads};
 
 use crate::counted::{self, Chain, Chains};
 use crate::error::LabError;
@@ -55,6 +55,8 @@ pub struct Bed {
     pub topology: Arc<Topology>,
     /// The machine without a tracer, for the command lines of hackbench.
     pub untraced: Arc<Topology>,
+    /// The kernel that was recorded there, as far as programs meet it in their own code.
+    pub kernel: Kernel,
     /// The policy, such as `cfs@6.1`.
     pub policy: String,
     /// Settings of the policy.
@@ -82,7 +84,7 @@ impl Bed {
         if scenario.is_counted() {
             return self.count(&scenario.name, seed, stop);
         }
-        let lab = Lab::new(&scenario.name, self.topology.nr_cpus())?;
+        let lab = Lab::new(&scenario.name, self.topology.nr_cpus())?.under(self.kernel);
         // The traced runs of hackbench had its counters too.
         let counted = hackbench_of(&lab).map(|_| Arc::new(counts_events(&self.topology)));
         let topology = counted.as_ref().unwrap_or(&self.topology);
@@ -132,7 +134,7 @@ impl Bed {
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<Chain>, LabError> {
         let topology = &self.untraced;
-        let program = Counted::new(runs, topology.nr_cpus(), Seed(seed))?;
+        let program = Counted::new(runs, topology.nr_cpus(), self.kernel, Seed(seed))?;
         let found: Vec<CountedRun> = program.runs().collect();
         let programs = WithKthreads::beside(program, topology, Seed(seed));
         let recorder = Recorder::new(&programs.setup(), topology.nr_cpus()).without_events();

@@ -161,6 +161,15 @@ fn a_machine_that_is_not_built_in_is_what_its_kernel_shows() {
 }
 
 #[test]
+fn a_machine_has_the_prices_of_the_kernel_that_was_recorded_on_it() {
+    let path = scratch("later", "6.12-t16");
+    for (tracer, mode) in [(Tracer::On, "lab-6.12"), (Tracer::Off, "untraced-6.12")] {
+        let machine = Folder::open(&path).unwrap().machine(tracer).unwrap();
+        assert_eq!(machine.costs(), Topology::builtin("t16", Some(mode)).unwrap().costs());
+    }
+}
+
+#[test]
 fn without_sysfs_a_machine_is_what_was_asked_of_the_virtual_machine() {
     let path = scratch("smp", "6.1-x12");
     fs::create_dir(path.join(SEED)).unwrap();

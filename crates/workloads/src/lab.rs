@@ -32,6 +32,7 @@ mod counted;
 mod grace;
 mod hogs;
 mod ids;
+mod kernel;
 mod kthreads;
 mod launch;
 mod messages;
@@ -47,6 +48,7 @@ use simsched_core::{MarkId, Nanos, Seed, Start, TaskId, Workload};
 use simsched_topology::CpuId;
 
 pub use counted::{Counted, CountedRun, counted};
+pub use kernel::Kernel;
 pub use kthreads::WithKthreads;
 pub use launch::timed;
 pub use replay::Replay;
@@ -73,6 +75,7 @@ pub struct Lab {
     name: String,
     scenario: Scenario,
     nr_cpus: usize,
+    kernel: Kernel,
 }
 
 /// What bounds the latency that the tasks of a scenario measure themselves.
@@ -106,7 +109,13 @@ impl Lab {
     /// One sentence that names what was not understood, and the nearest names.
     pub fn new(name: &str, nr_cpus: usize) -> Result<Lab, WorkloadError> {
         let scenario = name::parse(name, nr_cpus)?;
-        Ok(Lab { name: name.to_owned(), scenario, nr_cpus })
+        Ok(Lab { name: name.to_owned(), scenario, nr_cpus, kernel: Kernel::default() })
+    }
+
+    /// The same scenario as the lab ran it under this kernel.
+    #[must_use]
+    pub fn under(self, kernel: Kernel) -> Lab {
+        Lab { kernel, ..self }
     }
 
     /// Its name, as it was given.
@@ -127,7 +136,7 @@ impl Lab {
             Scenario::Timers(timers) => timers.build(self.nr_cpus, seed),
             Scenario::Messages(messages) => messages.build(self.nr_cpus, seed),
             Scenario::Hogs(hogs) => hogs.build(self.nr_cpus, seed),
-            Scenario::Launch(launch) => launch.build(seed),
+            Scenario::Launch(launch) => launch.build(self.kernel, seed),
         }
     }
 

@@ -8,11 +8,13 @@ use simsched_lab::reference::Scenario;
 use simsched_lab::run::{Bed, config};
 use simsched_lab::value::Value;
 use simsched_topology::Topology;
+use simsched_workloads::lab::Kernel;
 
 pub(crate) fn bed(policy: &str) -> Bed {
     Bed {
         topology: Arc::new(Topology::builtin("t16", Some("lab")).unwrap()),
         untraced: Arc::new(Topology::builtin("t16", Some("untraced")).unwrap()),
+        kernel: Kernel::V6_1,
         policy: policy.to_owned(),
         settings: Vec::new(),
         config: config(),

@@ -35,51 +35,68 @@ pub(crate) fn read(
         let one = format!("list = \"{}\" (a price list: {})", valid[0], valid.join(", "));
         table.missing("list", &format!("{one}, or every price: `{name}` has none"))
     };
+    let mut found = vec![None; OsCosts::NAMES.len()];
+    if let Some(table) = &own {
+        take(table, &mut found)?;
+    }
     let Some(list) = list else {
         let own = own.as_ref().unwrap_or(root);
-        return prices(own, c2c, None, &|name| missing(own, name));
+        return all(found, c2c, &|name| missing(own, name));
     };
     let name = list.text()?;
-    let text = builtin::price_list(name).ok_or_else(|| list.unknown_name(name, &valid))?;
+    if !valid.contains(&name) {
+        return Err(list.unknown_name(name, &valid));
+    }
+    take_list(name, &mut found)?;
+    all(found, c2c, &|name| match name {
+        // Every other price stands in every list.
+        "poll_notice_same_llc" | "poll_notice_cross" => no_transfer(root, &["same_llc"]),
+        _ => root.missing(name, "a price in nanoseconds"),
+    })
+}
+
+/// Takes the prices of a built-in list that are not found yet, then those of the list on which it is built.
+fn take_list(name: &str, found: &mut [Option<Fact>]) -> Result<()> {
+    let text = builtin::price_list(name).unwrap_or_default();
     let file = format!("costs/{name}.toml");
     let doc = Doc::new(&file, text);
     let parsed = doc.parse()?;
     let table = Table::root(&doc, &parsed).need("costs", "a table [costs]")?.table()?;
-    table.only(OsCosts::NAMES)?;
-    prices(&table, c2c, own.as_ref(), &|name| match name {
-        // Every other price stands in every list.
-        "poll_notice_same_llc" | "poll_notice_cross" => no_transfer(root, &["same_llc"]),
-        _ => table.missing(name, "a price in nanoseconds"),
-    })
+    table.only(&[OsCosts::NAMES, &["list"]].concat())?;
+    take(&table, found)?;
+    match table.get("list") {
+        Some(base) => take_list(base.text()?, found),
+        None => Ok(()),
+    }
 }
 
-/// The items, from `own` if it has them, else from `list`, else the transfer of a cache line, else an error.
-fn prices(
-    list: &Table<'_>,
+/// Takes the prices of a table that are not found yet.
+fn take(table: &Table<'_>, found: &mut [Option<Fact>]) -> Result<()> {
+    for (name, found) in OsCosts::NAMES.iter().zip(found) {
+        if let (None, Some(item)) = (&found, table.get(name)) {
+            *found = Some(item.fact()?);
+        }
+    }
+    Ok(())
+}
+
+/// The items: what was found, else the transfer of a cache line, else an error.
+fn all(
+    found: Vec<Option<Fact>>,
     c2c: &CacheToCache,
-    own: Option<&Table<'_>>,
     missing: &dyn Fn(&str) -> TopologyError,
 ) -> Result<Vec<(&'static str, Fact)>> {
-    OsCosts::NAMES
-        .iter()
-        .map(|&name| {
-            if let Some(item) = own.and_then(|own| own.get(name)) {
-                return Ok((name, item.fact()?));
-            }
-            let line = match name {
-                "poll_notice_same_llc" => c2c.same_llc.as_ref(),
-                "poll_notice_cross" => {
-                    let lines = [&c2c.cross_socket, &c2c.same_socket, &c2c.same_llc];
-                    lines.into_iter().find_map(Option::as_ref)
-                }
-                _ => None,
-            };
-            match (list.get(name), line) {
-                (Some(item), _) => Ok((name, item.fact()?)),
-                (None, Some(line)) => Ok((name, line.clone())),
-                (None, None) => Err(missing(name)),
-            }
-        })
+    let line = |name| match name {
+        "poll_notice_same_llc" => c2c.same_llc.clone(),
+        "poll_notice_cross" => {
+            let lines = [&c2c.cross_socket, &c2c.same_socket, &c2c.same_llc];
+            lines.into_iter().find_map(Option::clone)
+        }
+        _ => None,
+    };
+    let items = OsCosts::NAMES.iter().zip(found);
+    items
+        .map(|(&name, fact)| Ok((name, fact.or_else(|| line(name)).ok_or_else(|| missing(name))?)))
         .collect()
 }
 

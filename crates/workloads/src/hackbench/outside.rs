@@ -1,7 +1,7 @@
 //! What surrounds hackbench's messages when a run is timed from outside: births, ends, and what threads do
 //! under the lock of the address space that they share.
 
-use simsched_core::Nanos;
+use simsched_core::{Nanos, SemId};
 
 use super::Plan;
 use crate::builder::Body;
@@ -61,11 +61,27 @@ pub(crate) struct Space {
     pub(crate) to_fault: Nanos,
     /// A page fault.
     pub(crate) fault: u32,
+    /// Whether a page fault takes the lock (before 6.4).
+    pub(crate) faults_lock: bool,
     /// The heap of its own that a thread gets when it first frees something: a mapping, what is too much
     /// of it before and behind, and leave to write to it.
     pub(crate) heap: [u32; 4],
+    /// The page fault at that.
+    pub(crate) heap_fault: u32,
     /// Leaving the address space.
     pub(crate) leave: u32,
+}
+
+impl Space {
+    /// A page fault that takes so many ns.
+    fn fault(&self, p: &mut Body<'_>, lock: SemId, ns: u32) {
+        if self.faults_lock {
+            p.down_read(lock);
+            p.up_read(lock, ns);
+        } else {
+            p.run(Dist::Constant(Nanos(u64::from(ns))));
+        }
+    }
 }
 
 /// One of these lengths, each with the same chance.
@@ -122,8 +138,7 @@ impl Plan {
                             p.down_write(lock);
                             p.up_write(lock, held);
                         }
-                        p.down_read(lock);
-                        p.up_read(lock, space.stack_fault);
+                        space.fault(p, lock, space.stack_fault);
                         p.run(one_of(&space.to_create));
                     });
                 }
@@ -157,8 +172,7 @@ impl Plan {
     pub(super) fn first_fault(&self, p: &mut Body<'_>) {
         if let Some((lock, space)) = self.space {
             p.run(Dist::Constant(space.to_fault));
-            p.down_read(lock);
-            p.up_read(lock, space.fault);
+            space.fault(p, lock, space.fault);
         }
     }
 
@@ -169,8 +183,7 @@ impl Plan {
                 p.down_write(lock);
                 p.up_write(lock, held);
             }
-            p.down_read(lock);
-            p.up_read(lock, space.fault);
+            space.fault(p, lock, space.heap_fault);
         }
     }
 

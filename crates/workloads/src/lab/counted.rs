@@ -17,6 +17,7 @@ use simsched_core::{
 use simsched_topology::CpuId;
 
 use super::ids::Base;
+use super::kernel::Kernel;
 use super::launch;
 use crate::error::WorkloadError;
 use crate::hackbench::{Channel, ENDED, Hackbench, Mode, THREADS_OVER_PIPES};
@@ -94,18 +95,23 @@ pub struct CountedRun {
 }
 
 impl Counted {
-    /// These runs on a machine of so many CPUs.
+    /// These runs on a machine of so many CPUs under this kernel.
     ///
     /// # Errors
     /// When a run cannot hold them.
-    pub fn new(runs: &[Hackbench], nr_cpus: usize, seed: Seed) -> Result<Counted, WorkloadError> {
+    pub fn new(
+        runs: &[Hackbench],
+        nr_cpus: usize,
+        kernel: Kernel,
+        seed: Seed,
+    ) -> Result<Counted, WorkloadError> {
         let marks = 2 * u32::try_from(runs.len()).expect("a run has a limit");
         let mut base = Base::behind_marks(marks);
         let (mut all, mut owner) = (Vec::new(), Vec::new());
         for (nth, hackbench) in (0..).zip(runs) {
             // The seeds of neighbouring chains shall not meet.
             let seed = Seed(seed.0.wrapping_add(u64::from(nth) << 32));
-            let program = launch::counted(hackbench, seed)?;
+            let program = launch::counted(hackbench, kernel, seed)?;
             let setup = program.setup();
             let nr_tasks = u32::try_from(setup.tasks.len()).expect("a run has a limit");
             owner.extend((0..nr_tasks).map(|_| nth));

@@ -1,8 +1,11 @@
 //! `hackbench`: a run of it, timed from outside.
 
+mod v6_12;
+
 use simsched_core::{Nanos, Seed};
 
 use super::costs::{FAULT, STACK, STACK_FAULT, STACK_LEAVE};
+use super::kernel::Kernel;
 use crate::error::WorkloadError;
 use crate::hackbench::{Hackbench, Mode, Outside, Space};
 use crate::program::Programs;
@@ -48,7 +51,9 @@ const SPACE: Space = Space {
     to_create: [Nanos(16_500); 12],
     to_fault: Nanos(3_000),
     fault: FAULT,
+    faults_lock: true,
     heap: [7_000, 15_000, 9_000, 13_000],
+    heap_fault: FAULT,
     leave: 500,
 };
 
@@ -146,20 +151,33 @@ fn outside(hackbench: &Hackbench) -> Outside {
 ///
 /// # Errors
 /// When a run cannot hold it.
-pub(super) fn counted(hackbench: &Hackbench, seed: Seed) -> Result<Programs, WorkloadError> {
-    hackbench.build_within(outside(hackbench), seed)
+pub(super) fn counted(
+    hackbench: &Hackbench,
+    kernel: Kernel,
+    seed: Seed,
+) -> Result<Programs, WorkloadError> {
+    hackbench.build_within(v6_12::under(kernel, outside(hackbench), false), seed)
 }
 
-/// hackbench with these options as the lab times it: from the start of its process to its end.
+/// hackbench with these options as the lab times it under kernel 6.1: from the start of its process to its
+/// end.
 ///
 /// # Errors
 /// When there are more tasks than a run can hold, or an option is 0.
 pub fn timed(hackbench: &Hackbench, seed: Seed) -> Result<Programs, WorkloadError> {
+    timed_under(hackbench, Kernel::V6_1, seed)
+}
+
+fn timed_under(
+    hackbench: &Hackbench,
+    kernel: Kernel,
+    seed: Seed,
+) -> Result<Programs, WorkloadError> {
     let outside = match hackbench.mode {
         Mode::Threads => OUTSIDE,
         Mode::Processes => OF_PROCESSES,
     };
-    hackbench.build_within(outside, seed)
+    hackbench.build_within(v6_12::under(kernel, outside, true), seed)
 }
 
 /// A run that is timed from outside.
@@ -167,7 +185,7 @@ pub fn timed(hackbench: &Hackbench, seed: Seed) -> Result<Programs, WorkloadErro
 pub(super) struct Launch(pub(super) Hackbench);
 
 impl Launch {
-    pub(super) fn build(self, seed: Seed) -> Result<Programs, WorkloadError> {
-        timed(&self.0, seed)
+    pub(super) fn build(self, kernel: Kernel, seed: Seed) -> Result<Programs, WorkloadError> {
+        timed_under(&self.0, kernel, seed)
     }
 }

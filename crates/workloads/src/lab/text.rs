@@ -68,7 +68,7 @@ impl Benchmark for Run {
     }
 
     fn banner(&self) -> String {
-        let Lab { name, scenario, nr_cpus } = &self.lab;
+        let Lab { name, scenario, nr_cpus, .. } = &self.lab;
         format!("{name} on {nr_cpus} CPUs, {} tasks: {scenario}", self.lab.nr_tasks())
     }
 

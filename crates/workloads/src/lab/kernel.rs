@@ -1,0 +1,19 @@
+//! The kernels under which the lab ran its programs, as far as programs meet them in their own code.
+
+/// A kernel of the lab.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernel {
+    /// Debian's 6.1.176, and kernels of which nothing else is known.
+    #[default]
+    V6_1,
+    /// Debian's 6.12.107.
+    V6_12,
+}
+
+impl Kernel {
+    /// The kernel of this name, such as `6.12`.
+    #[must_use]
+    pub fn named(name: &str) -> Kernel {
+        if name == "6.12" { Kernel::V6_12 } else { Kernel::V6_1 }
+    }
+}
