@@ -37,6 +37,11 @@ impl Border {
     pub(super) const WORK: u8 = 2;
 
     #[inline]
+    pub(super) fn any(self) -> bool {
+        self.0 != 0
+    }
+
+    #[inline]
     pub(super) fn has(self, what: u8) -> bool {
         self.0 & what != 0
     }

@@ -2,7 +2,7 @@
 
 use simsched_topology::{CpuId, Topology};
 
-use super::cpu::{Border, Cpu, Desk, Progress, Stage, TaskRun};
+use super::cpu::{Cpu, Desk, Progress, Stage, TaskRun};
 use super::state::{Simulator, Step};
 use crate::hardware::{Hardware, Prices, both_at_speed};
 use crate::ids::{PipeId, TaskId};
@@ -182,11 +182,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Asks the workload what `task` does next, and begins it.
     pub(super) fn next_op(&mut self, cpu: CpuId, task: TaskId) -> Step {
         let TaskRun { outcome: last, .. } = self.cpus[cpu.idx()].run;
-        if self.pipe_op_ends(cpu) || self.task_work_begins(cpu, task) {
+        if self.pipe_op_ends(cpu)
+            || self.cpus[cpu.idx()].run.border.any() && self.returns_to_user(cpu, task)
+        {
             return Ok(());
-        }
-        if self.cpus[cpu.idx()].run.border.take(Border::SWITCHED) {
-            self.cpus[cpu.idx()].debt += self.prices.list().switch_return;
         }
         let op = self.workload.next_op(task, self.world.now(), last);
         self.begin_op(cpu, task, op)

@@ -10,6 +10,17 @@ use crate::policy::Policy;
 use crate::workload::Workload;
 
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+    /// `task` returns to user mode between two ops: true if that takes a stage of its own.
+    pub(super) fn returns_to_user(&mut self, cpu: CpuId, task: TaskId) -> bool {
+        if self.task_work_begins(cpu, task) {
+            return true;
+        }
+        if self.cpus[cpu.idx()].run.border.take(Border::SWITCHED) {
+            self.cpus[cpu.idx()].debt += self.prices.list().switch_return;
+        }
+        false
+    }
+
     /// Whether the op under way on `cpu` computes in user space.
     pub(super) fn is_in_user(&self, cpu: CpuId) -> bool {
         self.cpus[cpu.idx()].run.op.is_user()

@@ -149,7 +149,6 @@ impl Fair {
             sums.util += root.util().min(u64::from(self.all.capacity(cpu)));
             sums.runnable += root.avg.runnable_avg;
             sums.h_nr_running += self.h_nr(root);
-            sums.nr_pref_dst_llc += self.nr_pref_dst_llc(env, cpu);
             sums.nr_running += nr_running;
             if nr_running == 0 && world.is_idle(cpu) {
                 sums.idle_cpus += 1;
@@ -165,7 +164,11 @@ impl Fair {
             && env.idle != CpuIdleType::NotIdle
             && sg.flags.contains(SdFlags::SHARE_CPUCAPACITY)
             && sums.h_nr_running > 1;
-        sums.llc_balance = !is_local && self.llc_balance(env, group, sums.nr_pref_dst_llc);
+        if !is_local && self.gathers(env) {
+            let cpus = sg.span.iter().filter(|&cpu| env.cpus.contains(cpu));
+            sums.nr_pref_dst_llc = cpus.map(|cpu| self.nr_pref_dst_llc(env, cpu)).sum();
+            sums.llc_balance = self.llc_balance(env, group, sums.nr_pref_dst_llc);
+        }
         let group_type = sums.classify(imbalance_pct);
         let avg_load = if group_type == GroupType::Overloaded { sums.avg_load() } else { 0 };
         let is_smt = sg.flags.contains(SdFlags::SHARE_CPUCAPACITY);

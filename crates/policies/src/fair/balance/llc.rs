@@ -28,14 +28,20 @@ impl Fair {
         failed <= self.domain(env).cache_nice_tries
     }
 
-    /// Whether tasks of `group`, of which so many prefer the LLC of the destination, should go there.
+    /// Whether tasks may be pulled to their LLCs in this domain.
+    #[inline]
+    pub(super) fn gathers(&self, env: &LbEnv) -> bool {
+        self.all.llc.is_some()
+            && !self.domain(env).flags.contains(SdFlags::SHARE_LLC)
+            && self.minds_llcs(env)
+    }
+
+    /// Whether tasks of `group`, of which so many prefer the LLC of the destination, should go there, in
+    /// a domain that [`Fair::gathers`].
     /// Source: `llc_balance()`.
     pub(super) fn llc_balance(&self, env: &LbEnv, group: GroupId, nr_pref_dst: u32) -> bool {
         let Some(llc) = &self.all.llc else { return false };
-        if nr_pref_dst == 0
-            || self.domain(env).flags.contains(SdFlags::SHARE_LLC)
-            || !self.minds_llcs(env)
-        {
+        if nr_pref_dst == 0 {
             return false;
         }
         let Some(first) = self.domains().group(group).span.first() else { return false };
