@@ -6,6 +6,7 @@
 
 mod bias_prev;
 mod cache_aware;
+mod imb_numa;
 mod invariants;
 mod tg_load;
 
