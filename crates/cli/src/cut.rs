@@ -60,6 +60,9 @@ impl Slice {
             LeastPart::Span(least) if self.may_grow => {
                 Some(Slice { span: self.span.max(least), ..self })
             }
+            LeastPart::After(least) if self.may_grow => {
+                Some(Slice { warmup: self.warmup.max(least), ..self })
+            }
             _ => Some(self),
         }
     }

@@ -55,6 +55,8 @@ pub enum LeastPart {
     Any,
     /// It takes samples, of which so much time gives enough.
     Span(Nanos),
+    /// Any, but not before so much time: its tasks hardly ever sleep, so that only balancers move them.
+    After(Nanos),
     /// It reports what only a whole run has.
     Whole,
 }

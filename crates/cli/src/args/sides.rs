@@ -96,7 +96,7 @@ pub(crate) struct ValidateArgs {
 
     /// How much simulated time of a run is measured once it is stationary; `whole` runs are measured
     /// from start to end. If not given: 100ms, or as much as a program needs that counts itself
-    /// (schbench: its interval of 10 s; stream: all)
+    /// (schbench: its interval of 10 s; stream: all; verilator: after 1 s)
     #[arg(long, value_name = "TIME|whole", value_parser = Span::parse)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) span: Option<Span>,

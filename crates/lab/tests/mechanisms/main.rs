@@ -8,6 +8,7 @@ mod bias_prev;
 mod cache_aware;
 mod imb_numa;
 mod invariants;
+mod shared_lines;
 mod tg_load;
 
 use std::sync::Arc;

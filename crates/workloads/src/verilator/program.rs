@@ -6,7 +6,7 @@ use simsched_core::{
 };
 use simsched_topology::CpuId;
 
-use super::{LOOK, LOOKS, SERIAL, TASK, TASKS, Verilator};
+use super::{FLAG_LINES, LOOK, LOOKS, QUEUE_LINES, SERIAL, TASK, TASKS, Verilator};
 use crate::lognormal::LogNormal;
 
 /// The first cycle begins.
@@ -26,11 +26,15 @@ enum At {
     Create(u32),
     Cycle,
     Release(u32),
+    Rouse(u32),
     Await,
+    Begin,
     Need(u32),
     Fetch(u32),
     Task(u32),
+    Signal(u32),
     Gather,
+    Gathered,
     Serial,
     Over(u32),
     Join(u32),
@@ -60,6 +64,16 @@ pub(super) struct Model {
     is_over: bool,
 }
 
+/// The queue of a worker comes from the thread that changed it last, to be changed.
+fn queue_of(thread: u32) -> Op {
+    Op::Fetch { from: TaskId(thread), lines: QUEUE_LINES }
+}
+
+/// A flag comes from the thread that looked at it last, or stored it.
+fn flag_of(thread: u32) -> Op {
+    Op::Fetch { from: TaskId(thread), lines: FLAG_LINES }
+}
+
 /// What a step comes to: where the thread goes on, and what it calls.
 type Step = (At, Option<Op>);
 
@@ -86,7 +100,7 @@ impl Model {
     fn step(&mut self, own: u32) -> Step {
         match self.threads[own as usize].at {
             At::Await => self.awaits(own),
-            At::Need(_) | At::Fetch(_) | At::Task(_) => self.works(own),
+            At::Begin | At::Need(_) | At::Fetch(_) | At::Task(_) | At::Signal(_) => self.works(own),
             _ => self.leads(),
         }
     }
@@ -105,15 +119,17 @@ impl Model {
                 self.cycle += 1;
                 (At::Release(1), None)
             }
-            At::Release(nth) if nth < nr => (At::Release(nth + 1), self.rouses(nth)),
+            At::Release(nth) if nth < nr => (At::Rouse(nth), Some(queue_of(nth))),
+            At::Rouse(nth) => (At::Release(nth + 1), self.rouses(nth)),
             At::Release(_) => (At::Need(0), None),
             At::Gather => {
                 let all = self.cycle * u64::from(TASKS);
                 match self.threads.iter().all(|thread| thread.done >= all) {
-                    true => (At::Serial, Some(Op::Run(SERIAL))),
+                    true => (At::Gathered, (nr > 1).then(|| flag_of(nr - 1))),
                     false => (At::Gather, Some(self.looks(0))),
                 }
             }
+            At::Gathered => (At::Serial, Some(Op::Run(SERIAL))),
             At::Serial => (At::Cycle, Some(Op::Mark(DONE))),
             At::Over(nth) if nth < nr => (At::Join(nth), self.rouses(nth)),
             At::Join(nth) => (At::Over(nth + 1), Some(Op::Join(TaskId(nth)))),
@@ -137,7 +153,7 @@ impl Model {
         let thread = &mut self.threads[own as usize];
         if thread.done < cycle * u64::from(TASKS) {
             thread.looks = 0;
-            return (At::Need(0), None);
+            return (At::Begin, Some(queue_of(0)));
         }
         if is_over {
             return (At::Await, Some(Op::Exit));
@@ -158,6 +174,7 @@ impl Model {
         let nr = self.options.threads;
         let before = (self.cycle - 1) * u64::from(TASKS);
         match self.threads[own as usize].at {
+            At::Begin => (At::Need(0), None),
             At::Need(TASKS) if own == 0 => (At::Gather, None),
             At::Need(TASKS) => (At::Await, None),
             At::Need(0) => (At::Task(0), Some(self.task(own))),
@@ -169,14 +186,19 @@ impl Model {
                 match self.threads[other as usize].done >= before + u64::from(nth) {
                     true => {
                         self.threads[own as usize].looks = 0;
-                        let lines = self.options.lines;
+                        let lines = self.options.lines + FLAG_LINES;
                         (At::Fetch(nth), Some(Op::Fetch { from: TaskId(other), lines }))
                     }
                     false => (At::Need(nth), Some(self.looks(own))),
                 }
             }
             At::Fetch(nth) => (At::Task(nth), Some(self.task(own))),
+            // Who needs it has looked at the flag last; after the last task that is the main thread.
             At::Task(nth) => {
+                let waits = if nth + 1 < TASKS { (own + nr - (nth + 1) % nr) % nr } else { 0 };
+                (At::Signal(nth), (waits != own).then(|| flag_of(waits)))
+            }
+            At::Signal(nth) => {
                 self.threads[own as usize].done += 1;
                 (At::Need(nth + 1), None)
             }
