@@ -41,6 +41,18 @@ const MOST_STEPS: usize = 2 * STEPS;
 /// The same for a program that starts tasks all the time.
 const MOST_STEPS_WITH_FORKS: usize = 20 * STEPS;
 
+/// Intervals of the widest sched domain after which its balancer has done what it does: a running task
+/// is moved after more than two failures beyond `cache_nice_tries`, which is 2 at most.
+const INTERVALS: u64 = 5;
+
+/// Events up to which a run waits for that: some seconds of computing.
+const CHEAP: u64 = 4_000_000;
+
+/// When the balancer of the widest domain has had [`INTERVALS`]: one is as many ms as it has CPUs.
+fn settles_in(topology: &Topology) -> SimTime {
+    SimTime::ZERO + Nanos::from_millis(INTERVALS * topology.nr_cpus() as u64)
+}
+
 /// What is measured of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slice {
@@ -48,7 +60,8 @@ pub(crate) struct Slice {
     pub(crate) span: Nanos,
     /// How long it runs before at least.
     pub(crate) warmup: Nanos,
-    /// Whether a program that needs more is measured for longer.
+    /// Whether a program that needs more is measured for longer, and a machine that settles slowly is
+    /// waited for.
     pub(crate) may_grow: bool,
 }
 
@@ -171,7 +184,8 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
     ) -> Result<(End, Option<Cut>), Failure> {
         let batch = Nanos((slice.span.get() / BATCHES as u64).max(1));
         let step = Nanos((slice.warmup.get() / STEPS as u64).max(1));
-        let settled = match self.warm_up(step, horizon)? {
+        let settle = if slice.may_grow { settles_in(self.topology) } else { SimTime::ZERO };
+        let settled = match self.warm_up(step, settle, horizon)? {
             Warm::Ended(end) => return Ok((end, None)),
             Warm::Steady => true,
             Warm::Unsteady => false,
@@ -195,7 +209,8 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
         Ok((End::Span, Some(cut)))
     }
 
-    fn warm_up(&mut self, step: Nanos, horizon: SimTime) -> Result<Warm, Failure> {
+    /// Not before `settle`, unless that takes too many events.
+    fn warm_up(&mut self, step: Nanos, settle: SimTime, horizon: SimTime) -> Result<Warm, Failure> {
         // The steps since the last one in which a task was started.
         let mut steps: Vec<Totals> = Vec::new();
         for _ in 0..MOST_STEPS_WITH_FORKS {
@@ -208,6 +223,12 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
                 continue;
             }
             steps.push(self.totals().since(&start));
+            let is_early = self.run.world().now() < settle && self.run.events() < CHEAP;
+            if is_early && steps.len() >= STEPS {
+                // The window that must be steady is the last one.
+                steps.remove(0);
+                continue;
+            }
             let has_window = steps.len() >= STEPS && steps.len().is_multiple_of(BATCHES);
             if has_window && is_steady(&trends(&steps[steps.len() - BATCHES..])) {
                 return Ok(Warm::Steady);
