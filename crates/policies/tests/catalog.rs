@@ -153,6 +153,7 @@ fn a_discipline_has_its_own_versions_features_and_settings() {
 #[test]
 fn an_expression_tells_which_features_and_settings_it_names() {
     let check = |expr: &str, keys: &[&str]| assert_eq!(named(expr), keys, "{expr}");
+    check("eevdf@7.0+cache_aware@v4+NO_NI_RANDOM", &["cache_aware", "NI_RANDOM"]);
     check("cfs@6.1", &[]);
     check("cfs+NO_NEXT_BUDDY+SIS_UTIL=off", &["NEXT_BUDDY", "SIS_UTIL"]);
     check("wakeup_bias_prev@6.1+sched_latency_ns=7", &["wakeup_bias_prev", "latency_ns"]);

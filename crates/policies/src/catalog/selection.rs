@@ -56,7 +56,7 @@ pub fn named(expr: &str) -> Vec<&str> {
     let patch = Some(base).filter(|name| FLAGS.iter().any(|flag| flag.key == *name));
     let name = |part| match str::split_once(part, '=') {
         Some((key, _)) => plain(key.trim()),
-        None => part.strip_prefix("NO_").unwrap_or(part),
+        None => split_version(part.strip_prefix("NO_").unwrap_or(part)).0,
     };
     patch.into_iter().chain(parts.map(name)).collect()
 }

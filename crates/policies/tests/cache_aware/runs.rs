@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use simsched_core::observe::Digest;
+use simsched_core::observe::{Digest, Stats};
 use simsched_core::testkit::Script;
 use simsched_core::{
-    Config, HardwareModel, Nanos, Observer, Op, Policy, Setup, SimTime, Simulator, Status,
-    Tracepoint, World,
+    Config, Cost, HardwareModel, Nanos, Observer, Op, Policy, Setup, SimTime, Simulator, Status,
+    TaskId, Tracepoint, World,
 };
 use simsched_policies::fair::features::CacheAwareVersion;
 use simsched_policies::fair::tunables::SETTINGS;
 use simsched_policies::fair::{Fair, Features, LlcIds, Overrides, Version};
-use simsched_topology::{CpuId, Topology};
+use simsched_topology::{CpuId, CpuSet, Topology};
 
 use crate::common::machine;
 use crate::{features, two_llcs};
@@ -150,4 +150,28 @@ fn without_any_tolerance_no_process_has_a_preference() {
     let none = [("llc_balancing.aggr_tolerance", 0)];
     let plain = policy(Features::of(Version::V7_0), &[]);
     assert_eq!(digest(two_llcs(), policy(features(MERGED), &none)), digest(two_llcs(), plain));
+}
+
+/// A scan reads all CPUs: 16 behind its LLC, for 40 ns each, and 16 behind the other one of the socket, for
+/// 100 ns each. The thread that comes back from its tick pays, in the system.
+#[test]
+fn a_scan_takes_its_thread_the_time_to_read_all_cpus() {
+    let syscalls = |features: Features| {
+        let mut script = threads(&[0, 1, 8], 500, 0);
+        for (task, cpu) in [(0, 0), (1, 1), (2, 8)] {
+            script.spec(TaskId(task)).allowed = Some(CpuSet::single(CpuId(cpu)));
+        }
+        let (topology, stats) = (two_llcs(), Stats::new(&two_llcs(), 3, 0));
+        let hardware = HardwareModel::Free;
+        let config = Config { hardware, jitter_1024: 0, ..Config::default() };
+        let policy = policy(features, &[]);
+        let mut sim = Simulator::new(Arc::new(topology), policy, script, stats, config).unwrap();
+        assert_eq!(sim.run_until(SimTime(60_000_000_000)), Ok(Status::Finished));
+        let scans = metric(sim.policy(), "llc_scans");
+        (sim.observer().total_cpu_time()[Cost::Syscall as usize], scans)
+    };
+    let (plain, _) = syscalls(Features::of(Version::V7_0));
+    let (patched, scans) = syscalls(features(MERGED));
+    assert!(scans > 50, "{scans} in half a second");
+    assert_eq!(patched - plain, scans * (16 * 40 + 16 * 100));
 }
