@@ -82,7 +82,8 @@ fn check_error(expr: &str, message: &str) {
 fn an_unknown_name_brings_the_nearest_ones() {
     let known = "known: cfs, eevdf, fifo, wakeup_bias_prev, util_fits_capacity, select_bias_prev, \
                  bias_pays_search, \
-                 tg_per_node, tg_ratelimit, tg_nomig, cache_aware";
+                 tg_per_node, tg_ratelimit, tg_nomig, cache_aware, cache_aware_wakeup, always_check, \
+                 refresh_at_enqueue";
     check_error("csf", &format!("find policy `csf` ({known}); did you mean `cfs`?"));
     check_error(
         "wakeup_bias",

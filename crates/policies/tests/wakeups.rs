@@ -111,6 +111,7 @@ fn check_task_hot(file: &str, has_last_buddy: bool) {
     let rows = for_each_row(file, |row| {
         let cost: u32 = row.get("migration_cost");
         let check = HotCheck {
+            by_llc: None,
             competes: row.flag("fair_class") && !row.flag("idle_policy"),
             shares_core: row.flag("sd_smt"),
             is_buddy: row.flag("is_next_buddy") || (has_last_buddy && row.flag("is_last_buddy")),

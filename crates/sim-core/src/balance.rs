@@ -46,6 +46,15 @@ pub struct Look {
     pub groups: u16,
 }
 
+impl std::ops::AddAssign for Look {
+    fn add_assign(&mut self, other: Look) {
+        self.cpus += other.cpus;
+        self.far.same_socket += other.far.same_socket;
+        self.far.cross_socket += other.far.cross_socket;
+        self.groups += other.groups;
+    }
+}
+
 /// Tasks that a balancer has detached from one runqueue for another; its buffer is lent.
 #[derive(Clone, Debug)]
 pub struct Moves {

@@ -2,7 +2,7 @@
 
 use super::{CFS, EEVDF, Selection};
 use crate::fair::Features;
-use crate::fair::features::{CHOICES, Difference, FLAGS};
+use crate::fair::features::{CHOICES, Difference, FLAGS, WakeupLevel};
 use crate::fair::tunables::SETTINGS;
 
 /// A feature or setting that differs from that of the policy without version.
@@ -105,7 +105,8 @@ impl Selection {
         let llc =
             overrides.iter().map(|(key, _)| key).filter(|key| key.starts_with("llc_balancing."));
         let llc = llc.map(|key| (key, !features.cache_aware, "cache_aware"));
-        let idle = rules.into_iter().chain(llc).filter(|(_, is_idle, _)| *is_idle);
+        let cas = wakeup_without_effect(features, &plain);
+        let idle = rules.into_iter().chain(llc).chain(cas).filter(|(_, is_idle, _)| *is_idle);
         idle.map(|(key, _, needs)| (key, needs)).collect()
     }
 
@@ -127,4 +128,23 @@ impl Selection {
             Selection::Fifo => super::FIFO.name,
         }
     }
+}
+
+/// What needs `cache_aware_wakeup`, which decides with its fourth patch only where there is room.
+fn wakeup_without_effect(
+    features: &Features,
+    plain: &Features,
+) -> [(&'static str, bool, &'static str); 3] {
+    let (is_on, level) = (features.cache_aware_wakeup, features.cache_aware_wakeup_level);
+    let has_guard = is_on && level == WakeupLevel::L3;
+    let needs = "cache_aware_wakeup@L3";
+    [
+        (
+            "cache_aware_wakeup_level",
+            level != plain.cache_aware_wakeup_level && !is_on,
+            "cache_aware_wakeup",
+        ),
+        ("always_check", features.always_check && !has_guard, needs),
+        ("refresh_at_enqueue", features.refresh_at_enqueue && !has_guard, needs),
+    ]
 }

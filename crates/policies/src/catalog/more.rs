@@ -52,6 +52,33 @@ pub fn more(key: &str) -> &'static [&'static str] {
             "llc_runtime_ns is what processes of several threads have run, llc_runtime_preferred_ns what \
              of it behind the LLC that they preferred, llc_runtime_free_ns what of it without preference.",
         ],
+        "cache_aware_wakeup" => CACHE_AWARE_WAKEUP,
+        "always_check" => &[
+            "The discussion of the series asks for this: what other processes do in the LLC counts, too.",
+        ],
+        "refresh_at_enqueue" => &[
+            "At each enqueue the numbers of the LLC of that CPU, and of the LLC that the process prefers, \
+             are those of this moment; that takes no time.",
+        ],
         _ => &[],
     }
 }
+
+/// Cache-aware wakeups.
+const CACHE_AWARE_WAKEUP: &[&str] = &[
+    "Alone it is eevdf@7.0+cache_aware_wakeup; @L1 is the prototype of March 2025, @L2 has its \
+     fixes, and @L3, the default, the guard against over-aggregation.",
+    "Once in an epoch a thread of each process looks, on its way back to user mode, behind which \
+     LLC its process has run most, on average over the LLC's CPUs (system time; policy_metrics \
+     cas_scans). That is preferred from then on (cas_elections: another one than before); there \
+     is no hysteresis.",
+    "A wakee of that process is taken to have run there (cas_redirected), unless it did \
+     (cas_wakeups_at_home), or the LLC is over-aggregated (cas_inhibited): a quarter of its \
+     capacity is used, or a third of its CPUs run tasks, by what the last periodic balance has \
+     seen. Processes with fewer threads than the LLC has CPUs are not asked (always_check does).",
+    "If nothing is idle there, the search begins anew where the wakee was (cas_retried). A \
+     balancer leaves tasks that are at home, unless the other LLC has room.",
+    "cas_stale counts wakees that the guard let pass though the LLC was over its limits at that \
+     moment, cas_stale_burst_max the most in a row; cas_opened and cas_closed how often what is \
+     known of an LLC came to lie below the limits and above them.",
+];

@@ -10,7 +10,7 @@ use super::eevdf::{Nodes, Request};
 use super::entity::{Entity, EntityId, QueueId};
 use super::features::{Features, Version};
 use super::group::{GroupId, TaskGroup};
-use super::llc::CacheAware;
+use super::llc::{CacheAware, LlcWakeup};
 use super::tg_load::{Source, TgLoad};
 use super::tunables::Tunables;
 
@@ -59,6 +59,8 @@ pub struct Hierarchy {
     pub(super) tick_ns: u64,
     /// Cache-aware load balancing, where it is on and the machine has something to gain.
     pub(super) llc: Option<Box<CacheAware>>,
+    /// Cache-aware wakeups, where they are on.
+    pub(super) cas: Option<Box<LlcWakeup>>,
 }
 
 /// Room in a root queue at the start; more tasks on one CPU make it grow.
@@ -94,6 +96,7 @@ impl Hierarchy {
             effects: Effects::default(),
             tick_ns: world.tick().0,
             llc: None,
+            cas: None,
         };
         all.push_group(TaskGroup::new(None));
         for group in groups {
@@ -114,9 +117,7 @@ impl Hierarchy {
         if self.tg.is_on {
             self.tg.enter(world);
         }
-        if let Some(llc) = &mut self.llc {
-            llc.enter(world.sched_clock());
-        }
+        self.enter_caches(world);
     }
 
     /// Appends a group with its queues and entities. Source: `alloc_fair_sched_group()`.
@@ -225,18 +226,6 @@ impl Hierarchy {
         }
         cfs_rq.update_min_vruntime(se.on_rq.then_some(se.vruntime));
         self.account_llc(queue, curr, ran);
-    }
-
-    /// `curr` has run for so many ns: of a task that is told to cache-aware load balancing.
-    /// Source: `update_curr_task()`, 7.2.
-    #[inline]
-    pub(super) fn account_llc(&mut self, queue: QueueId, curr: EntityId, ran: u64) {
-        if let Some(llc) = &mut self.llc {
-            let entity = &self.entities[curr.idx()];
-            if entity.my_q.is_none() {
-                llc.account(curr.task(), entity.on_rq, self.queues[queue.idx()].cpu, ran);
-            }
-        }
     }
 
     /// Source: `update_min_vruntime()`.

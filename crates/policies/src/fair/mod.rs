@@ -8,6 +8,7 @@
 
 mod balance;
 mod blocked;
+mod cache_hooks;
 mod cfs_rq;
 mod discipline;
 mod eevdf;
@@ -57,8 +58,8 @@ pub use self::group_type::{Candidate, GroupStats, GroupType, NumaType};
 pub use self::hierarchy::Hierarchy;
 pub use self::idle::{IdleStats, LlcShared, nr_idle_scan};
 pub use self::llc::{
-    CacheAware, Direction, LlcIds, LlcLimits, LlcRule, LlcStats, LlcVerdict, MmId, OCCUPANCY_ONE,
-    Occupancy, Processes, RqLlc,
+    CacheAware, Direction, LlcAvg, LlcIds, LlcLimits, LlcRoom, LlcRule, LlcStats, LlcVerdict,
+    LlcWakeup, MmId, OCCUPANCY_ONE, Occupancy, Processes, RqLlc,
 };
 pub use self::select::{AffineLoads, reason, wake_affine_weight};
 pub use self::task_hot::{HotCheck, task_hot};
@@ -140,12 +141,6 @@ impl Fair {
     #[must_use]
     pub fn entity(&self, task: TaskId) -> &Entity {
         self.all.entity(Se::of(task))
-    }
-
-    /// Cache-aware load balancing, where it is on and the machine has something to gain.
-    #[must_use]
-    pub fn cache_aware(&self) -> Option<&CacheAware> {
-        self.all.llc.as_deref()
     }
 
     /// The root queue of `cpu`.

@@ -9,7 +9,7 @@ use simsched_topology::{CpuId, Domains, Kernel, NodeId};
 use super::entity::EntityId as Se;
 use super::queueing::DequeueFlags;
 use super::{
-    Balance, CacheAware, EntityId, Fair, Features, Hierarchy, Tunables, Version, balance, reason,
+    Balance, CacheAware, EntityId, Fair, Features, Hierarchy, LlcWakeup, Tunables, Version, reason,
 };
 
 impl Policy for Fair {
@@ -26,6 +26,7 @@ impl Policy for Fair {
         self.balance = Balance::new(world, self.domains(), &self.all.tunables);
         let llc = self.all.tunables.llc;
         self.all.llc = CacheAware::new(world, self.domains(), &self.features, llc);
+        self.all.cas = LlcWakeup::new(world, &self.features);
         self.attach_rows(world);
         self.online_groups(world);
     }
@@ -41,9 +42,7 @@ impl Policy for Fair {
 
     fn task_fork(&mut self, world: &World, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
         self.all.enter(world);
-        if let Some(llc) = &mut self.all.llc {
-            llc.fork(parent, child);
-        }
+        self.caches_fork(parent, child);
         self.fork(world, cpu, parent, child);
     }
 
@@ -60,6 +59,9 @@ impl Policy for Fair {
             self.post_init_entity_util_avg(se, cpu);
         }
         self.all.enqueue_task(se, why.into(), world.rq(cpu).clock_task);
+        if self.features.refresh_at_enqueue {
+            self.refresh_at_enqueue(world, cpu, task);
+        }
         self.note_sched_idle(cpu);
         self.note_overload(world, cpu);
     }
@@ -71,8 +73,8 @@ impl Policy for Fair {
         let flags = DequeueFlags::of(why, has_ended);
         self.all.dequeue_task(Se::of(task), flags, world.rq(cpu).clock_task);
         self.note_sched_idle(cpu);
-        if has_ended && let Some(llc) = &mut self.all.llc {
-            llc.exit(task);
+        if has_ended {
+            self.caches_exit(task);
         }
     }
 
@@ -114,21 +116,16 @@ impl Policy for Fair {
             true => self.all.task_tick_eevdf(cpu, se, now),
             false => self.all.task_tick(se, now),
         };
-        if let Some(llc) = &mut self.all.llc {
-            llc.tick(cpu, curr);
-        }
+        self.caches_tick(cpu, curr);
         preempt
     }
 
     fn has_task_work(&self, task: TaskId) -> bool {
-        self.all.llc.as_ref().is_some_and(|llc| llc.has_work(task))
+        self.caches_have_work(task)
     }
 
     fn task_work_run(&mut self, world: &World, cpu: CpuId, task: TaskId) -> Look {
-        self.all.enter(world);
-        let Some(llc) = &mut self.all.llc else { return Look::default() };
-        let cpus = llc.scan(world, cpu, task);
-        balance::look(world.topology(), cpu, &cpus, 0)
+        self.caches_work(world, cpu, task)
     }
 
     fn yield_task(&mut self, world: &World, cpu: CpuId, curr: TaskId) {
@@ -242,7 +239,7 @@ impl Policy for Fair {
     }
 
     fn preferences(&mut self) -> Option<&mut Preferences> {
-        self.all.llc.as_mut().map(|llc| llc.preferences())
+        self.caches_preferences()
     }
 
     fn is_delayed(&self, task: TaskId) -> bool {
@@ -252,9 +249,7 @@ impl Policy for Fair {
     fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {
         self.affine.metrics(emit);
         self.all.tg.metrics(emit);
-        if let Some(llc) = &self.all.llc {
-            llc.metrics(emit);
-        }
+        self.caches_metrics(emit);
     }
 
     fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {

@@ -11,6 +11,8 @@ pub struct HotCheck {
     pub is_buddy: bool,
     /// The destination runs tasks.
     pub dst_is_busy: bool,
+    /// What the caches of its process say (`cache_aware_wakeup`); none is what time says.
+    pub by_llc: Option<bool>,
     /// `migration_cost_ns`; `None` (-1 in the kernel) makes every task hot.
     pub migration_cost_ns: Option<u64>,
     /// `clock_task` of the source, in ns.
@@ -28,6 +30,9 @@ pub fn task_hot(check: &HotCheck) -> bool {
     }
     if check.is_buddy && check.dst_is_busy {
         return true;
+    }
+    if let Some(is_hot) = check.by_llc {
+        return is_hot;
     }
     match check.migration_cost_ns {
         None => true,

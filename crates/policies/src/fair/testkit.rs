@@ -9,7 +9,7 @@ use super::entity::{Entity, EntityId, QueueId};
 use super::hierarchy::Hierarchy;
 use super::idle::{IdleStats, LlcShared};
 use super::wakee::Wakee;
-use super::{Fair, Request, Tunables};
+use super::{Fair, LlcAvg, Request, Tunables};
 
 impl Fair {
     /// The entity of `task`, to change.
@@ -45,6 +45,14 @@ impl Fair {
     /// What the CPUs of an LLC share, to change.
     pub fn llc_shared_mut(&mut self, llc: LlcId) -> &mut LlcShared {
         &mut self.llcs[llc.idx()]
+    }
+
+    /// What `cache_aware_wakeup` knows of the LLC of `cpu`, to change.
+    ///
+    /// # Panics
+    /// Where that is off.
+    pub fn llc_avg_mut(&mut self, cpu: CpuId) -> &mut LlcAvg {
+        self.all.cas.as_mut().expect("cache_aware_wakeup is on").shared_mut(cpu)
     }
 
     /// What is remembered of the wakeups by `task`, to change.

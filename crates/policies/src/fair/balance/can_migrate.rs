@@ -78,6 +78,11 @@ impl Fair {
             competes: entity.policy != SchedPolicy::Idle,
             shares_core: self.domain(env).flags.contains(SdFlags::SHARE_CPUCAPACITY),
             is_buddy: self.features.cache_hot_buddy && is_buddy,
+            by_llc: self
+                .all
+                .cas
+                .as_ref()
+                .and_then(|cas| cas.is_hot(task, [env.src_cpu, env.dst_cpu])),
             dst_is_busy: world.rq(env.dst_cpu).nr_running > 0,
             migration_cost_ns: Some(self.all.tunables.migration_cost_ns),
             clock_task: world.rq(env.src_cpu).clock_task,

@@ -18,6 +18,7 @@ mod ilb;
 mod imbalance;
 mod interval;
 mod llc;
+mod llc_avg;
 mod load_balance;
 mod mru;
 mod newidle;

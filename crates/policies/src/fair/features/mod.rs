@@ -9,6 +9,7 @@ mod tg_node;
 mod variants;
 mod version;
 mod wakeup_bias_prev;
+mod wakeup_level;
 
 pub use cache_aware::{CacheAwareVersion, Footprint};
 pub use fits_capacity::FitsCapacity;
@@ -21,6 +22,7 @@ pub use tg_node::TgNode;
 pub use variants::{VARIANTS, Variant, home_of};
 pub use version::{Difference, Version};
 pub(in crate::fair) use wakeup_bias_prev::BiasPrev;
+pub use wakeup_level::WakeupLevel;
 
 use simsched_topology::NumaImbalance;
 
@@ -105,6 +107,14 @@ pub struct Features {
     pub cache_aware_version: CacheAwareVersion,
     /// What it takes for the size of a process; `None` is what its form does.
     pub llc_footprint: Option<Footprint>,
+    /// `cache_aware_wakeup`, a series of patches.
+    pub cache_aware_wakeup: bool,
+    /// How much of it.
+    pub cache_aware_wakeup_level: WakeupLevel,
+    /// `always_check`, a variant of its guard.
+    pub always_check: bool,
+    /// `refresh_at_enqueue`, a control.
+    pub refresh_at_enqueue: bool,
     /// In which group the workload is.
     pub grouping: Grouping,
     /// How `imb_numa_nr` of the domains is computed.
@@ -171,6 +181,10 @@ impl Features {
             cache_aware: false,
             cache_aware_version: CacheAwareVersion::Merged,
             llc_footprint: None,
+            cache_aware_wakeup: false,
+            cache_aware_wakeup_level: WakeupLevel::L3,
+            always_check: false,
+            refresh_at_enqueue: false,
             grouping: Grouping::ROOT,
             numa_imbalance: if since_6_0 { NumaImbalance::Merged } else { NumaImbalance::V5_16 },
             fork_imbalance: None,

@@ -4,6 +4,7 @@ use simsched_topology::NumaImbalance;
 
 use super::{
     CacheAwareVersion, Features, FitsCapacity, Footprint, ForkImbalance, Grouping, TgNode, Version,
+    WakeupLevel,
 };
 
 /// A switch as it is listed and set.
@@ -160,6 +161,17 @@ pub const CHOICES: &[Choice] = &[
         },
     },
     Choice {
+        key: "cache_aware_wakeup_level",
+        doc: "how many patches of cache_aware_wakeup there are: the prototype (L1), three (L2), or all four \
+              with the guard against over-aggregation (L3); cache_aware_wakeup@L1 is the same",
+        source: "prototype of 2025-03-25, RFC of 2025-04-21 (\"sched: Introduce Cache aware scheduling\")",
+        values: WakeupLevel::VALUES,
+        get: |features| features.cache_aware_wakeup_level.name(),
+        set: |features, value| {
+            WakeupLevel::from_name(value).map(|it| features.cache_aware_wakeup_level = it)
+        },
+    },
+    Choice {
         key: "llc_footprint",
         doc: "what cache_aware takes for the size of a process: its resident memory (rss, default of v4), \
               its NUMA hinting faults (numa_faults, default of merged; there are none here), or nothing",
@@ -299,4 +311,15 @@ flags! {
     "cache_aware" cache_aware:
         "the load balancer gathers the threads of a process behind one LLC, as long as they fit there",
         "\"Cache aware scheduling\", T. Chen and Y. Chen, 2026-04-01 (v4); Linux 7.2";
+    "cache_aware_wakeup" cache_aware_wakeup:
+        "a wakee is sent to the LLC in which its process has run most, as long as that is known to have \
+         room",
+        "\"sched: Inhibit cache aware scheduling if the preferred LLC is over aggregated\", RFC of \
+         2025-04-21";
+    "always_check" always_check:
+        "cache_aware_wakeup asks for room also for processes with fewer threads than the LLC has CPUs",
+        "the discussion of the RFC of 2025-04-21: the check as mandatory";
+    "refresh_at_enqueue" refresh_at_enqueue:
+        "what cache_aware_wakeup knows of an LLC is new at each enqueue, not at periodic balances only",
+        "a control: it tells what stale numbers do";
 }

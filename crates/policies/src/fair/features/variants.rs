@@ -15,6 +15,9 @@ pub struct Variant {
 pub const VARIANTS: &[Variant] = &[
     Variant { flag: "cache_aware", name: "v4", choice: "cache_aware_version" },
     Variant { flag: "cache_aware", name: "merged", choice: "cache_aware_version" },
+    Variant { flag: "cache_aware_wakeup", name: "L1", choice: "cache_aware_wakeup_level" },
+    Variant { flag: "cache_aware_wakeup", name: "L2", choice: "cache_aware_wakeup_level" },
+    Variant { flag: "cache_aware_wakeup", name: "L3", choice: "cache_aware_wakeup_level" },
 ];
 
 impl Variant {
@@ -29,7 +32,7 @@ impl Variant {
 #[must_use]
 pub fn home_of(flag: &str) -> (&'static str, Option<&'static str>) {
     match flag {
-        "cache_aware" => ("eevdf", Some("7.0")),
+        "cache_aware" | "cache_aware_wakeup" => ("eevdf", Some("7.0")),
         _ => ("cfs", None),
     }
 }

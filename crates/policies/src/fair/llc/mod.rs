@@ -1,6 +1,6 @@
 //! What a policy that knows of last-level caches (LLCs) remembers: which processes there are and how
 //! many threads they have (`processes`), how much of each CPU's recent time each of them has had
-//! (`occupancy`), and how the LLCs are numbered (`ids`).
+//! (`occupancy`), and how the LLCs are numbered (`ids`); and cache-aware wakeups (`wakeup`).
 
 mod account;
 mod cache_aware;
@@ -10,6 +10,7 @@ mod occupancy;
 mod processes;
 mod scan;
 mod verdict;
+mod wakeup;
 
 pub use cache_aware::{CacheAware, RqLlc};
 pub use ids::LlcIds;
@@ -17,3 +18,4 @@ pub use limits::LlcLimits;
 pub use occupancy::{OCCUPANCY_ONE, Occupancy};
 pub use processes::{MmId, Processes};
 pub use verdict::{Direction, LlcRule, LlcStats, LlcVerdict};
+pub use wakeup::{LlcAvg, LlcRoom, LlcWakeup};

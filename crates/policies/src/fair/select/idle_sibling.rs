@@ -14,7 +14,10 @@ use super::fits::Room;
 pub(super) struct Sibling {
     pub(super) task: TaskId,
     pub(super) waker: CpuId,
+    /// The CPU that is taken for the previous one,
     pub(super) prev: CpuId,
+    /// and the one that it was, which is the same but with `cache_aware_wakeup`.
+    pub(super) own_prev: CpuId,
     pub(super) target: CpuId,
 }
 
@@ -81,7 +84,7 @@ impl Fair {
 
     /// Source: `cpus_share_cache()`.
     #[inline]
-    fn shares_cache(&self, world: &World, a: CpuId, b: CpuId) -> bool {
+    pub(super) fn shares_cache(&self, world: &World, a: CpuId, b: CpuId) -> bool {
         a == b || world.topology().llc_of(a) == world.topology().llc_of(b)
     }
 
@@ -161,7 +164,8 @@ impl Fair {
 
     /// Whether `recent` is a third CPU near the target, where the task may run.
     fn is_candidate(&self, world: &World, ask: Sibling, recent: CpuId) -> bool {
-        recent != ask.prev
+        ask.prev == ask.own_prev
+            && recent != ask.prev
             && recent != ask.target
             && self.shares_cache(world, recent, ask.target)
             && world.is_allowed(ask.task, recent)

@@ -3,6 +3,7 @@
 mod fits;
 mod idle_cpu;
 mod idle_sibling;
+mod redirect;
 mod slow_path;
 mod wake_affine;
 
@@ -90,9 +91,13 @@ enum Walk {
 impl Fair {
     /// Source: `select_task_rq_fair()`, Linux 6.1.
     pub(super) fn select(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
-        let &Wakeup { wakee: task, prev, waker, kind } = wakeup;
+        let &Wakeup { wakee: task, prev: own_prev, waker, kind } = wakeup;
         let is_wake = matches!(kind, WakeKind::Wake | WakeKind::WakeSync);
         let want_affine = is_wake && self.want_affine(world, wakeup);
+        let prev = if is_wake { self.redirect(world, task, own_prev) } else { own_prev };
+        let wakeup = &Wakeup { prev, ..*wakeup };
+        // Near which CPU a search before this one has looked at how many.
+        let mut before = (waker, 0);
         let mut affine = false;
         let (found, target) = match self.walk(wakeup, want_affine) {
             Walk::Balance(sd) => {
@@ -120,13 +125,23 @@ impl Fair {
                     self.affine.count(target == waker);
                     self.balance.sd_mut(waker, sd).counts.ttwu_move_affine += moves;
                 }
-                let ask = Sibling { task, waker, prev, target };
-                (self.select_idle_sibling(world, ask), target)
+                let ask = Sibling { task, waker, prev, own_prev, target };
+                let found = self.select_idle_sibling(world, ask);
+                if let Some(again) = self.retried(world, ask, found) {
+                    before = (target, found.scanned);
+                    (again, own_prev)
+                } else {
+                    (found, target)
+                }
             }
         };
         self.count_remote(waker, found.cpu);
-        let far = far(world.topology().distance_class(waker, target), found.scanned);
-        Placement { affine, far, ..found }
+        let distance = |cpu| world.topology().distance_class(waker, cpu);
+        let [mut far, first] =
+            [(target, found.scanned), before].map(|(cpu, scanned)| far(distance(cpu), scanned));
+        far.same_socket += first.same_socket;
+        far.cross_socket += first.cross_socket;
+        Placement { affine, far, scanned: found.scanned + before.1, ..found }
     }
 
     /// Counts a wakee that is placed on another CPU than the waker's, in the lowest domain of both. A

@@ -1,0 +1,125 @@
+//! Where the fair class tells what knows of last-level caches, and asks it: cache-aware load balancing
+//! and cache-aware wakeups. Each does nothing where it is off.
+
+use simsched_core::{Look, Preferences, TaskId, World};
+use simsched_topology::CpuId;
+
+use super::Fair;
+use super::balance::look;
+use super::entity::{EntityId, QueueId};
+use super::hierarchy::Hierarchy;
+use super::llc::{CacheAware, LlcWakeup};
+
+impl Hierarchy {
+    /// What time it is, for a call that begins.
+    #[inline]
+    pub(super) fn enter_caches(&mut self, world: &World) {
+        if let Some(llc) = &mut self.llc {
+            llc.enter(world.sched_clock());
+        }
+        if let Some(cas) = &mut self.cas {
+            cas.enter(world.sched_clock());
+        }
+    }
+
+    /// `curr` has run for so many ns, if it is a task. Source: `update_curr_task()`, 7.2;
+    /// `account_mm_sched()` of the RFC.
+    #[inline]
+    pub(super) fn account_llc(&mut self, queue: QueueId, curr: EntityId, ran: u64) {
+        if self.llc.is_none() && self.cas.is_none() {
+            return;
+        }
+        let (entity, cpu) = (&self.entities[curr.idx()], self.queues[queue.idx()].cpu);
+        if entity.my_q.is_some() {
+            return;
+        }
+        if let Some(llc) = &mut self.llc {
+            llc.account(curr.task(), entity.on_rq, cpu, ran);
+        }
+        if let Some(cas) = &mut self.cas {
+            cas.account(curr.task(), cpu, ran);
+        }
+    }
+}
+
+impl Fair {
+    /// Cache-aware load balancing, where it is on and the machine has something to gain.
+    #[must_use]
+    pub fn cache_aware(&self) -> Option<&CacheAware> {
+        self.all.llc.as_deref()
+    }
+
+    /// Cache-aware wakeups, where they are on.
+    #[must_use]
+    pub fn cache_aware_wakeup(&self) -> Option<&LlcWakeup> {
+        self.all.cas.as_deref()
+    }
+
+    pub(super) fn caches_fork(&mut self, parent: Option<TaskId>, child: TaskId) {
+        if let Some(llc) = &mut self.all.llc {
+            llc.fork(parent, child);
+        }
+        if let Some(cas) = &mut self.all.cas {
+            cas.fork(child);
+        }
+    }
+
+    pub(super) fn caches_exit(&mut self, task: TaskId) {
+        if let Some(llc) = &mut self.all.llc {
+            llc.exit(task);
+        }
+        if let Some(cas) = &mut self.all.cas {
+            cas.exit(task);
+        }
+    }
+
+    #[inline]
+    pub(super) fn caches_tick(&mut self, cpu: CpuId, curr: TaskId) {
+        if let Some(llc) = &mut self.all.llc {
+            llc.tick(cpu, curr);
+        }
+        if let Some(cas) = &mut self.all.cas {
+            cas.tick(cpu, curr);
+        }
+    }
+
+    pub(super) fn caches_have_work(&self, task: TaskId) -> bool {
+        self.all.llc.as_ref().is_some_and(|llc| llc.has_work(task))
+            || self.all.cas.as_ref().is_some_and(|cas| cas.has_work(task))
+    }
+
+    /// The scans of `task`, which returns to user mode on `cpu`: what they read.
+    pub(super) fn caches_work(&mut self, world: &World, cpu: CpuId, task: TaskId) -> Look {
+        self.all.enter(world);
+        let mut all = Look::default();
+        if let Some(llc) = self.all.llc.as_mut().filter(|llc| llc.has_work(task)) {
+            let cpus = llc.scan(world, cpu, task);
+            all += look(world.topology(), cpu, &cpus, 0);
+        }
+        if let Some(cas) = self.all.cas.as_mut().filter(|cas| cas.has_work(task)) {
+            let cpus = cas.scan(world, task);
+            // Of each CPU its epochs and the runtime of the process are read (spec 07 section 3).
+            let each = look(world.topology(), cpu, &cpus, 0);
+            all += each;
+            all += each;
+        }
+        all
+    }
+
+    /// Whose home has changed: of the two that know homes, the one that sends wakees there comes first.
+    #[inline]
+    pub(super) fn caches_preferences(&mut self) -> Option<&mut Preferences> {
+        let all = &mut self.all;
+        let cas = all.cas.as_mut().map(|cas| cas.preferences());
+        cas.or_else(|| all.llc.as_mut().map(|llc| llc.preferences()))
+    }
+
+    pub(super) fn caches_metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {
+        if let Some(llc) = &self.all.llc {
+            llc.metrics(emit);
+        }
+        if let Some(cas) = &self.all.cas {
+            cas.metrics(emit);
+        }
+    }
+}
