@@ -45,8 +45,8 @@ const MOST_STEPS_WITH_FORKS: usize = 20 * STEPS;
 /// is moved after more than two failures beyond `cache_nice_tries`, which is 2 at most.
 const INTERVALS: u64 = 5;
 
-/// Events up to which a run waits for that: some seconds of computing.
-const CHEAP: u64 = 4_000_000;
+/// Events up to which a run waits for that: some two seconds of computing.
+const CHEAP: u64 = 20_000_000;
 
 /// When the balancer of the widest domain has had [`INTERVALS`]: one is as many ms as it has CPUs.
 fn settles_in(topology: &Topology) -> SimTime {
