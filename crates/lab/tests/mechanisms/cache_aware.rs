@@ -78,15 +78,21 @@ fn threads_that_fit_an_llc_do_not_leave_it_whatever_the_seed() {
     }
 }
 
-/// Prediction 1: what is saved are transfers between LLCs. Without it threads begin to wander when the
-/// balancer has had the time to take some away.
+/// Predictions 1 and 9: two pairs are faster where they share an LLC, and always as fast. Without it the
+/// balancer of an idle machine spreads them in the course of half a second, each time otherwise.
 #[test]
-fn staying_behind_one_llc_saves_time() {
-    let command = "hackbench -g 1 -f 6 -l 60000 --threads --pipe";
-    let [plain, patched] =
-        ["eevdf@7.0", "cache_aware@v4"].map(|policy| run("genoa-4n32", policy, command, 1));
-    let [plain, patched] = [plain, patched].map(|run| run.end.get());
-    assert!(patched * 10 < plain * 9, "{patched} ns, {plain} without");
+fn staying_behind_one_llc_saves_time_and_takes_luck_out_of_it() {
+    let command = "hackbench -g 1 -f 2 -l 700000 --threads --pipe";
+    let ends =
+        |policy: &str| [1, 2, 3].map(|seed| run("genoa-4n32", policy, command, seed).end.get());
+    let [plain, patched] = ["eevdf@7.0", "cache_aware"].map(ends);
+    let pairs = plain.into_iter().zip(patched);
+    assert!(
+        pairs.into_iter().all(|(plain, patched)| patched * 10 < plain * 9),
+        "{plain:?} {patched:?}"
+    );
+    let spread = |ends: [u64; 3]| ends.iter().max().unwrap() - ends.iter().min().unwrap();
+    assert!(spread(patched) * 5 < spread(plain), "{plain:?} {patched:?}");
 }
 
 /// Prediction 6: eight threads that hardly ever wake each other come to one LLC, by the balancer alone.
