@@ -105,7 +105,9 @@ impl Fair {
         let topology = world.topology();
         let cpus = topology.cpus();
         let tasks = (0..world.tasks().len()).map(|task| world.task(TaskId::new(task)).cpu);
-        self.wakees = tasks.chain(cpus.iter()).map(Wakee::new).collect();
+        let flips = u32::try_from(self.all.tunables.wakee_flips).unwrap_or(u32::MAX);
+        let task = |cpu| Wakee { flips, ..Wakee::new(cpu) };
+        self.wakees = tasks.map(task).chain(cpus.iter().map(Wakee::new)).collect();
         let stats = |cpu| IdleStats::new(world.rq(cpu).clock, &self.all.tunables);
         self.stats = cpus.iter().map(stats).collect();
         self.sched_idle = simsched_topology::CpuSet::new();
