@@ -60,8 +60,11 @@ impl Pipe {
             return Verdict::Done(Outcome::Done);
         }
         if retry && self.is_full() {
-            sleepers.push_back(&mut self.writers, task, WaitFor::PipeRoom, id.0);
+            sleepers.queue_again(&mut self.writers, task, WaitFor::PipeRoom, id.0);
             return Verdict::Block;
+        }
+        if retry {
+            sleepers.finish_wait(&mut self.writers, task, WaitFor::PipeRoom);
         }
         let was_empty = self.used == 0;
         let left = if retry { sleepers.left(task) } else { self.merge(bytes) };
@@ -93,8 +96,11 @@ impl Pipe {
             return Verdict::Done(Outcome::Bytes(0));
         }
         if self.used == 0 {
-            sleepers.push_back(&mut self.readers, task, WaitFor::PipeData, id.0);
+            sleepers.queue_again(&mut self.readers, task, WaitFor::PipeData, id.0);
             return Verdict::Block;
+        }
+        if retry {
+            sleepers.finish_wait(&mut self.readers, task, WaitFor::PipeData);
         }
         let was_full = self.is_full();
         let left = self.take(bytes);
@@ -309,6 +315,33 @@ mod tests {
         assert!(!pipe.frees() && pipe.pass_read(PAGE - 1).is_some());
         assert!(pipe.frees() && pipe.pass_read(PAGE - 1).is_some());
         assert!(!pipe.allocates() && pipe.pass_write(1) && pipe.allocates());
+    }
+
+    /// `___wait_event()`: a wakeup from elsewhere, such as a late one from the mutex of the pipe, leaves the
+    /// entry in the queue; who finds its condition false keeps its place, and who goes on takes it off.
+    #[test]
+    fn who_is_woken_by_something_else_is_queued_once_and_not_any_more_when_it_goes_on() {
+        let (mut pipe, mut sleepers, mut wakes) =
+            (Pipe::default(), Sleepers::new(3), Wakes::default());
+        let (a, b, reader) = (TaskId(0), TaskId(1), TaskId(2));
+        let id = PipeId(0);
+        (0..SLOTS).for_each(|_| assert!(pipe.pass_write(PAGE - 1)));
+        for (task, retry) in [(a, false), (b, false), (a, true)] {
+            let call = Call { id, task, retry, sleepers: &mut sleepers, wakes: &mut wakes };
+            assert_eq!(pipe.write(100, call), Verdict::Block);
+        }
+        let read = |pipe: &mut Pipe, sleepers: &mut Sleepers| {
+            let mut wakes = Wakes::default();
+            let call = Call { id, task: reader, retry: false, sleepers, wakes: &mut wakes };
+            pipe.read(PAGE - 1, IpcVersion::V6_13, call);
+            wakes.drain().map(|wake| wake.task).collect::<Vec<_>>()
+        };
+        assert_eq!(read(&mut pipe, &mut sleepers), [a]);
+        // `b` comes back from elsewhere, and there is room: nobody is left in the queue.
+        let call = Call { id, task: b, retry: true, sleepers: &mut sleepers, wakes: &mut wakes };
+        assert_eq!(pipe.write(100, call), Verdict::Done(Outcome::Done));
+        assert!(pipe.is_full() && pipe.writers.is_empty());
+        assert_eq!(read(&mut pipe, &mut sleepers), []);
     }
 
     /// `pipe_write()` and `pipe_read()`, 6.1: the other side is looked for if the pipe was empty or full,

@@ -145,6 +145,28 @@ impl Sleepers {
         queue.tail = task.0;
     }
 
+    /// Queues `task` behind all others, unless something else than this queue has woken it: then it keeps
+    /// its place (`prepare_to_wait_event()`).
+    pub(super) fn queue_again(
+        &mut self,
+        queue: &mut Queue,
+        task: TaskId,
+        wait_for: WaitFor,
+        object: u32,
+    ) {
+        if !self.waits_for(task, wait_for) {
+            self.push_back(queue, task, wait_for, object);
+        }
+    }
+
+    /// `task` does not wait any more: takes it off the queue if nothing there has woken it
+    /// (`finish_wait()`).
+    pub(super) fn finish_wait(&mut self, queue: &mut Queue, task: TaskId, wait_for: WaitFor) {
+        if self.waits_for(task, wait_for) {
+            self.unlink(queue, task.0);
+        }
+    }
+
     /// Queues `task` before all others (a sleeper that is not exclusive, or a poller).
     pub(super) fn push_front(
         &mut self,
