@@ -67,7 +67,7 @@ fn a_series_of_patches_is_named_with_its_form_and_stands_on_the_kernel_that_it_i
     );
     check_error(
         "eevdf+cache_aware@v5",
-        "find version `v5` of `cache_aware` (known: none; a version belongs to the base, as in \
+        "find version `v5` of `cache_aware` (known: v4, merged; a version belongs to the base, as in \
          eevdf@7.0+cache_aware)",
     );
 }
@@ -162,7 +162,14 @@ fn an_expression_tells_which_features_and_settings_it_names() {
 
 #[test]
 fn a_version_belongs_to_the_base_and_a_setting_has_a_value() {
-    check_error("wakeup_bias_prev@9.9", "find version `9.9` of `cfs` (known: 5.16, 6.1, 6.5)");
+    check_error(
+        "wakeup_bias_prev@9.9",
+        "find version `9.9` of `wakeup_bias_prev` (known: 5.16, 6.1, 6.5)",
+    );
+    check_error(
+        "cache_aware_wakeup@L4",
+        "find version `L4` of `cache_aware_wakeup` (known: 6.6, 6.12, 7.0, L1, L2, L3)",
+    );
     check_error(
         "cfs+wakeup_bias_prev@6.1",
         "find version `6.1` of `wakeup_bias_prev` (known: none; a version belongs to the base, as \

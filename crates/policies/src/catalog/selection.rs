@@ -84,7 +84,8 @@ fn base(text: &str) -> Result<Selection, PolicyError> {
             let variant = version.filter(|version| Variant::find(name, version).is_some());
             let (policy, plain) = home_of(name);
             let mut selection = match version.filter(|_| variant.is_none()).or(plain) {
-                Some(version) => base(&format!("{policy}@{version}"))?,
+                Some(version) => base(&format!("{policy}@{version}"))
+                    .map_err(|_| unknown_version(name, version, &versions_of(policy, name)))?,
                 None => base(policy)?,
             };
             selection.enable(if variant.is_some() { text } else { name })?;
@@ -117,6 +118,16 @@ fn version_of(policy: &str, version: Option<&str>) -> Result<Version, PolicyErro
             .find(|version| version.name() == name)
             .ok_or_else(|| unknown_version(info.name, name, &info.versions.join(", "))),
     }
+}
+
+/// The versions of a policy, and the forms of a patch to it.
+fn versions_of(policy: &str, patch: &str) -> String {
+    let info = if policy == EEVDF.name { EEVDF } else { CFS };
+    info.versions.iter().copied().chain(forms_of(patch)).collect::<Vec<_>>().join(", ")
+}
+
+fn forms_of(patch: &str) -> impl Iterator<Item = &'static str> {
+    VARIANTS.iter().filter(move |form| form.flag == patch).map(|form| form.name)
 }
 
 fn unknown_version(name: &str, version: &str, known: &str) -> PolicyError {
@@ -192,7 +203,9 @@ impl Selection {
             Some((name, None)) => {
                 let (policy, plain) = home_of(key);
                 let base = format!("{policy}@{}", plain.unwrap_or(Version::V6_1.name()));
-                let known = format!("none; a version belongs to the base, as in {base}+{key}");
+                let forms: Vec<_> = forms_of(key).collect();
+                let forms = if forms.is_empty() { "none".to_owned() } else { forms.join(", ") };
+                let known = format!("{forms}; a version belongs to the base, as in {base}+{key}");
                 Err(unknown_version(key, name, &known))
             }
             None => self.set(key, "on"),
