@@ -86,7 +86,6 @@ impl Fair {
             overload |= summed.overload;
             let stats = summed.stats;
             self.record_sg_llc_stats(env, group, &stats);
-            self.refresh_llc_avg(env, group, &stats);
             if is_local {
                 sds.local_stat = stats;
             } else if stats.is_busier_than(&sds.busiest_stat, self.features.version) {

@@ -1,6 +1,7 @@
 //! Cache-aware load balancing: tasks are pulled to the preferred LLC of their process, and left there.
 //!
-//! All of it does nothing where [`crate::fair::Hierarchy`] has no `llc`.
+//! All of it does nothing where [`crate::fair::Hierarchy`] has no `llc`; its note of how busy LLCs are also serves
+//! cache-aware wakeups.
 //! Source: "Cache aware scheduling", version 4, 2026-04-01; Linux 7.2 (spec 08 section 8).
 
 use simsched_core::{TaskId, World};
@@ -49,22 +50,25 @@ impl Fair {
         llc.can_migrate_llc(pair, 0, Direction::ToPreferred) == LlcVerdict::Llc
     }
 
-    /// Notes how busy an LLC is, which is a group of the domain just above LLCs.
-    /// Source: `record_sg_llc_stats()`.
+    /// Notes how busy an LLC is, which is a group of the domain just above LLCs; a newly idle CPU leaves
+    /// no note. Source: `record_sg_llc_stats()`, and for cache-aware wakeups `update_sg_lb_stats()` of
+    /// "sched: Inhibit cache aware scheduling if the preferred LLC is over aggregated" (spec 07 section 6).
     pub(super) fn record_sg_llc_stats(&mut self, env: &LbEnv, group: GroupId, stats: &SgLbStats) {
-        if self.all.llc.is_none() || env.idle == CpuIdleType::NewlyIdle {
+        let nobody_asks = self.all.llc.is_none() && self.all.cas.is_none();
+        if nobody_asks || env.idle == CpuIdleType::NewlyIdle {
             return;
         }
-        let shares = |sd: usize| {
-            self.domains()
-                .of(env.dst_cpu)
-                .get(sd)
-                .is_some_and(|sd| sd.flags.contains(SdFlags::SHARE_LLC))
-        };
-        let is_above = !shares(env.sd) && env.sd.checked_sub(1).is_some_and(shares);
-        let first = self.domains().group(group).span.first();
-        if let (true, Some(first), Some(llc)) = (is_above, first, &mut self.all.llc) {
+        let domains = self.domains().of(env.cpu);
+        let shares = |sd: usize| domains[sd].flags.contains(SdFlags::SHARE_LLC);
+        if shares(env.sd) || !env.sd.checked_sub(1).is_some_and(shares) {
+            return;
+        }
+        let Some(first) = self.domains().group(group).span.first() else { return };
+        if let Some(llc) = &mut self.all.llc {
             llc.record(first, LlcStats { util: stats.sums.util, capacity: stats.sums.capacity });
+        }
+        if let Some(cas) = &mut self.all.cas {
+            cas.refresh(first, stats.sums.util, stats.sums.nr_running);
         }
     }
 

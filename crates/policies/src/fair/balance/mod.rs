@@ -18,7 +18,6 @@ mod ilb;
 mod imbalance;
 mod interval;
 mod llc;
-mod llc_avg;
 mod load_balance;
 mod mru;
 mod newidle;

@@ -11,7 +11,7 @@ impl CacheAware {
     #[inline]
     pub(in crate::fair) fn account(&mut self, task: TaskId, is_queued: bool, cpu: CpuId, ns: u64) {
         let Some(mm) = self.processes.mm(task) else { return };
-        let epoch = self.occupancy.account(self.jiffies, cpu, mm, ns);
+        let epoch = self.occupancy.account(self.jiffies.now(), cpu, mm, ns);
         let proc = &self.procs[mm.idx()];
         if proc.cpu.get().is_some() {
             let is_silent = epoch.wrapping_sub(proc.epoch) > self.timeout();

@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use simsched_core::{Preferences, TaskId, World};
 use simsched_topology::{CpuId, Domains, Fact, SdFlags, Topology};
 
+use super::jiffies::Jiffies;
 use super::{
     Direction, LlcIds, LlcLimits, LlcRule, LlcStats, LlcVerdict, MmId, Occupancy, Processes,
 };
@@ -70,10 +71,7 @@ pub struct CacheAware {
     /// The length of an epoch, in ticks.
     pub(super) period: u64,
     rule: LlcRule,
-    tick_ns: u64,
-    /// The jiffy of the call that is under way, and when it ends in ns.
-    pub(super) jiffies: u64,
-    jiffy_ends: u64,
+    pub(super) jiffies: Jiffies,
     pub(super) ids: LlcIds,
     /// By LLC: CPUs, and threads of one core.
     llc_cpus: Vec<u64>,
@@ -127,9 +125,7 @@ impl CacheAware {
             tunables,
             period,
             rule: LlcRule::new(tunables.overaggr_pct, tunables.imb_pct, smt > 1),
-            tick_ns: world.tick().0,
-            jiffies: world.jiffies(),
-            jiffy_ends: 0,
+            jiffies: Jiffies::new(world),
             llc_cpus: spans.map(|cpus| cpus as u64).collect(),
             smt: smt as u64,
             llc_bytes: l3 * 1024,
@@ -149,10 +145,7 @@ impl CacheAware {
     /// A call begins: what time it is.
     #[inline]
     pub(in crate::fair) fn enter(&mut self, sched_clock: u64) {
-        if sched_clock >= self.jiffy_ends {
-            self.jiffies = sched_clock / self.tick_ns;
-            self.jiffy_ends = (self.jiffies + 1) * self.tick_ns;
-        }
+        self.jiffies.enter(sched_clock);
     }
 
     /// The LLCs.

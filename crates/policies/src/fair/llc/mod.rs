@@ -5,6 +5,7 @@
 mod account;
 mod cache_aware;
 mod ids;
+mod jiffies;
 mod limits;
 mod occupancy;
 mod processes;

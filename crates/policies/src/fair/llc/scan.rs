@@ -62,13 +62,13 @@ impl CacheAware {
     /// such limit.
     fn is_due(&mut self, mm: MmId) -> bool {
         let is_merged = self.is_merged();
-        let proc = &mut self.procs[mm.idx()];
+        let (proc, now) = (&mut self.procs[mm.idx()], self.jiffies.now());
         if !is_merged {
             return true;
         }
-        let is_due = self.jiffies >= proc.next_scan;
+        let is_due = now >= proc.next_scan;
         if is_due {
-            proc.next_scan = self.jiffies + self.period;
+            proc.next_scan = now + self.period;
         }
         is_due
     }
@@ -84,7 +84,7 @@ impl CacheAware {
             }
             let (mut sum, mut most, mut at) = (0, 0, None);
             for cpu in span.iter() {
-                let part = self.occupancy.fraction(self.jiffies, cpu, mm);
+                let part = self.occupancy.fraction(self.jiffies.now(), cpu, mm);
                 sum += part;
                 if part > most {
                     (most, at) = (part, Some(cpu));

@@ -13,7 +13,7 @@ impl LlcWakeup {
     #[inline]
     pub(in crate::fair) fn account(&mut self, task: TaskId, cpu: CpuId, ns: u64) {
         let Some(mm) = self.processes.mm(task) else { return };
-        let epoch = self.occupancy.account(self.jiffies, cpu, mm, ns);
+        let epoch = self.occupancy.account(self.jiffies.now(), cpu, mm, ns);
         let is_old = epoch.wrapping_sub(self.procs[mm.idx()].epoch) > EPOCH_OLD;
         let is_single = self.level >= WakeupLevel::L2 && self.processes.nr_threads(mm) <= 1;
         if is_old || is_single {

@@ -17,6 +17,7 @@ use simsched_topology::CpuId;
 
 use self::counts::Counts;
 pub use self::guard::{LlcAvg, LlcRoom};
+use super::jiffies::Jiffies;
 use super::{LlcIds, MmId, Occupancy, Processes};
 use crate::fair::features::{Features, WakeupLevel};
 
@@ -38,10 +39,7 @@ pub struct LlcWakeup {
     level: WakeupLevel,
     /// The rule for small processes is dropped (`always_check`).
     always_check: bool,
-    tick_ns: u64,
-    /// The jiffy of the call that is under way, and when it ends in ns.
-    jiffies: u64,
-    jiffy_ends: u64,
+    jiffies: Jiffies,
     ids: LlcIds,
     nr_cpus: usize,
     /// By LLC: how many CPUs it has.
@@ -77,9 +75,7 @@ impl LlcWakeup {
         Some(Box::new(LlcWakeup {
             level,
             always_check: features.always_check,
-            tick_ns: world.tick().0,
-            jiffies: world.jiffies(),
-            jiffy_ends: 0,
+            jiffies: Jiffies::new(world),
             nr_cpus,
             llc_cpus: spans.map(|cpus| u32::try_from(cpus).expect("few CPUs")).collect(),
             occupancy: Occupancy::new(nr_cpus, &processes, min_threads, period, world.jiffies()),
@@ -97,10 +93,7 @@ impl LlcWakeup {
     /// A call begins: what time it is.
     #[inline]
     pub(in crate::fair) fn enter(&mut self, sched_clock: u64) {
-        if sched_clock >= self.jiffy_ends {
-            self.jiffies = sched_clock / self.tick_ns;
-            self.jiffy_ends = (self.jiffies + 1) * self.tick_ns;
-        }
+        self.jiffies.enter(sched_clock);
     }
 
     /// The CPU behind whose LLC the process of `task` should run.

@@ -46,7 +46,7 @@ impl LlcWakeup {
             let span = *self.ids.span(llc);
             let (mut sum, mut best) = (0, (0, None));
             for cpu in span.iter() {
-                let part = self.occupancy.fraction(self.jiffies, cpu, mm);
+                let part = self.occupancy.fraction(self.jiffies.now(), cpu, mm);
                 sum += part;
                 if part > best.0 {
                     best = (part, Some(cpu));
