@@ -172,7 +172,7 @@ fn the_prototype_redirects_within_the_preferred_llc() {
 /// Invariant 6: an epoch is 2 ticks of 4 ms. Five without a scan keep it, six do not.
 #[test]
 fn a_process_that_was_silent_for_six_epochs_has_no_preference_when_it_runs_again() {
-    for (epochs, keeps) in [(3, true), (8, false)] {
+    for (epochs, keeps) in [(5, true), (6, false)] {
         let mut driver = driver(L3, 2);
         (0..2).for_each(|task| pin(&mut driver, task, u16::try_from(task).unwrap()));
         driver.pass(100 * MS, |_| {});

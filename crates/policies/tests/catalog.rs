@@ -265,6 +265,8 @@ fn a_setting_that_cannot_matter_is_known() {
     check_idle("eevdf+llc_balancing.imb_pct=30", &["llc_balancing.imb_pct"]);
     check_idle("eevdf+cache_aware_version=v4", &["cache_aware_version"]);
     check_idle("cache_aware@v4+llc_balancing.imb_pct=30+llc_footprint=rss", &[]);
+    check_idle("always_check", &["always_check"]);
+    check_idle("cache_aware_wakeup+always_check+refresh_at_enqueue", &[]);
     check_idle("eevdf", &[]);
     check_idle("eevdf@6.6+tg_ratelimit", &["tg_ratelimit"]);
     check_idle("fifo", &[]);

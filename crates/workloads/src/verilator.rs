@@ -61,7 +61,8 @@ const FLAG_LINES: u32 = 1;
 
 /// A worker's queue is three: its mutex; its vector of tasks with their number, behind 64 bytes of a
 /// condition variable; and what the vector points to (`VlWorkerThread`: `m_mutex`, `m_ready`,
-/// `m_ready_size`). Whoever adds a task fetches them from the worker, and the worker fetches them back.
+/// `m_ready_size`; four where the vector crosses a line). Whoever adds a task fetches them from the worker,
+/// and the worker fetches them back.
 const QUEUE_LINES: u32 = 3;
 
 /// A look at what another thread has stored: the line takes some 50 to 150 ns, a pause some 40.
