@@ -6,9 +6,13 @@ ci:
 test:
     cargo test --workspace
 
-# The numbers of CHANGELOG.md and of commit messages: ns per event and per context switch.
+# CPU time: ns per event and per context switch.
 bench:
     cargo bench -p simsched-benches
+
+# Instructions of the same runs against benches/counts.toml (needs valgrind).
+count:
+    benches/count.sh --check
 
 # Licences, advisories and duplicates of the dependencies (needs cargo-deny).
 deny:

@@ -28,7 +28,7 @@ struct Bench {
 impl Bench {
     /// CPU 0 has two tasks that may run nowhere else, and each other CPU of `busy` one.
     fn new(busy: impl Iterator<Item = u16>) -> Bench {
-        let mut kit = WorldKit::new(machine(384), 250);
+        let mut kit = WorldKit::new(machine("genoa"), 250);
         let busy: Vec<u16> = [0, 0].into_iter().chain(busy).collect();
         let tasks: Vec<TaskId> = busy.iter().map(|_| kit.add_task(0)).collect();
         let mut policy = catalog::build("cfs+NI_RANDOM=off", &[]).expect("a known policy");
@@ -118,7 +118,7 @@ fn nohz_kick(criterion: &mut Criterion) {
 
 /// A second of a machine on which one task sleeps 10 ms and runs 10 us, in turn.
 fn idle_second(criterion: &mut Criterion) {
-    let topology = Arc::new(machine(1024));
+    let topology = Arc::new(machine("genoa-1024"));
     let turn = [Op::Sleep(Nanos::from_millis(10)), Op::Run(Nanos(10_000))];
     let start = || {
         let procs = vec!["proc".to_owned()];

@@ -1,44 +1,43 @@
-//! Whole runs with statistics on, in time per context switch and per event.
+//! Whole runs with statistics on, in ns of this thread's CPU time per context switch and per event.
 
-use std::sync::Arc;
+use std::time::Duration;
 
-use criterion::{
-    BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main,
-};
-use simsched_benches::{machine, run_once};
-use simsched_core::HardwareModel::{self, Free, Priced};
+use cpu_time::ThreadTime;
+use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
+use simsched_benches::cells::{Cell, plan};
+use simsched_benches::{Counts, to_the_end};
 
-/// What is run on each machine: its name, what the hardware costs, the policy, the command line.
-const LOADS: [(&str, HardwareModel, &str, &str); 5] = [
-    ("g8", Priced, "cfs", "hackbench -g 8 -f 20 --threads --pipe -l 100 -s 100"),
-    ("g32", Priced, "cfs", "hackbench -g 32 -f 20 --threads --pipe -l 50 -s 100"),
-    ("g32_free", Free, "cfs", "hackbench -g 32 -f 20 --threads --pipe -l 50 -s 100"),
-    (
-        "g32_container",
-        Priced,
-        "cfs+group=container",
-        "hackbench -g 32 -f 20 --threads --pipe -l 50 -s 100",
-    ),
-    // One sender and one receiver for each group: each message is a wakeup.
-    ("pairs", Priced, "cfs", "hackbench -g 100 -f 1 --threads --pipe -l 500 -s 100"),
-];
+/// CPU time of so many runs, and what one of them did; building them is not measured.
+fn cpu_time(cell: &Cell, runs: u64) -> (Duration, Counts) {
+    let topology = cell.topology();
+    let mut time = Duration::ZERO;
+    let mut counts = Counts { switches: 0, events: 0 };
+    for _ in 0..runs {
+        let mut run = cell.simulator(&topology);
+        let start = ThreadTime::now();
+        counts = to_the_end(&mut run);
+        time += start.elapsed();
+    }
+    (time, counts)
+}
 
+/// What criterion calls the time of an iteration is that of one switch, or of one event.
 fn whole_run(criterion: &mut Criterion) {
-    for (load, hardware, policy, command) in LOADS {
-        for unit in ["switch", "event"] {
-            let mut group = criterion.benchmark_group(format!("whole_run/{load}/ns_per_{unit}"));
-            group.sample_size(10).sampling_mode(SamplingMode::Flat);
-            for cpus in [16, 128, 384, 1024] {
-                let topology = Arc::new(machine(cpus));
-                let counts = run_once(&topology, hardware, policy, command);
-                let elements = if unit == "switch" { counts.switches } else { counts.events };
-                group.throughput(Throughput::Elements(elements));
-                group.bench_function(BenchmarkId::from_parameter(cpus), |bencher| {
-                    bencher.iter(|| run_once(&topology, hardware, policy, command));
+    for unit in ["switch", "event"] {
+        let mut group = criterion.benchmark_group(format!("whole_run/ns_per_{unit}"));
+        group.sample_size(10).sampling_mode(SamplingMode::Flat);
+        group.warm_up_time(Duration::from_millis(200));
+        group.measurement_time(Duration::from_millis(1500));
+        for cell in plan() {
+            group.bench_function(BenchmarkId::from_parameter(&cell.name), |bencher| {
+                bencher.iter_custom(|runs| {
+                    let (time, counts) = cpu_time(&cell, runs);
+                    let divisor = if unit == "switch" { counts.switches } else { counts.events };
+                    time.div_f64(divisor.max(1) as f64)
                 });
-            }
-            group.finish();
+            });
         }
+        group.finish();
     }
 }
 

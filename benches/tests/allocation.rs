@@ -10,8 +10,8 @@ const HORIZON: SimTime = SimTime(1 << 50);
 
 /// Allocations in the third quarter of a run of hackbench, by events: its tasks have started and
 /// none has ended.
-fn allocations_in_third_quarter(cpus: usize, policy: &str, command: &str) -> u64 {
-    let topology = Arc::new(machine(cpus));
+fn allocations_in_third_quarter(name: &str, policy: &str, command: &str) -> u64 {
+    let topology = Arc::new(machine(name));
     let mut whole = simulator(&topology, policy, command);
     assert_eq!(whole.run_until(HORIZON), Ok(Status::Finished));
     let quarter = whole.events() / 4;
@@ -28,11 +28,11 @@ fn allocations_in_third_quarter(cpus: usize, policy: &str, command: &str) -> u64
 #[test]
 fn the_middle_of_a_run_allocates_for_growing_buffers_only() {
     let threads = "hackbench -g 8 -f 20 --threads --pipe -l 60 -s 100";
-    assert!(allocations_in_third_quarter(128, "cfs", threads) <= 4);
-    assert!(allocations_in_third_quarter(128, "cfs+group=container", threads) <= 4);
-    assert!(allocations_in_third_quarter(128, "eevdf+group=container", threads) <= 4);
+    assert!(allocations_in_third_quarter("milan-7543", "cfs", threads) <= 4);
+    assert!(allocations_in_third_quarter("milan-7543", "cfs+group=container", threads) <= 4);
+    assert!(allocations_in_third_quarter("milan-7543", "eevdf+group=container", threads) <= 4);
     let sockets = "hackbench -g 4 -f 10 --process -l 100 -s 100";
-    assert!(allocations_in_third_quarter(16, "cfs", sockets) <= 4);
+    assert!(allocations_in_third_quarter("t16", "cfs", sockets) <= 4);
 }
 
 /// Pairs never queue up: nothing grows.
@@ -40,6 +40,6 @@ fn the_middle_of_a_run_allocates_for_growing_buffers_only() {
 fn the_middle_of_a_run_of_pairs_allocates_nothing() {
     let pairs = "hackbench -g 4 -f 1 --threads --pipe -l 5000 -s 100";
     for policy in ["cfs", "eevdf", "cfs+group=nested:2+tg_per_node+tg_ratelimit+tg_nomig"] {
-        assert_eq!(allocations_in_third_quarter(16, policy, pairs), 0, "{policy}");
+        assert_eq!(allocations_in_third_quarter("t16", policy, pairs), 0, "{policy}");
     }
 }
