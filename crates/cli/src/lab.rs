@@ -5,7 +5,6 @@ mod text;
 
 use std::sync::{Arc, Mutex};
 
-use rayon::prelude::*;
 use simsched_lab::counted::Chains;
 use simsched_lab::error::LabError;
 use simsched_lab::folder::{Folder, Recorded, Variant};
@@ -24,6 +23,7 @@ use crate::args::{Bars, LabArgs};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{self, Place, Whole};
+use crate::parallel::each_in_parallel;
 use crate::progress::Progress;
 use crate::settings::Settings;
 
@@ -231,7 +231,7 @@ fn run(jobs: &[Job<'_>], args: &LabArgs) -> Vec<Outcome> {
         progress.runs(*done, jobs.len() as u64);
         outcome
     };
-    jobs.par_iter().map(one).collect()
+    each_in_parallel(jobs.len(), |job| one(&jobs[job]))
 }
 
 /// The file for the events of a scenario.

@@ -14,6 +14,7 @@ mod meter;
 mod number;
 mod output;
 mod paired;
+mod parallel;
 mod progress;
 mod report;
 mod run;

@@ -2,13 +2,13 @@
 
 use std::cmp::Reverse;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use simsched_core::Config;
 use simsched_policies::{PolicyError, catalog};
 
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::parallel::in_parallel;
 use crate::progress::Progress;
 use crate::scenario::{Outcome, Scenario};
 use crate::settings::refused;
@@ -110,19 +110,6 @@ fn largest_first(jobs: usize, size: impl Fn(usize) -> usize) -> Vec<usize> {
     order
 }
 
-/// Does the jobs of these numbers on all threads, begun in this order; what each has come to, by its
-/// number.
-fn in_parallel<T: Send>(order: &[usize], work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let next = AtomicUsize::new(0);
-    let by_thread = rayon::broadcast(|_| {
-        let mine = std::iter::from_fn(|| order.get(next.fetch_add(1, Ordering::Relaxed)));
-        mine.map(|job| (*job, work(*job))).collect::<Vec<_>>()
-    });
-    let mut all: Vec<(usize, T)> = by_thread.into_iter().flatten().collect();
-    all.sort_by_key(|(job, _)| *job);
-    all.into_iter().map(|(_, result)| result).collect()
-}
-
 /// The seeds that have come to their end on all sides.
 pub(crate) fn paired(runs: Vec<Vec<Option<Outcome>>>) -> Result<Vec<Vec<Outcome>>, Failure> {
     let seeds = runs.first().map_or(0, Vec::len);
@@ -154,18 +141,10 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_jobs_begin_first_and_results_are_in_the_order_asked() {
+    fn the_largest_jobs_begin_first() {
         let sizes = [96, 384, 192, 384];
         let order = largest_first(4, |job| sizes[job]);
         assert_eq!(order, [1, 3, 2, 0]);
-        let begun = Mutex::new(Vec::new());
-        let results = in_parallel(&order, |job| {
-            begun.lock().unwrap().push(job);
-            sizes[job]
-        });
-        assert_eq!(results, sizes);
-        begun.lock().unwrap().sort_unstable();
-        assert_eq!(begun.into_inner().unwrap(), [0, 1, 2, 3]);
     }
 
     #[test]

@@ -2,13 +2,12 @@
 
 use std::sync::Mutex;
 
-use rayon::prelude::*;
-
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::list;
 use crate::output::{self, Place};
+use crate::parallel::each_in_parallel;
 use crate::progress::Progress;
 use crate::report::{End, Report};
 use crate::scenario::{self, Outcome, Scenario};
@@ -51,11 +50,11 @@ fn one(args: &RunArgs, scenario: &Scenario, place: Place) -> Result<(), Failure>
 
 fn many(args: &RunArgs, scenario: &Scenario, seeds: u64, place: Place) -> Result<(), Failure> {
     let progress = Mutex::new((0, Progress::start(args.quiet)));
-    let run = |k: u64| {
+    let run = |k: usize| {
         if interrupt::is_asked() {
             return Ok(None);
         }
-        let measured = scenario.measure(args.seed + k, None);
+        let measured = scenario.measure(args.seed + k as u64, None);
         let (done, progress) = &mut *progress.lock().expect("no run panics while it counts");
         *done += 1;
         progress.runs(*done, seeds);
@@ -63,7 +62,8 @@ fn many(args: &RunArgs, scenario: &Scenario, seeds: u64, place: Place) -> Result
     };
     // All are collected before the first error is looked at: which one it is must not depend on
     // which thread was faster.
-    let runs: Vec<Result<Option<Report>, Failure>> = (0..seeds).into_par_iter().map(run).collect();
+    let nr_runs = usize::try_from(seeds).expect("at most 10,000");
+    let runs: Vec<Result<Option<Report>, Failure>> = each_in_parallel(nr_runs, run);
     let runs = runs.into_iter().filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
     let summary = Summary::of(scenario.named(args.seed)?, runs);
     let mut progress = progress.into_inner().expect("no run panics while it counts").1;
