@@ -14,15 +14,22 @@ use crate::run::Watch;
 /// Counts what the tasks of a workload have asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meter {
-    /// Messages that were begun to be sent.
-    sent: Rc<Cell<u64>>,
-    /// All operations.
-    ops: Rc<Cell<u64>>,
-    /// What the program does a fixed number of, and how often it was done.
+    counts: Rc<Asked>,
+    /// What the program does a fixed number of.
     round: Option<MarkId>,
-    rounds: Rc<Cell<u64>>,
+}
+
+/// What the tasks have asked for.
+#[derive(Debug, Default)]
+struct Asked {
+    /// Messages that were begun to be sent.
+    sent: Cell<u64>,
+    /// All operations.
+    ops: Cell<u64>,
+    /// How often the round was done.
+    rounds: Cell<u64>,
     /// What the program counts itself is to be forgotten.
-    begins: Rc<Cell<bool>>,
+    begins: Cell<bool>,
 }
 
 impl Meter {
@@ -33,7 +40,7 @@ impl Meter {
 
     /// What is measured begins now.
     pub(crate) fn begin(&self) {
-        self.begins.set(true);
+        self.counts.begins.set(true);
     }
 }
 
@@ -55,7 +62,8 @@ impl<W: Workload> Workload for Metered<W> {
     }
 
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
-        let Meter { sent, ops, round, rounds, begins } = &self.meter;
+        let Meter { counts, round } = &self.meter;
+        let Asked { sent, ops, rounds, begins } = &**counts;
         if begins.take() {
             self.workload.measure_from(now);
         }
@@ -152,9 +160,9 @@ impl Totals {
         }
         Totals {
             span_ns: run.world().now().get(),
-            sent: meter.sent.get(),
-            ops: meter.ops.get(),
-            rounds: meter.rounds.get(),
+            sent: meter.counts.sent.get(),
+            ops: meter.counts.ops.get(),
+            rounds: meter.counts.rounds.get(),
             task_switches: window.counters.task_switches,
             migrations: window.counters.cpu_migrations,
             by_node,

@@ -114,23 +114,19 @@ impl Hardware {
     pub(crate) fn pipe(
         &mut self,
         topology: &Topology,
-        (cpu, is_thread): (CpuId, bool),
+        user: (CpuId, bool),
         pipe: usize,
-        op: impl FnOnce() -> (Option<u32>, Slots),
+        op: (Option<u32>, Slots),
         at: SimTime,
     ) -> (u64, u64) {
         if self.free {
             return (0, 0);
         }
-        let op = op();
-        let file = match is_thread {
-            true => self.pipes.file(&self.transfers, pipe, cpu, op.0.is_some()),
-            false => 0,
-        };
-        let moved = self.pipes.used(topology, &self.transfers, pipe, cpu, op);
+        let (file, moved) = self.pipes.used(topology, &self.transfers, pipe, user, op);
         if self.lines.is_calm(at) {
             return (file, moved);
         }
+        let (cpu, _) = user;
         (self.uncore(topology, cpu, at, file).0, self.uncore(topology, cpu, at, moved).0)
     }
 

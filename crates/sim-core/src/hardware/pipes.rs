@@ -82,33 +82,38 @@ impl PipeLines {
         }
     }
 
-    /// `cpu` writes `pipe`, or reads `read` bytes from it: what the lines take to come, ns.
+    /// A task on `cpu` writes `pipe`, or reads `read` bytes from it: what the lines take to come, ns; that
+    /// of the count of the file, if it is a thread, which takes and gives back its reference, and the
+    /// others.
     #[inline(always)]
     pub(crate) fn used(
         &mut self,
         topology: &Topology,
         transfers: &Transfers,
         pipe: usize,
-        cpu: CpuId,
+        (cpu, is_thread): (CpuId, bool),
         (read, slots): (Option<u32>, Slots),
-    ) -> u64 {
+    ) -> (u64, u64) {
         let holder = &mut self.holders[pipe];
+        let toward = transfers.toward(cpu, holder.home);
+        let file = match is_thread {
+            true => self.file_lines.saturating_mul(toward.line(holder.file(cpu, read.is_some()))),
+            false => 0,
+        };
         let last = std::mem::replace(&mut holder.mutex, cpu);
         if last == NOBODY {
             let home = topology.package_of(cpu);
             *holder = Holder { buffers: [cpu; 2], writer: cpu, page: cpu, home, ..*holder };
             self.copies[pipe * self.words + cpu.idx() / 64] |= 1 << (cpu.0 % 64);
-            return 0;
+            return (self.overlap.at_once(file), 0);
         }
-        let home = holder.home;
-        let line = |from: CpuId| if from == cpu { 0 } else { transfers.ns(from, cpu, home) };
-        let mut ns = if self.any { line(last) } else { 0 };
-        let buffer = line(holder.buffer(cpu, read.is_some(), slots));
+        let mut ns = if self.any { toward.line(last) } else { 0 };
+        let buffer = toward.line(holder.buffer(cpu, read.is_some(), slots));
         ns = ns.saturating_add(self.buffer_lines.saturating_mul(buffer));
         if let Some(bytes) = read {
             let writer = holder.writer;
             let lines = (0, bytes);
-            let message = self.overlap.message(topology, [writer, cpu], lines, line(writer));
+            let message = self.overlap.message(topology, [writer, cpu], lines, toward.line(writer));
             ns = ns.saturating_add(message);
         } else {
             holder.writer = cpu;
@@ -123,26 +128,8 @@ impl PipeLines {
         } else if self.fetches(pipe, cpu) {
             from = owner;
         }
-        ns = ns.saturating_add(self.page_lines.saturating_mul(line(from)));
-        self.overlap.at_once(ns)
-    }
-
-    /// A thread on `cpu` takes and gives back its reference to the file of an end of `pipe`, ns.
-    #[inline(always)]
-    pub(crate) fn file(
-        &mut self,
-        transfers: &Transfers,
-        pipe: usize,
-        cpu: CpuId,
-        reads: bool,
-    ) -> u64 {
-        let holder = &mut self.holders[pipe];
-        let (last, home) = (&mut holder.files[usize::from(!reads)], holder.home);
-        let last = std::mem::replace(last, cpu);
-        if last == cpu || last == NOBODY {
-            return 0;
-        }
-        self.overlap.at_once(self.file_lines.saturating_mul(transfers.ns(last, cpu, home)))
+        ns = ns.saturating_add(self.page_lines.saturating_mul(toward.line(from)));
+        (self.overlap.at_once(file), self.overlap.at_once(ns))
     }
 
     /// Whether `cpu` has no copy of the lines of the page; it has one from now on.
@@ -171,6 +158,13 @@ impl PipeLines {
 }
 
 impl Holder {
+    /// Who had the count of the file of the end that `cpu` uses now.
+    #[inline(always)]
+    fn file(&mut self, cpu: CpuId, reads: bool) -> CpuId {
+        let last = std::mem::replace(&mut self.files[usize::from(!reads)], cpu);
+        if last == NOBODY { cpu } else { last }
+    }
+
     /// Who had the line of the `pipe_buffer` that `cpu` changes now.
     #[inline(always)]
     fn buffer(&mut self, cpu: CpuId, reads: bool, slots: Slots) -> CpuId {
@@ -219,7 +213,7 @@ mod tests {
 
         fn used(&mut self, cpu: u16, read: Option<u32>, slots: Slots) -> u64 {
             let Pipe { topology, transfers, lines } = self;
-            lines.used(topology, transfers, 0, CpuId(cpu), (read, slots))
+            lines.used(topology, transfers, 0, (CpuId(cpu), false), (read, slots)).1
         }
 
         /// A write on one CPU and a read of 100 bytes on another, when both know the pipe: the sum.
@@ -310,8 +304,11 @@ mod tests {
     /// a file of its own.
     #[test]
     fn the_file_of_an_end_moves_between_the_threads_that_use_it() {
-        let Pipe { transfers, mut lines, .. } = Pipe::of("icelake");
-        let mut file = |cpu, reads| lines.file(&transfers, 0, CpuId(cpu), reads);
+        let Pipe { topology, transfers, mut lines } = Pipe::of("icelake");
+        let mut file = |cpu, reads: bool| {
+            let op = (reads.then_some(100), STORED[0]);
+            lines.used(&topology, &transfers, 0, (CpuId(cpu), true), op).0
+        };
         assert_eq!((file(0, false), file(9, true)), (0, 0), "nobody had them");
         assert_eq!((file(0, false), file(9, true)), (0, 0), "they are still here");
         for writer in 1..20 {

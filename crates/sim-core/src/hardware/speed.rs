@@ -1,6 +1,6 @@
 //! `Speed`: how fast a CPU runs now, by what its siblings do and how many cores of its socket are busy.
 
-use simsched_topology::{CpuId, Topology};
+use simsched_topology::{CoreId, CpuId, Topology};
 
 use super::divisor::Divisor;
 use crate::time::Nanos;
@@ -63,6 +63,10 @@ pub(crate) fn at_full_speed(ns: Nanos, speed: u16) -> Nanos {
 #[derive(Clone, Debug)]
 pub(crate) struct Speed {
     busy: Vec<bool>,
+    /// By core: its CPUs.
+    threads: Vec<Vec<CpuId>>,
+    /// By core: how many of them are busy.
+    busy_threads: Vec<u16>,
     /// By package: cores with a busy thread.
     busy_cores: Vec<u32>,
     /// By number of busy threads of a core.
@@ -77,17 +81,20 @@ impl Speed {
     /// `smt_milli` is the speed of a thread beside one busy sibling where the workload knows it; more
     /// threads share what two have together.
     pub(crate) fn new(topology: &Topology, smt_milli: Option<u16>) -> Speed {
-        let threads = topology.cpus().iter().map(|cpu| topology.smt_mask(cpu).len()).max();
-        let threads = threads.unwrap_or(1);
+        let cores = (0..topology.nr_cores()).map(|core| topology.core_span(CoreId::new(core)));
+        let threads: Vec<Vec<CpuId>> = cores.map(|core| core.iter().collect()).collect();
+        let most = threads.iter().map(Vec::len).max().unwrap_or(1);
         let share = |busy| match smt_milli {
             Some(milli) if busy > 1 => 2 * u64::from(milli) / busy as u64,
             _ => topology.facts().smt.rate_milli(busy),
         };
         let share = |busy| u16::try_from(share(busy)).unwrap_or(FULL);
-        let shares: Vec<u16> = (0..=threads).map(share).collect();
+        let shares: Vec<u16> = (0..=most).map(share).collect();
         let clocks = clocks(topology);
         Speed {
             busy: vec![false; topology.nr_cpus()],
+            threads,
+            busy_threads: vec![0; topology.nr_cores()],
             busy_cores: vec![0; topology.nr_packages()],
             constant: clocks.is_empty() && shares.iter().all(|share| *share == FULL),
             shares,
@@ -113,15 +120,24 @@ impl Speed {
             return;
         }
         self.busy[cpu.idx()] = busy;
-        if self.busy_threads(topology, cpu) == usize::from(busy) {
+        let threads = &mut self.busy_threads[topology.core_of(cpu).idx()];
+        *threads = if busy { *threads + 1 } else { *threads - 1 };
+        if *threads == u16::from(busy) {
             let cores = &mut self.busy_cores[topology.package_of(cpu).idx()];
             *cores = if busy { *cores + 1 } else { *cores - 1 };
         }
     }
 
+    /// The CPUs of the core of `cpu`, which all have one speed.
+    #[inline]
+    pub(crate) fn core(&self, topology: &Topology, cpu: CpuId) -> &[CpuId] {
+        &self.threads[topology.core_of(cpu).idx()]
+    }
+
     /// The speed of `cpu` now.
     pub(crate) fn of(&self, topology: &Topology, cpu: CpuId) -> u16 {
-        let share = self.shares[self.busy_threads(topology, cpu)];
+        let threads = self.busy_threads[topology.core_of(cpu).idx()];
+        let share = self.shares[usize::from(threads)];
         let cores = self.busy_cores[topology.package_of(cpu).idx()] as usize;
         match self.clocks.get(cores).or(self.clocks.last()) {
             Some(clock) => {
@@ -130,10 +146,6 @@ impl Speed {
             }
             None => share.max(1),
         }
-    }
-
-    fn busy_threads(&self, topology: &Topology, cpu: CpuId) -> usize {
-        topology.smt_mask(cpu).iter().filter(|sibling| self.busy[sibling.idx()]).count()
     }
 }
 

@@ -101,10 +101,38 @@ impl Transfers {
         self.by_parts[usize::from(to.is_in(home))][parts % PARTS]
     }
 
+    /// The way of lines whose memory is in `home` to `to`.
+    #[inline(always)]
+    pub(crate) fn toward(&self, to: CpuId, home: PackageId) -> Toward<'_> {
+        let seat = self.seats[to.idx() % CPUS];
+        let by_parts = &self.by_parts[usize::from(seat.is_in(home))];
+        Toward { to, seat, by_parts, seats: &self.seats }
+    }
+
     /// The same without a home: by distance only.
     #[inline]
     pub(crate) fn at(&self, distance: Distance) -> u32 {
         self.by_distance[distance.idx()]
+    }
+}
+
+/// The way of lines of one home to one CPU.
+#[derive(Clone, Copy)]
+pub(crate) struct Toward<'a> {
+    to: CpuId,
+    seat: Seat,
+    by_parts: &'a [u32; PARTS],
+    seats: &'a [Seat; CPUS],
+}
+
+impl Toward<'_> {
+    /// A modified line comes from `from`, ns: 0 if it is there already.
+    #[inline(always)]
+    pub(crate) fn line(&self, from: CpuId) -> u32 {
+        if from == self.to {
+            return 0;
+        }
+        self.by_parts[self.seats[from.idx() % CPUS].parts(self.seat) % PARTS]
     }
 }
 

@@ -165,14 +165,15 @@ impl Pipe {
         self.used == 0
     }
 
-    /// Whether a write of `bytes` could write any of them.
+    /// Whether a write of `bytes` would find no room for any of them; a writer that has slept needs a
+    /// slot.
     #[inline]
-    pub(super) fn has_room(&self, bytes: u32) -> bool {
-        if !self.is_full() {
-            return true;
+    pub(super) fn lacks_room(&self, bytes: u32, retry: bool) -> bool {
+        if retry || !self.is_full() {
+            return self.is_full();
         }
         let part = bytes % PAGE;
-        part != 0 && u32::from(self.filled[self.slot(self.used - 1)]) + part <= PAGE
+        part == 0 || u32::from(self.filled[self.slot(self.used - 1)]) + part > PAGE
     }
 
     /// How many slots are in use.
@@ -198,7 +199,8 @@ impl Pipe {
     #[inline]
     pub(super) fn ends_page(&self, bytes: u32) -> bool {
         self.used > 0
-            && u32::from(self.offset) + bytes >= u32::from(self.filled[usize::from(self.first)])
+            && u32::from(self.offset) + bytes
+                >= u32::from(self.filled[usize::from(self.first % SLOTS)])
     }
 
     /// Whether a page that a read empties is freed.

@@ -6,12 +6,6 @@ use crate::ids::PipeId;
 use crate::workload::Op;
 
 impl Ipc {
-    /// Whether nothing is in `pipe`.
-    #[inline]
-    pub(crate) fn is_empty(&self, pipe: PipeId) -> bool {
-        self.pipes[pipe.idx()].is_empty()
-    }
-
     /// How often `op`, if it is done now, looks for a sleeper at its pipe: at the other side, and at its
     /// own if it has slept itself.
     pub(crate) fn looks_for_sleepers(&self, op: Op, retry: bool) -> u32 {
@@ -36,20 +30,21 @@ impl Ipc {
         }
     }
 
-    /// What a write of `bytes` finds at `pipe`, or a read.
+    /// What a write of `bytes` finds at `pipe`, or a read; `None` if it is not ready for that.
     #[inline(always)]
-    pub(crate) fn slots(&self, pipe: PipeId, bytes: u32, reads: bool) -> Slots {
+    pub(crate) fn ready<const READ: bool>(
+        &self,
+        pipe: PipeId,
+        bytes: u32,
+        retry: bool,
+    ) -> Option<Slots> {
         let pipe = &self.pipes[pipe.idx()];
-        let turns = if reads { pipe.ends_page(bytes) } else { pipe.begins_page(bytes) };
-        Slots { used: pipe.used(), turns }
-    }
-
-    /// Whether a write of `bytes` would find no room for any of them; a writer that has slept needs a
-    /// slot.
-    #[inline]
-    pub(crate) fn is_full(&self, pipe: PipeId, bytes: u32, retry: bool) -> bool {
-        let pipe = &self.pipes[pipe.idx()];
-        if retry { pipe.is_full() } else { !pipe.has_room(bytes) }
+        let unready = if READ { pipe.is_empty() } else { pipe.lacks_room(bytes, retry) };
+        if unready {
+            return None;
+        }
+        let turns = if READ { pipe.ends_page(bytes) } else { pipe.begins_page(bytes) };
+        Some(Slots { used: pipe.used(), turns })
     }
 
     /// Whether `op` would find its pipe with nothing to read, or with no room to write anything;
@@ -57,8 +52,8 @@ impl Ipc {
     #[inline(always)]
     pub(crate) fn finds_pipe_unready(&self, op: Op, retry: bool) -> bool {
         match op {
-            Op::Write { pipe, bytes } => self.is_full(pipe, bytes, retry),
-            Op::Read { pipe, .. } => self.is_empty(pipe),
+            Op::Write { pipe, bytes } => self.pipes[pipe.idx()].lacks_room(bytes, retry),
+            Op::Read { pipe, .. } => self.pipes[pipe.idx()].is_empty(),
             _ => false,
         }
     }

@@ -296,6 +296,13 @@ impl Cpu {
         }
     }
 
+    /// Whether the end of its stage may be that of an op on a pipe behind which the next one follows.
+    #[inline(always)]
+    pub(super) fn may_be_plain(&self) -> bool {
+        let on_pipe = matches!(self.run.op, Op::Write { .. } | Op::Read { .. });
+        self.stage == Stage::Op && on_pipe && !self.is_disturbed()
+    }
+
     /// Whether something is to be done before or behind the end of the op under way, or this is not its
     /// first attempt.
     #[inline]

@@ -31,14 +31,15 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Charges the stalls of a CPU out of the time that it has spent on the side and in its stage;
     /// what is left of both.
-    #[cold]
+    #[inline(never)]
     pub(super) fn charge_stalls(
         &mut self,
         cpu: CpuId,
         mut side: Nanos,
         mut stage: Nanos,
     ) -> (Nanos, Nanos) {
-        let mut rows = std::mem::take(&mut self.cpus[cpu.idx()].stalled);
+        let mut rows = self.cpus[cpu.idx()].stalled;
+        let mut stalled = 0;
         while rows != 0 {
             let row = rows.trailing_zeros() as usize;
             rows &= rows - 1;
@@ -46,7 +47,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             let owed = &mut self.desks[cpu.idx()].stalls[row];
             let amount = Nanos((*owed).min((side + stage).0));
             *owed -= amount.0;
-            self.cpus[cpu.idx()].stalled |= u8::from(*owed > 0) << row;
+            stalled |= u8::from(*owed > 0) << row;
             let from_side = amount.0.min(side.0);
             side = Nanos(side.0 - from_side);
             stage = Nanos(stage.0 - (amount.0 - from_side));
@@ -54,6 +55,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.emit(Tracepoint::Charge { cpu, what, amount });
             }
         }
+        self.cpus[cpu.idx()].stalled = stalled;
         (side, stage)
     }
 
@@ -307,9 +309,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             return;
         }
         self.hardware.speed.set_busy(self.world.topology(), cpu, busy);
-        let siblings = *self.world.topology().smt_mask(cpu);
-        for sibling in siblings.iter() {
-            self.change_speed(sibling);
+        let speed = self.hardware.speed.of(self.world.topology(), cpu);
+        for nth in 0..self.hardware.speed.core(self.world.topology(), cpu).len() {
+            let sibling = self.hardware.speed.core(self.world.topology(), cpu)[nth];
+            self.set_speed(sibling, speed);
         }
     }
 
@@ -317,6 +320,11 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// or shorter. What it does on the side keeps its length.
     pub(super) fn change_speed(&mut self, cpu: CpuId) {
         let speed = self.hardware.speed.of(self.world.topology(), cpu);
+        self.set_speed(cpu, speed);
+    }
+
+    #[inline]
+    fn set_speed(&mut self, cpu: CpuId, speed: u16) {
         let now = self.world.now();
         let row = &mut self.cpus[cpu.idx()];
         let before = std::mem::replace(&mut row.speed, speed);

@@ -34,7 +34,6 @@ use crate::time::{Nanos, SimTime};
 use crate::workload::Workload;
 use crate::world::TaskState;
 use cpu::{Progress, Stage};
-use pipe::Then;
 use state::Step;
 
 /// How far a run has come.
@@ -74,13 +73,16 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                     return Err(self.deadlock());
                 }
             }
-            if self.has_short_way {
-                let (taken, then) = self.run_plain_ops(horizon, left);
-                left -= taken;
-                if !matches!(then, Then::Event) {
-                    self.after_plain_ops(then).map_err(|error| *error)?;
-                    continue;
-                }
+            if self.has_short_way
+                && let Some((at, cpu)) = self.agenda.next_stage(self.agenda.stages_until(horizon))
+            {
+                left -= if self.cpus[cpu.idx()].may_be_plain() {
+                    self.run_plain_ops((at, cpu), horizon, left).map_err(|error| *error)?
+                } else {
+                    self.step(at, Event::StageEnd(cpu)).map_err(|error| *error)?;
+                    1
+                };
+                continue;
             }
             let Some((now, event)) = self.agenda.next_until(horizon) else {
                 self.world.set_now(horizon.max(self.world.now()));
@@ -93,7 +95,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         Ok(Status::Paused)
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, now: SimTime, event: Event) -> Step {
         self.counters.at_once = if now == self.world.now() { self.counters.at_once + 1 } else { 0 };
         self.world.set_now(now);
@@ -127,8 +129,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         self.after_event()
     }
 
-    #[inline]
+    #[inline(always)]
     fn after_event(&mut self) -> Step {
+        if self.has_aftermath { self.aftermath() } else { Ok(()) }
+    }
+
+    /// What comes behind each event of some policies, and of a paranoid run.
+    #[inline(never)]
+    fn aftermath(&mut self) -> Step {
         if self.has_lines {
             self.pay_touched();
         }
@@ -225,18 +233,12 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// Time must pass: a run that does event after event at one instant is stuck.
-    #[inline]
+    #[inline(always)]
     fn watch_instant(&self) -> Step {
-        if self.counters.at_once < self.at_once_limit() {
+        if self.counters.at_once < self.at_once_limit {
             return Ok(());
         }
         Err(self.livelock(self.world.now()).into())
-    }
-
-    /// So many events at one instant are too many.
-    #[inline]
-    fn at_once_limit(&self) -> u64 {
-        1_000_000 + 100 * self.tasks.len() as u64
     }
 
     fn livelock(&self, at: SimTime) -> SimError {

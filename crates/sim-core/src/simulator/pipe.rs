@@ -41,18 +41,11 @@ impl PipeDesk<'_> {
         let copy = self.prices.pipe_copy(bytes);
         let (entry, copy) = self.prices.jittered_pair(&mut row.dice, entry, copy);
         let (entry, copy) = both_at_speed(entry, copy, row.speed);
-        row.run.look = match READ {
-            true => self.ipc.is_empty(pipe),
-            false => self.ipc.is_full(pipe, bytes, retry),
-        };
-        if row.run.look {
-            return entry;
-        }
+        let slots = self.ipc.ready::<READ>(pipe, bytes, retry);
+        row.run.look = slots.is_none();
+        let Some(slots) = slots else { return entry };
         let start = now.0 + u64::from(row.debt);
-        let read = READ.then_some(bytes);
-        let user = (cpu, row.run.is_thread);
-        let ipc = &*self.ipc;
-        let op = || (read, ipc.slots(pipe, bytes, READ));
+        let (user, op) = ((cpu, row.run.is_thread), (READ.then_some(bytes), slots));
         let (file, moved) = self.hardware.pipe(self.topology, user, pipe.idx(), op, now);
         if file + moved > 0 {
             row.stalled |= 1 << const { Cost::Message.stall_row() };
@@ -65,35 +58,50 @@ impl PipeDesk<'_> {
     }
 }
 
-/// What comes behind plain ops.
-pub(super) enum Then {
-    /// As many events as asked for are done.
+/// What comes behind plain ops, on the CPU of the last one.
+enum Then {
+    /// Nothing.
     Enough,
-    /// An event that is not the end of a stage, or none, or it comes too often at one instant.
-    Event,
-    /// The stage of a CPU has ended, and it is no plain op.
-    Stage(CpuId),
-    /// The op of a CPU was plain and has had its effect: the rest of its system call.
-    Tail(CpuId, u32),
+    /// The stage has ended, and it is no plain op, or comes too often at one instant.
+    Stage,
+    /// The op was plain and has had its effect: the rest of its system call.
+    Tail(u32),
     /// The same, and the task goes on with an op that is not on a pipe.
-    Op(CpuId, TaskId, Op),
+    Op(TaskId, Op),
     /// The same, and the task goes on with an op on a pipe that takes so long, behind what the CPU owes.
-    Begin(CpuId, Nanos),
+    Begin(Nanos),
 }
 
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
-    /// Takes events while they are the ends of ops on pipes that neither block nor wake, of tasks that
-    /// go on with another op on a pipe, `most` at most: how many it took, and what comes then, which
-    /// the last of them is a part of. It is the same as the long way through `end_op`, without the
-    /// questions that have one answer.
+    /// Takes events, of which `first` is at hand, while they are the ends of ops on pipes that neither block
+    /// nor wake, of tasks that go on with another op on a pipe, `most` at most, and does what comes then,
+    /// which the last of them is a part of: how many it took. It is the same as the long way through
+    /// `end_op`, without the questions that have one answer.
     ///
     /// A paranoid run takes the long way, so that the two can be held against each other; so does one
     /// on a machine whose CPUs take turns.
+    pub(super) fn run_plain_ops(
+        &mut self,
+        first: (SimTime, CpuId),
+        horizon: SimTime,
+        most: u64,
+    ) -> Step<u64> {
+        let (taken, then) = self.plain_ops(first, horizon, most);
+        self.after_plain_ops(then)?;
+        Ok(taken)
+    }
+
     #[inline(never)]
-    pub(super) fn run_plain_ops(&mut self, horizon: SimTime, most: u64) -> (u64, Then) {
-        let (mut now, mut this_cpu) = (self.world.now(), self.world.this_cpu());
+    fn plain_ops(
+        &mut self,
+        (mut now, mut cpu): (SimTime, CpuId),
+        horizon: SimTime,
+        most: u64,
+    ) -> (u64, Then) {
+        let mut last = self.world.now();
         let mut at_once = self.counters.at_once;
-        let (at_once_limit, until) = (self.at_once_limit(), self.agenda.stages_until(horizon));
+        let (at_once_limit, until) = (self.at_once_limit, self.agenda.stages_until(horizon));
+        let syscall = self.prices.list().syscall;
         let mut desk = PipeDesk {
             prices: &self.prices,
             ipc: &mut self.ipc,
@@ -104,26 +112,21 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         };
         let (cpus, mut taken) = (&mut self.cpus[..], 0);
         let then = loop {
-            if taken == most {
-                break Then::Enough;
-            }
-            let Some((at, cpu)) = self.agenda.next_stage(until) else { break Then::Event };
             taken += 1;
-            at_once = if at == now { at_once + 1 } else { 0 };
-            (now, this_cpu) = (at, cpu);
+            at_once = if now == last { at_once + 1 } else { 0 };
+            last = now;
             let row = &mut cpus[cpu.idx()];
-            if row.stage != Stage::Op || row.is_disturbed() || at_once >= at_once_limit {
-                break Then::Stage(cpu);
+            if !row.may_be_plain() || at_once >= at_once_limit {
+                break Then::Stage;
             }
-            let Some(outcome) = desk.ipc.pass(row.run.op) else { break Then::Stage(cpu) };
+            let Some(outcome) = desk.ipc.pass(row.run.op) else { break Then::Stage };
             row.run.outcome = outcome;
             let tail = desk.prices.pipe_tail(row.run.op);
             if tail > 0 {
-                break Then::Tail(cpu, tail);
+                break Then::Tail(tail);
             }
             let task = row.task.expect("an op has a task");
             let op = self.workload.next_op(task, now, outcome);
-            let syscall = desk.prices.list().syscall;
             let ns = match op {
                 Op::Read { pipe, bytes } if pipe.idx() < desk.free.len() => {
                     row.run.op = Op::Read { pipe, bytes };
@@ -133,10 +136,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
                     row.run.op = Op::Write { pipe, bytes };
                     desk.time::<false>(row, cpu, (pipe, bytes), (syscall, false), now)
                 }
-                _ => break Then::Op(cpu, task, op),
+                _ => break Then::Op(task, op),
             };
             if row.cost != Cost::Syscall || row.debt != 0 || row.debt_end > row.charged {
-                break Then::Begin(cpu, ns);
+                break Then::Begin(ns);
             }
             // Nearly always the CPU owes nothing, and there is nothing to be charged between the two
             // ops; errands that wait have left a debt.
@@ -146,33 +149,39 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             );
             row.until = now + ns;
             self.agenda.arm_next_stage(cpu, row.until);
+            if taken == most {
+                break Then::Enough;
+            }
+            let Some(next) = self.agenda.next_stage(until) else { break Then::Enough };
+            (now, cpu) = next;
         };
         self.world.set_now(now);
-        self.world.set_this_cpu(this_cpu);
+        self.world.set_this_cpu(cpu);
         self.counters.events += taken;
         self.counters.at_once = at_once;
         (taken, then)
     }
 
     /// What comes behind plain ops at this instant.
-    pub(super) fn after_plain_ops(&mut self, then: Then) -> Step {
+    fn after_plain_ops(&mut self, then: Then) -> Step {
+        let cpu = self.world.this_cpu();
         match then {
-            Then::Enough | Then::Event => Ok(()),
-            Then::Stage(cpu) => {
+            Then::Enough => Ok(()),
+            Then::Stage => {
                 self.watch_instant()?;
                 self.end_stage(cpu)
             }
-            Then::Tail(cpu, tail) => {
+            Then::Tail(tail) => {
                 self.cpus[cpu.idx()].run.progress = Progress::Next;
                 self.end_pipe_op(cpu, tail);
                 Ok(())
             }
-            Then::Op(cpu, task, op) => {
+            Then::Op(task, op) => {
                 let run = &mut self.cpus[cpu.idx()].run;
                 (run.op, run.progress) = (op, Progress::Next);
                 self.begin_op(cpu, task, op)
             }
-            Then::Begin(cpu, ns) => {
+            Then::Begin(ns) => {
                 self.begin_for(cpu, Stage::Op, Cost::Syscall, ns);
                 Ok(())
             }

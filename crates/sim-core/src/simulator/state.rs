@@ -39,6 +39,11 @@ pub struct Simulator<P, W, O> {
     pub(super) has_preferences: bool,
     /// Calls of the policy may do more than was asked.
     pub(super) has_effects: bool,
+    /// Something is to be done behind each event: for lines, for preferences, or because nobody is
+    /// trusted.
+    pub(super) has_aftermath: bool,
+    /// So many events at one instant are too many.
+    pub(super) at_once_limit: u64,
     /// Parts of memory that the workload has declared.
     pub(super) nr_regions: usize,
     pub(super) config: Config,
@@ -143,6 +148,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             has_lines: !homes.is_empty(),
             has_preferences: policy.preferences().is_some(),
             has_effects: policy.effects().is_some(),
+            has_aftermath: !homes.is_empty() || policy.preferences().is_some(),
+            at_once_limit: 1_000_000 + 100 * setup.tasks.len() as u64,
             hardware,
             cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, dice(cpu))).collect(),
             desks: topology.cpus().iter().map(|_| Desk::new(&topology, &homes)).collect(),
@@ -185,7 +192,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Makes the simulator check the policy's own invariants after each event.
     pub fn set_paranoid(&mut self) {
-        (self.paranoid, self.has_short_way) = (true, false);
+        (self.paranoid, self.has_aftermath, self.has_short_way) = (true, true, false);
     }
 
     /// The world as it is now.
@@ -247,7 +254,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Starts a stage that takes `ns` beside what the CPU still owes. Stages of one cost that follow
     /// each other are charged in one sum.
-    #[inline]
+    #[inline(never)]
     pub(super) fn begin(&mut self, cpu: CpuId, stage: Stage, cost: Cost, ns: Nanos) {
         if self.has_lines {
             self.pay_touched();
@@ -255,17 +262,23 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let row = &mut self.cpus[cpu.idx()];
         row.stage = stage;
         let ns = if row.speed == FULL || row.is_steady() { ns } else { at_speed(ns, row.speed) };
-        self.begin_for(cpu, stage, cost, ns);
+        self.plan_stage(cpu, cost, ns);
     }
 
     /// Starts a stage that takes `ns` at the CPU's present speed, when nothing was asked of the policy.
-    #[inline]
+    #[inline(never)]
     pub(super) fn begin_for(&mut self, cpu: CpuId, stage: Stage, cost: Cost, ns: Nanos) {
+        self.cpus[cpu.idx()].stage = stage;
+        self.plan_stage(cpu, cost, ns);
+    }
+
+    /// The stage of `cpu`, which has just begun, ends `ns` behind what the CPU owes.
+    #[inline(always)]
+    fn plan_stage(&mut self, cpu: CpuId, cost: Cost, ns: Nanos) {
         let now = self.world.now();
         let row = &mut self.cpus[cpu.idx()];
-        row.stage = stage;
         if row.cost != cost || row.debt != 0 || row.debt_end > row.charged {
-            self.charge(cpu);
+            self.charge_now(cpu);
             let row = &mut self.cpus[cpu.idx()];
             row.cost = cost;
             row.debt_end = now + Nanos(u64::from(std::mem::take(&mut row.debt)));
@@ -277,8 +290,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Charges the CPU's time from the last charge to now: first to what it did on the side, then
     /// to its present stage.
-    #[inline]
+    #[inline(never)]
     pub(super) fn charge(&mut self, cpu: CpuId) {
+        self.charge_now(cpu);
+    }
+
+    #[inline(always)]
+    fn charge_now(&mut self, cpu: CpuId) {
         let now = self.world.now();
         let row = &mut self.cpus[cpu.idx()];
         let since = std::mem::replace(&mut row.charged, now);
