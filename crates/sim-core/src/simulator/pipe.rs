@@ -101,7 +101,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let mut last = self.world.now();
         let mut at_once = self.counters.at_once;
         let (at_once_limit, until) = (self.at_once_limit, self.agenda.stages_until(horizon));
-        let syscall = self.prices.list().syscall;
+        let list = self.prices.list();
+        let (syscall, has_tails) =
+            (list.syscall, list.pipe_read_tail > 0 || list.pipe_write_tail > 0);
         let mut desk = PipeDesk {
             prices: &self.prices,
             ipc: &mut self.ipc,
@@ -121,9 +123,11 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             }
             let Some(outcome) = desk.ipc.pass(row.run.op) else { break Then::Stage };
             row.run.outcome = outcome;
-            let tail = desk.prices.pipe_tail(row.run.op);
-            if tail > 0 {
-                break Then::Tail(tail);
+            if has_tails {
+                let tail = desk.prices.pipe_tail(row.run.op);
+                if tail > 0 {
+                    break Then::Tail(tail);
+                }
             }
             let task = row.task.expect("an op has a task");
             let op = self.workload.next_op(task, now, outcome);
