@@ -21,6 +21,9 @@ pub struct Config {
     pub hardware: HardwareModel,
     /// The rules of pipes and sockets.
     pub ipc: IpcVersion,
+    /// Whether ops on pipes that neither block nor wake are done in a loop of their own. The run is the
+    /// same without it, and takes longer.
+    pub batch_ops: bool,
 }
 
 /// What of the hardware takes time, beside the instructions of the kernel's paths.
@@ -44,6 +47,7 @@ impl Default for Config {
             jitter_1024: 51,
             hardware: HardwareModel::Priced,
             ipc: IpcVersion::default(),
+            batch_ops: true,
         }
     }
 }
@@ -99,6 +103,12 @@ pub const SETTINGS: &[SettingInfo] = &[
         range: "on or off",
         doc: "a read of a full pipe wakes a writer even if it frees no slot (Linux <= 6.13)",
     },
+    SettingInfo {
+        name: "batch_ops",
+        default: "on",
+        range: "on or off",
+        doc: "the simulator does pipe ops that neither block nor wake in one loop: same run, less time",
+    },
 ];
 
 impl Config {
@@ -135,6 +145,7 @@ impl Config {
             "spurious_writer_wakeups" => {
                 self.ipc = if switch(name, value)? { IpcVersion::V6_13 } else { IpcVersion::V6_14 };
             }
+            "batch_ops" => self.batch_ops = switch(name, value)?,
             _ => return Ok(false),
         }
         Ok(true)

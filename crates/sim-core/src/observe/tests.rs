@@ -131,12 +131,16 @@ fn topology() -> Arc<Topology> {
 }
 
 fn start<O: Observer>(plan: &Plan, observer: O) -> Run<O> {
+    start_with(plan, observer, Config::default())
+}
+
+fn start_with<O: Observer>(plan: &Plan, observer: O, config: Config) -> Run<O> {
     let mut policy = RoundRobin::default();
     policy.target = plan.tasks.iter().map(|task| task.1.map(CpuId)).collect();
     policy.preempts = plan.preempts;
     policy.ttwu_queue = Some(plan.ttwu_queue);
     policy.balancer.greedy = plan.balances;
-    let config = Config { seed: Seed(plan.seed), ..Config::default() };
+    let config = Config { seed: Seed(plan.seed), ..config };
     Simulator::new(topology(), policy, script(plan), observer, config).unwrap()
 }
 
@@ -220,12 +224,18 @@ proptest! {
         prop_assert!(divergence.is_none(), "{:?}", divergence);
     }
 
-    /// Most ops on pipes take a short way through the simulator; in a paranoid run none does.
+    /// Most ops on pipes take a short way through the simulator; in a paranoid run, and without
+    /// `batch_ops`, none does.
     #[test]
-    fn the_short_way_of_an_op_on_a_pipe_leads_where_the_long_one_does(plan in plan()) {
+    fn the_short_way_of_an_op_on_a_pipe_leads_where_the_long_one_does(
+        plan in plan(),
+        is_paranoid in any::<bool>(),
+    ) {
         let mut short = start(&plan, observers(&plan));
-        let mut long = start(&plan, observers(&plan));
-        long.set_paranoid();
+        let mut long = start_with(&plan, observers(&plan), Config { batch_ops: is_paranoid, ..Config::default() });
+        if is_paranoid {
+            long.set_paranoid();
+        }
         prop_assert_eq!(short.run_until(HORIZON), long.run_until(HORIZON));
         prop_assert_eq!(short.observer().1.0, long.observer().1.0);
         prop_assert_eq!(short.observer().0.total_cpu_time(), long.observer().0.total_cpu_time());

@@ -64,7 +64,8 @@ pub struct Simulator<P, W, O> {
     pub(super) moves: Moves,
     /// Whether the policy's own invariants are checked after each event.
     pub(super) paranoid: bool,
-    /// Ops on pipes may take the short way: nobody is paranoid, and CPUs take no turns.
+    /// Ops on pipes may take the short way: it is not switched off, nobody is paranoid, and CPUs take no
+    /// turns.
     pub(super) has_short_way: bool,
 }
 
@@ -166,7 +167,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             scratch: Wakes::default(),
             moves: Moves::default(),
             paranoid: false,
-            has_short_way: quantum <= 1,
+            has_short_way: quantum <= 1 && config.batch_ops,
             world,
             policy,
             workload,
