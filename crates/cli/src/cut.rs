@@ -45,8 +45,8 @@ const MOST_STEPS_WITH_FORKS: usize = 20 * STEPS;
 /// is moved after more than two failures beyond `cache_nice_tries`, which is 2 at most.
 const INTERVALS: u64 = 5;
 
-/// Events up to which a run waits for that: some two seconds of computing.
-const CHEAP: u64 = 20_000_000;
+/// Events up to which a run waits for that, unless more are asked for: some two seconds of computing.
+pub(crate) const CHEAP: u64 = 20_000_000;
 
 /// When the balancer of the widest domain has had [`INTERVALS`]: one is as many ms as it has CPUs.
 fn settles_in(topology: &Topology) -> SimTime {
@@ -63,6 +63,8 @@ pub(crate) struct Slice {
     /// Whether a program that needs more is measured for longer, and a machine that settles slowly is
     /// waited for.
     pub(crate) may_grow: bool,
+    /// For so many events at most.
+    pub(crate) patience: u64,
 }
 
 impl Slice {
@@ -185,7 +187,7 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
         let batch = Nanos((slice.span.get() / BATCHES as u64).max(1));
         let step = Nanos((slice.warmup.get() / STEPS as u64).max(1));
         let settle = if slice.may_grow { settles_in(self.topology) } else { SimTime::ZERO };
-        let settled = match self.warm_up(step, settle, horizon)? {
+        let settled = match self.warm_up(step, (settle, slice.patience), horizon)? {
             Warm::Ended(end) => return Ok((end, None)),
             Warm::Steady => true,
             Warm::Unsteady => false,
@@ -209,8 +211,13 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
         Ok((End::Span, Some(cut)))
     }
 
-    /// Not before `settle`, unless that takes too many events.
-    fn warm_up(&mut self, step: Nanos, settle: SimTime, horizon: SimTime) -> Result<Warm, Failure> {
+    /// Not before `settle`, unless that takes more than `patience` events.
+    fn warm_up(
+        &mut self,
+        step: Nanos,
+        (settle, patience): (SimTime, u64),
+        horizon: SimTime,
+    ) -> Result<Warm, Failure> {
         // The steps since the last one in which a task was started.
         let mut steps: Vec<Totals> = Vec::new();
         for _ in 0..MOST_STEPS_WITH_FORKS {
@@ -223,7 +230,7 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
                 continue;
             }
             steps.push(self.totals().since(&start));
-            let is_early = self.run.world().now() < settle && self.run.events() < CHEAP;
+            let is_early = self.run.world().now() < settle && self.run.events() < patience;
             if is_early && steps.len() >= STEPS {
                 // The window that must be steady is the last one.
                 steps.remove(0);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use simsched_core::Nanos;
 
-use crate::cut::Slice;
+use crate::cut::{CHEAP, Slice};
 
 use super::{duration, seed, seeds, setting};
 
@@ -107,6 +107,11 @@ pub(crate) struct ValidateArgs {
     #[arg(allow_hyphen_values = true)]
     pub(crate) warmup: Nanos,
 
+    /// Let each machine settle, whatever that takes: a run warms up for five balancing intervals of the
+    /// widest sched domain. If not given, it does so where 20 million events suffice
+    #[arg(long, conflicts_with = "span")]
+    pub(crate) thorough: bool,
+
     /// At each low and high end of the machines' physical parameters too; a claim whose class depends
     /// on one is undecided
     #[arg(long)]
@@ -135,7 +140,8 @@ impl ValidateArgs {
     /// How much of a run is measured, unless a program needs more; none is the whole run.
     pub(crate) fn slice(&self) -> Option<Slice> {
         let slice = self.span.unwrap_or(Span::USUAL).slice(self.warmup);
-        slice.map(|slice| Slice { may_grow: self.span.is_none(), ..slice })
+        let patience = if self.thorough { u64::MAX } else { CHEAP };
+        slice.map(|slice| Slice { may_grow: self.span.is_none(), patience, ..slice })
     }
 }
 
@@ -149,7 +155,7 @@ impl Span {
 
     /// With this warm-up; none for whole runs.
     pub(crate) fn slice(self, warmup: Nanos) -> Option<Slice> {
-        self.0.map(|span| Slice { span, warmup, may_grow: false })
+        self.0.map(|span| Slice { span, warmup, may_grow: false, patience: CHEAP })
     }
 
     fn parse(text: &str) -> Result<Span, String> {

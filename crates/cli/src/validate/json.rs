@@ -30,6 +30,7 @@ pub(super) fn of(validation: &Validation<'_>) -> Value {
         "seeds": args.seeds,
         "span_ns": report::nanos(slice.map(|slice| slice.span)),
         "warmup_ns": report::nanos(slice.map(|slice| slice.warmup)),
+        "thorough": args.thorough,
         "partial": validation.stopped,
         "claims": validation.entries().map(entry).collect::<Vec<_>>(),
         "score": score(&validation.score(None)),

@@ -116,7 +116,11 @@ pub(super) fn key(job: &Job) -> Result<String, Failure> {
     let part = job.slice.map_or_else(
         || "whole".to_owned(),
         |slice| {
-            let more = if slice.may_grow { " or more" } else { "" };
+            let more = match (slice.may_grow, slice.patience) {
+                (false, _) => "",
+                (true, u64::MAX) => " or more, thorough",
+                (true, _) => " or more",
+            };
             format!("{} after {}{more}", slice.span.get(), slice.warmup.get())
         },
     );

@@ -15,7 +15,11 @@ pub(super) fn of(validation: &Validation<'_>) -> String {
         |slice| {
             let [span, warmup] =
                 [slice.span, slice.warmup].map(|it| crate::output::units::span(it.get()));
-            let more = if slice.may_grow { ", more where a program needs it" } else { "" };
+            let more = match (slice.may_grow, args.thorough) {
+                (false, _) => "",
+                (true, false) => ", more where a program needs it",
+                (true, true) => ", more where a program or the machine's balancers need it",
+            };
             format!("{span} of each run after {warmup} or more{more}")
         },
     );

@@ -29,8 +29,12 @@ fn kept(name: &str) -> PathBuf {
 
 /// What is printed, and how many runs were known before.
 fn validated(claims: &Path, kept: &Path) -> (String, u32) {
+    validated_with("--span whole", claims, kept)
+}
+
+fn validated_with(how: &str, claims: &Path, kept: &Path) -> (String, u32) {
     let (claims, kept) = (claims.display(), kept.display());
-    let args = format!("validate --span whole --seeds 2 --json - --resume {kept} {claims}");
+    let args = format!("validate {how} --seeds 2 --json - --resume {kept} {claims}");
     let output = simsched(&args);
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{said}");
@@ -47,6 +51,16 @@ fn what_is_kept_gives_the_same_result_again() {
     let (second, known) = validated(&claims, &kept);
     assert_eq!(known, 6, "three sides, two seeds");
     assert_eq!(first, second);
+}
+
+#[test]
+fn what_was_measured_in_haste_does_not_stand_for_a_thorough_run() {
+    let (claims, kept) = (file("haste.toml", &claims(1, 20)), kept("haste.kept"));
+    assert_eq!(validated_with("", &claims, &kept).1, 0);
+    assert_eq!(validated_with("--thorough", &claims, &kept).1, 0);
+    let (found, known) = validated_with("--thorough", &claims, &kept);
+    assert_eq!(known, 4, "two sides, two seeds");
+    assert!(found.contains("\"thorough\": true"), "{found}");
 }
 
 #[test]
