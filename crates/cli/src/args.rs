@@ -97,6 +97,18 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) duration: Option<Nanos>,
 
+    /// Simulate only as much of a long job as gives its time, migrations and context switches to within
+    /// this much, as 95 % intervals; extrapolate the rest, and say so
+    #[arg(long, value_name = "PERCENT%", value_parser = precision, allow_hyphen_values = true)]
+    #[arg(conflicts_with_all = ["duration", "llc_interval"])]
+    pub(crate) precision: Option<f64>,
+
+    /// With --precision, stop after so many events (such as 500M) and tell how precise the numbers are;
+    /// without a limit a job that is not stationary is simulated to its end
+    #[arg(long, value_name = "EVENTS", value_parser = events, allow_hyphen_values = true)]
+    #[arg(requires = "precision")]
+    pub(crate) precision_limit: Option<u64>,
+
     /// Tell in which LLCs the processes were at home, in intervals of this length; 10ms if none is given
     #[arg(long, value_name = "TIME", value_parser = duration, num_args = 0..=1)]
     #[arg(default_missing_value = "10ms", require_equals = true)]
@@ -336,6 +348,24 @@ fn seeds(text: &str) -> Result<u64, String> {
     found.ok_or_else(|| format!("expected a whole number in 1..={MAX_SEEDS}"))
 }
 
+/// In percent.
+fn precision(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
+    let found = number.filter(|percent| (0.1..=50.0).contains(percent));
+    found.ok_or_else(|| "expected a percentage in 0.1%..=50%, such as 2%".to_owned())
+}
+
+fn events(text: &str) -> Result<u64, String> {
+    let units = [("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000), ("", 1)];
+    let found = units.into_iter().find_map(|(unit, times)| {
+        let number = text.strip_suffix(unit)?.parse::<u64>().ok()?;
+        number.checked_mul(times).filter(|events| *events > 0)
+    });
+    found.ok_or_else(|| {
+        "expected a number of events, such as 500M (k, M and G are known)".to_owned()
+    })
+}
+
 fn duration(text: &str) -> Result<Nanos, String> {
     let units = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
     let found = units.into_iter().find_map(|(unit, nanos)| {
@@ -365,6 +395,20 @@ mod tests {
         assert_eq!(duration("7ns"), Ok(Nanos(7)));
         for bad in ["", "10", "s", "1.5s", "-1s", "0s", "20000000000000s", "10 s", "5m"] {
             assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_precision_is_a_percentage_with_its_sign() {
+        assert_eq!(precision("2%"), Ok(2.0));
+        assert_eq!(precision("0.5%"), Ok(0.5));
+        for bad in ["2", "0%", "200%", "-1%", "%", "2 %", "NaN%", "inf%", "two%"] {
+            assert!(precision(bad).is_err(), "{bad}");
+        }
+        assert_eq!(events("500M"), Ok(500_000_000));
+        assert_eq!(events("7"), Ok(7));
+        for bad in ["", "M", "0", "1.5M", "-1", "5m", "99999999999G"] {
+            assert!(events(bad).is_err(), "{bad}");
         }
     }
 

@@ -49,7 +49,7 @@ const INTERVALS: u64 = 5;
 pub(crate) const CHEAP: u64 = 20_000_000;
 
 /// When the balancer of the widest domain has had [`INTERVALS`]: one is as many ms as it has CPUs.
-fn settles_in(topology: &Topology) -> SimTime {
+pub(crate) fn settles_in(topology: &Topology) -> SimTime {
     SimTime::ZERO + Nanos::from_millis(INTERVALS * topology.nr_cpus() as u64)
 }
 
@@ -167,13 +167,13 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
     }
 
     /// Runs on for so long, but not beyond `horizon`; whether it did.
-    fn on_for(&mut self, span: Nanos, horizon: SimTime) -> Result<Option<End>, Failure> {
+    pub(crate) fn on_for(&mut self, span: Nanos, horizon: SimTime) -> Result<Option<End>, Failure> {
         let goal = self.run.world().now() + span;
         let end = self.until(goal.min(horizon))?;
         Ok((end != End::Duration || goal > horizon).then_some(end))
     }
 
-    fn totals(&self) -> Totals {
+    pub(crate) fn totals(&self) -> Totals {
         Totals::of(self.run, self.meter, self.topology)
     }
 

@@ -7,6 +7,7 @@ use simsched_core::{
     Cost, MarkId, Notes, Op, Outcome, Policy, Setup, SimTime, Simulator, TaskId, Workload,
 };
 use simsched_topology::{CpuId, Topology};
+use simsched_workloads::catalog::Teams;
 
 use crate::report::Counts;
 use crate::run::Watch;
@@ -28,8 +29,22 @@ struct Asked {
     ops: Cell<u64>,
     /// How often the round was done.
     rounds: Cell<u64>,
-    /// What the program counts itself is to be forgotten.
-    begins: Cell<bool>,
+    /// Whether anything is to be done before the next operation, and what.
+    is_due: Cell<bool>,
+    due: Cell<Due>,
+    /// Messages that were left out, once that was asked for.
+    skipped: Cell<Option<u64>>,
+}
+
+/// What is to be done to a program between two of its operations.
+#[derive(Clone, Copy, Debug, Default)]
+enum Due {
+    #[default]
+    Nothing,
+    /// What it counts itself is to be forgotten.
+    Begin,
+    /// Of what is left of its work, only so many 1,024ths are to be done.
+    Shorten(Teams, u64),
 }
 
 impl Meter {
@@ -40,8 +55,53 @@ impl Meter {
 
     /// What is measured begins now.
     pub(crate) fn begin(&self) {
-        self.counts.begins.set(true);
+        self.ask(Due::Begin);
     }
+
+    /// From now on the tasks of these teams do only so many 1,024ths of what is left of their work.
+    pub(crate) fn shorten(&self, teams: Teams, to_1024: u64) {
+        self.ask(Due::Shorten(teams, to_1024));
+    }
+
+    /// How many messages that has left out; none before it was done.
+    pub(crate) fn skipped(&self) -> Option<u64> {
+        self.counts.skipped.get()
+    }
+
+    fn ask(&self, due: Due) {
+        self.counts.is_due.set(true);
+        self.counts.due.set(due);
+    }
+}
+
+/// Leaves out what is more than `to_1024` of 1,024 of the rounds that each sender has still to do, and
+/// as much of what the receivers of its team expect; how many messages these are. A team of which
+/// somebody has not begun yet, or has ended, goes on as it is.
+fn shorten(workload: &mut impl Workload, teams: Teams, to_1024: u64) -> u64 {
+    let each = teams.each as usize;
+    let mut skipped = 0;
+    for team in 0..teams.count as usize {
+        let first = teams.first as usize + team * 2 * each;
+        let receivers = first..first + each;
+        let turns: Option<Vec<u64>> =
+            (first..first + 2 * each).map(|task| workload.turns_left(TaskId::new(task))).collect();
+        let Some(turns) = turns else { continue };
+        // A round is a message to each receiver.
+        let rounds = |turns: &u64| (turns - turns * to_1024 / 1024) / u64::from(teams.each);
+        let rounds: Vec<u64> = turns[each..].iter().map(rounds).collect();
+        let to_each: u64 = rounds.iter().sum();
+        if turns[..each].iter().any(|left| *left < to_each) {
+            continue;
+        }
+        for (sender, rounds) in (first + each..).zip(&rounds) {
+            workload.skip_turns(TaskId::new(sender), rounds * u64::from(teams.each));
+        }
+        for receiver in receivers {
+            workload.skip_turns(TaskId::new(receiver), to_each);
+        }
+        skipped += to_each * u64::from(teams.each);
+    }
+    skipped
 }
 
 /// A workload with a meter.
@@ -56,6 +116,21 @@ impl<W> Metered<W> {
     }
 }
 
+impl<W: Workload> Metered<W> {
+    #[cold]
+    fn do_what_is_due(&mut self, now: SimTime) {
+        let Asked { is_due, due, skipped, .. } = &*self.meter.counts;
+        is_due.set(false);
+        match due.take() {
+            Due::Nothing => {}
+            Due::Begin => self.workload.measure_from(now),
+            Due::Shorten(teams, to_1024) => {
+                skipped.set(Some(shorten(&mut self.workload, teams, to_1024)));
+            }
+        }
+    }
+}
+
 impl<W: Workload> Workload for Metered<W> {
     fn setup(&self) -> Setup {
         self.workload.setup()
@@ -63,9 +138,9 @@ impl<W: Workload> Workload for Metered<W> {
 
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
         let Meter { counts, round } = &self.meter;
-        let Asked { sent, ops, rounds, begins } = &**counts;
-        if begins.take() {
-            self.workload.measure_from(now);
+        let Asked { sent, ops, rounds, is_due, .. } = &**counts;
+        if is_due.get() {
+            self.do_what_is_due(now);
         }
         let op = self.workload.next_op(task, now, last);
         ops.set(ops.get() + 1);
@@ -135,7 +210,7 @@ pub(crate) type Costs = [u64; Cost::NAMES.len()];
 pub(crate) struct Totals {
     pub(crate) span_ns: u64,
     sent: u64,
-    ops: u64,
+    pub(crate) ops: u64,
     rounds: u64,
     pub(crate) task_switches: u64,
     /// As perf counts them.

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use simsched_core::observe::{Histogram, Stats};
 use simsched_core::{Cause, Cost, Nanos, Reason};
 use simsched_topology::Distance;
 
 use crate::cut::Cut;
+use crate::extensive;
 use crate::llc::LlcReport;
 use crate::meter::{Totals, WorkUnit};
+use crate::precision::PrecisionReport;
 use crate::run::Told;
 
 /// The version of the JSON that [`Report`] becomes. It rises whenever a key goes away or changes
@@ -57,6 +59,8 @@ pub(crate) enum End {
     Interrupted,
     /// What `--span` asks for was measured.
     Span,
+    /// What `--precision` asks for was reached, or its limit was.
+    Precision,
 }
 
 /// What happened in one run.
@@ -71,6 +75,9 @@ pub(crate) struct Report {
     /// What was cut off, and how steady the rest was; absent of a run that is measured as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cut: Option<CutReport>,
+    /// How far the numbers are extrapolated, and how precise they are; absent unless asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) precision: Option<PrecisionReport>,
     pub(crate) simulated_ns: u64,
     pub(crate) events: u64,
     /// What the program reports as its time; absent as long as it has reported none.
@@ -130,7 +137,7 @@ pub(crate) struct CutReport {
 pub(crate) type Counts = Map<String, Value>;
 
 /// Changes of a task's CPU.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Migrations {
     pub(crate) total: u64,
     pub(crate) by_cause: Counts,
@@ -143,7 +150,7 @@ pub(crate) struct Migrations {
 }
 
 /// Wakeups, and why each wakee went where it did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Wakeups {
     pub(crate) total: u64,
     pub(crate) by_reason: Counts,
@@ -162,7 +169,7 @@ pub(crate) struct Percentiles {
 }
 
 /// CPU time of all CPUs together as `/proc/stat` divides it, in ns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CpuTime {
     pub(crate) user: u64,
     pub(crate) system: u64,
@@ -196,6 +203,22 @@ impl Migrations {
     }
 }
 
+impl Migrations {
+    /// Makes the total that of the causes, and all other parts sum up to it.
+    pub(crate) fn add_up(&mut self) {
+        self.total = extensive::sum(&self.by_cause);
+        for parts in [&mut self.by_distance, &mut self.by_reason, &mut self.by_domain] {
+            extensive::fit(parts, self.total);
+        }
+        for (cause, apart) in &mut self.by_cause_and_reason {
+            let of_cause = self.by_cause.get(cause).and_then(Value::as_u64);
+            if let (Some(total), Value::Object(parts)) = (of_cause, apart) {
+                extensive::fit(parts, total);
+            }
+        }
+    }
+}
+
 impl Wakeups {
     pub(crate) fn of(counts: &[u64], reasons: &[&'static str]) -> Wakeups {
         Wakeups { total: counts.iter().sum(), by_reason: by_reason(counts, reasons) }
@@ -220,7 +243,11 @@ impl Percentiles {
 
 impl CpuTime {
     pub(crate) fn of(stats: &Stats) -> CpuTime {
-        let spent = stats.total_cpu_time();
+        CpuTime::of_costs(stats.total_cpu_time())
+    }
+
+    /// Of the time that was spent on each [`Cost`].
+    pub(crate) fn of_costs(spent: [u64; Cost::NAMES.len()]) -> CpuTime {
         let user = spent[Cost::User as usize] + spent[Cost::Memory as usize];
         // Linux runs the way out of an idle state in the idle task, and accounts it so.
         let idle = spent[Cost::Idle as usize] + spent[Cost::IdleExit as usize];

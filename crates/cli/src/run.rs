@@ -7,14 +7,13 @@ use simsched_core::{Config, MarkId, Nanos, Notes, Policy, Seed, SimTime, Simulat
 use simsched_topology::Topology;
 
 use crate::cut::{Cut, Cutter, Slice, Window};
-use crate::domains::DomainTable;
+use crate::extensive::Extensive;
 use crate::failure::Failure;
 use crate::llc::LlcReport;
 use crate::meter::{Meter, Metered, Totals};
+use crate::precision::{Ask, Goal, Sampled};
 use crate::progress::Progress;
-use crate::report::{
-    self, CpuTime, CutReport, End, Migrations, Percentiles, Report, ScenarioReport, Wakeups,
-};
+use crate::report::{self, CutReport, End, Percentiles, Report, ScenarioReport, Wakeups};
 
 /// Who watches every run; the rules are checked on request.
 pub(crate) type Watch = (Stats, (Window, (Digest, Option<Invariants>)));
@@ -30,6 +29,8 @@ pub(crate) struct Plan<P, W> {
     pub(crate) span: Option<Slice>,
     /// The mark behind each round of the program, if it does a fixed number of them.
     pub(crate) round: Option<MarkId>,
+    /// How precise the numbers of the whole job must be; none is to simulate it as a whole.
+    pub(crate) precision: Option<(Ask, Goal)>,
     /// In intervals of which length it is told where processes are at home; none is not at all.
     pub(crate) llc_interval: Option<Nanos>,
     pub(crate) paranoid: bool,
@@ -39,8 +40,6 @@ pub(crate) struct Plan<P, W> {
 pub(crate) struct Measured<P> {
     pub(crate) end: End,
     pub(crate) events: u64,
-    /// How long what is measured has lasted.
-    pub(crate) span: Nanos,
     pub(crate) topology: Arc<Topology>,
     pub(crate) policy: P,
     /// Of what is measured.
@@ -51,6 +50,8 @@ pub(crate) struct Measured<P> {
     pub(crate) totals: Totals,
     /// What was cut off, if the run was not measured as a whole.
     pub(crate) cut: Option<Cut>,
+    /// What the numbers of the whole are extrapolated from, if a precision was asked for.
+    pub(crate) sampled: Option<Sampled>,
     /// Where processes were at home, if that was asked for.
     pub(crate) llc: Option<LlcReport>,
     pub(crate) digest: Digest,
@@ -94,9 +95,19 @@ impl<P: Policy, W: Workload> Plan<P, W> {
         let horizon = self.duration.map_or(SimTime::NEVER, |limit| SimTime::ZERO + limit);
         let mut cutter =
             Cutter { run: &mut run, meter: &meter, topology: &self.topology, progress };
-        let (end, cut) = match self.span {
-            None => (cutter.until(horizon)?, None),
-            Some(slice) => cutter.cut(slice, horizon, new_stats)?,
+        let (mut cut, mut sampled) = (None, None);
+        let end = match (self.span, self.precision) {
+            (None, None) => cutter.until(horizon)?,
+            (None, Some((ask, goal))) => {
+                let (end, found) = cutter.precise(ask, goal, new_stats)?;
+                sampled = found;
+                end
+            }
+            (Some(slice), _) => {
+                let (end, found) = cutter.cut(slice, horizon, new_stats)?;
+                cut = found;
+                end
+            }
         };
         let whole = Totals::of(&run, &meter, &self.topology);
         let (events, wasted) = (run.events(), run.observer().0.idle_while_waiting());
@@ -112,7 +123,6 @@ impl<P: Policy, W: Workload> Plan<P, W> {
         let measured = Measured {
             end,
             events,
-            span: Nanos(world.now().get()),
             topology,
             policy,
             stats,
@@ -120,12 +130,12 @@ impl<P: Policy, W: Workload> Plan<P, W> {
             notes: workload.notes(),
             totals: whole,
             cut: None,
+            sampled,
             llc,
             digest,
         };
         Ok(match (cut, window.stats) {
             (Some(cut), Some(stats)) => Measured {
-                span: cut.span,
                 stats,
                 idle_while_waiting: Nanos(wasted.get() - cut.wasted_before.get()),
                 totals: cut.totals.clone(),
@@ -145,12 +155,20 @@ pub(crate) fn seeded(config: Config, seed: u64) -> Config {
 impl<P: Policy> Measured<P> {
     /// The report of this run, of which the program has `told` this.
     pub(crate) fn report(&self, scenario: ScenarioReport, told: Told) -> Report {
-        let (stats, reasons) = (&self.stats, self.policy.reasons());
-        let mut policy_metrics = report::Counts::new();
-        self.policy.metrics(&mut |name, value| {
-            policy_metrics.insert(name.to_owned(), value.into());
-        });
-        let domains = DomainTable::of(&self.policy, self.topology.nr_cpus());
+        let stats = &self.stats;
+        let reasons = self.policy.reasons();
+        let counted = Extensive::of(
+            stats,
+            &self.totals,
+            self.idle_while_waiting,
+            &self.policy,
+            &self.topology,
+        );
+        let whole = self.sampled.as_ref().and_then(|sampled| sampled.grown(&counted));
+        let counts = whole.unwrap_or(counted);
+        // Latencies are those of the sample, where there is one.
+        let latencies = self.sampled.as_ref().and_then(|sampled| sampled.stats.as_ref());
+        let latencies = latencies.unwrap_or(stats);
         Report {
             schema: report::SCHEMA,
             scenario,
@@ -158,28 +176,29 @@ impl<P: Policy> Measured<P> {
             partial: self.end != End::Finished,
             end: self.end,
             cut: self.cut.as_ref().map(|cut| CutReport::of(cut, &told)),
-            simulated_ns: self.span.get(),
+            precision: self.sampled.as_ref().map(|sampled| sampled.report(&counts)),
+            simulated_ns: counts.span_ns,
             events: self.events,
             elapsed_ns: report::nanos(told.elapsed),
-            context_switches: stats.context_switches(),
-            task_switches: self.totals.task_switches,
-            cpu_migrations: self.totals.migrations,
-            preemptions: stats.preemptions(),
+            context_switches: counts.context_switches,
+            task_switches: counts.task_switches,
+            cpu_migrations: counts.cpu_migrations,
+            preemptions: counts.preemptions,
             forks: stats.forks(),
             exits: stats.exits(),
-            migrations: Migrations::of(stats, reasons, &domains.names),
-            domains: domains.to_json(),
-            wakeups: Wakeups::of(stats.wakeups_by_reason(), reasons),
+            migrations: counts.migrations,
+            domains: counts.domains,
+            wakeups: counts.wakeups,
             first_wakeups: Wakeups::of(stats.new_by_reason(), reasons),
-            scanned_cpus: stats.scanned(),
-            wakeup_latency_ns: Percentiles::of(stats.wakeup_latency()),
-            runqueue_wait_ns: Percentiles::of(stats.runqueue_wait()),
-            cpu_time_ns: CpuTime::of(stats),
-            idle_while_waiting_ns: self.idle_while_waiting.get(),
-            costs: report::costs(stats),
-            costs_by_node: report::costs_by_node(&self.totals),
+            scanned_cpus: counts.scanned_cpus,
+            wakeup_latency_ns: Percentiles::of(latencies.wakeup_latency()),
+            runqueue_wait_ns: Percentiles::of(latencies.runqueue_wait()),
+            cpu_time_ns: counts.cpu_time_ns,
+            idle_while_waiting_ns: counts.idle_while_waiting_ns,
+            costs: counts.costs,
+            costs_by_node: counts.costs_by_node,
             workload: told.numbers,
-            policy_metrics,
+            policy_metrics: counts.policy_metrics,
             llc: self.llc.clone(),
         }
     }
@@ -203,6 +222,7 @@ mod tests {
             config: Config::default(),
             duration: Some(Nanos::from_millis(20)),
             span: None,
+            precision: None,
             round: None,
             llc_interval: None,
             paranoid: true,
@@ -240,7 +260,7 @@ mod tests {
     #[test]
     fn a_run_is_partial_when_its_time_is_over() {
         let long = plan(&[Op::Run(Nanos::from_millis(50))]).measure(None).unwrap();
-        assert_eq!((long.end, long.span), (End::Duration, Nanos(20_000_000)));
+        assert_eq!((long.end, long.totals.span_ns), (End::Duration, 20_000_000));
         let report = long.report(scenario(), Told::default());
         assert!(report.partial);
         assert_eq!((report.elapsed_ns, report.exits), (None, 0));

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use simsched_core::observe::{SpanStats, Stats};
-use simsched_core::{Nanos, Notes, Policy};
+use simsched_core::observe::SpanStats;
+use simsched_core::{Nanos, Policy};
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
 use simsched_workloads::WorkloadError;
@@ -14,9 +14,10 @@ use crate::args::RunArgs;
 use crate::cut::{Cut, Slice};
 use crate::failure::Failure;
 use crate::meter::{ROUNDS, Totals};
+use crate::precision::{Ask, Goal};
 use crate::progress::Progress;
 use crate::report::{self, End, Report, ScenarioReport};
-use crate::run::{self, Plan, Told};
+use crate::run::{self, Measured, Plan, Told};
 use crate::settings::{self, Settings};
 use crate::topo;
 
@@ -35,6 +36,8 @@ pub(crate) struct Scenario {
     duration: Option<Nanos>,
     /// How much of a run is measured; none is the whole run.
     span: Option<Slice>,
+    /// How precise the numbers of the whole job must be; none is to simulate all of it.
+    precision: Option<Ask>,
     /// In intervals of which length it is told where processes are at home.
     llc_interval: Option<Nanos>,
     paranoid: bool,
@@ -78,11 +81,16 @@ impl Scenario {
             workload: args.workload.clone(),
             duration: args.duration,
             span: None,
+            precision: args.precision.map(|percent| Ask { percent, limit: args.precision_limit }),
             llc_interval: args.llc_interval,
             paranoid: args.paranoid,
         };
         // Whatever is wrong is said now, and not by one of many threads.
-        scenario.benchmark(args.seed)?;
+        let benchmark = scenario.benchmark(args.seed)?;
+        if scenario.precision.is_some() && Goal::of(benchmark.as_ref()).is_none() {
+            let text = "has no measure of its progress, and can be run as a whole only";
+            return Err(Failure::Input(format!("--precision: `{}` {text}", benchmark.command())));
+        }
         Ok(scenario)
     }
 
@@ -100,6 +108,7 @@ impl Scenario {
             workload: side.workload.to_vec(),
             duration: side.duration,
             span: side.span,
+            precision: None,
             llc_interval: None,
             paranoid: false,
         };
@@ -150,12 +159,13 @@ impl Scenario {
             config: run::seeded(self.settings.config, seed),
             duration: self.duration,
             span: self.span.and_then(|slice| slice.of_program(benchmark.least_part())),
+            precision: self.precision.zip(Goal::of(benchmark.as_ref())),
             round: benchmark.rounds().map(|(mark, _)| mark),
             llc_interval: self.llc_interval,
             paranoid: self.paranoid,
         };
         let measured = plan.measure(progress)?;
-        let told = tell(benchmark.as_ref(), &measured.stats, &measured.notes, measured.end);
+        let told = tell(benchmark.as_ref(), &measured);
         let text = told.text.clone();
         let report = measured.report(self.named(seed)?, told);
         Ok(Outcome { report, text, totals: measured.totals, cut: measured.cut })
@@ -198,11 +208,16 @@ pub(crate) fn asks_for_help(workload: &[String]) -> Option<&'static str> {
 }
 
 /// What the program prints: its last words only if it has come to its end.
-fn tell(benchmark: &dyn Benchmark, stats: &Stats, notes: &Notes, end: End) -> Told {
+fn tell<P>(benchmark: &dyn Benchmark, measured: &Measured<P>) -> Told {
+    let Measured { notes, end, sampled, .. } = measured;
+    // A program that was stopped tells of the sample, as one that was cut does of the span.
+    let of_sample = sampled.as_ref().filter(|sampled| sampled.is_stopped());
+    let stats = of_sample.and_then(|sampled| sampled.stats.as_ref()).unwrap_or(&measured.stats);
+    let at = |at: u64| sampled.as_ref().map_or(at, |sampled| sampled.stretched(at));
     let marks = stats.marks().iter().map(|mark| MarkTimes {
         count: mark.count,
-        first_ns: mark.first.get(),
-        last_ns: mark.last.get(),
+        first_ns: if mark.count > 0 { at(mark.first.get()) } else { mark.first.get() },
+        last_ns: at(mark.last.get()),
     });
     let spans: Vec<SpanTimes> = stats.spans().iter().map(span_times).collect();
     let marks: Vec<MarkTimes> = marks.collect();
@@ -212,7 +227,7 @@ fn tell(benchmark: &dyn Benchmark, stats: &Stats, notes: &Notes, end: End) -> To
     let result = benchmark.result_of(&ran);
     let banner = benchmark.banner();
     let mut text = if banner.is_empty() { banner } else { banner + "\n" };
-    if end == End::Finished {
+    if *end == End::Finished {
         text += &(result.text + "\n");
     }
     let elapsed = Some(Nanos(result.elapsed_ns)).filter(|elapsed| elapsed.get() > 0);

@@ -31,7 +31,7 @@ impl Spread {
 
 /// The 97.5 % quantile of Student's t distribution with `df` degrees of freedom (at least 1), to
 /// about 1e-9: the root of its distribution function by bisection.
-fn t_975(df: usize) -> f64 {
+pub(crate) fn t_975(df: usize) -> f64 {
     // With one degree of freedom it is 12.7, and it falls from there.
     let (mut low, mut high) = (1.0, 13.0);
     for _ in 0..50 {

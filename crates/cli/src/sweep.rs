@@ -45,7 +45,13 @@ fn one(args: &RunArgs, scenario: &Scenario, place: Place) -> Result<(), Failure>
         format!("{text}\n{}", output::text::run(&report, scenario.topology()))
     })?;
     progress.done(report.events);
-    Ok(())
+    precise([&report].into_iter())
+}
+
+/// What is less precise than asked for is told, and is no success.
+fn precise<'a>(mut runs: impl Iterator<Item = &'a Report>) -> Result<(), Failure> {
+    let misses = |run: &Report| run.precision.as_ref().is_some_and(|found| !found.reached);
+    if runs.any(misses) { Err(Failure::Below) } else { Ok(()) }
 }
 
 fn many(args: &RunArgs, scenario: &Scenario, seeds: u64, place: Place) -> Result<(), Failure> {
@@ -71,7 +77,7 @@ fn many(args: &RunArgs, scenario: &Scenario, seeds: u64, place: Place) -> Result
     let text = || output::table::seeds(&summary, scenario.topology(), seeds);
     place.tell(&output::json(&summary), text)?;
     progress.done(summary.runs.iter().map(|run| run.events).sum());
-    Ok(())
+    precise(summary.runs.iter())
 }
 
 /// Whether a run was not stopped before its first event.

@@ -26,6 +26,19 @@ pub trait Workload {
     fn measure_from(&mut self, now: SimTime) {
         let _ = now;
     }
+
+    /// How often `task` will begin the body of the innermost loop that it is in once more, with all
+    /// turns of the loops around that one; `None` where it is in no loop of a fixed number of turns.
+    fn turns_left(&self, task: TaskId) -> Option<u64> {
+        let _ = task;
+        None
+    }
+
+    /// Leaves out so many of these, which are at most [`Workload::turns_left`]: the task goes on as
+    /// if it had done them.
+    fn skip_turns(&mut self, task: TaskId, turns: u64) {
+        let _ = (task, turns);
+    }
 }
 
 /// What a program writes of itself.
@@ -52,6 +65,14 @@ impl<T: Workload + ?Sized> Workload for Box<T> {
 
     fn measure_from(&mut self, now: SimTime) {
         (**self).measure_from(now);
+    }
+
+    fn turns_left(&self, task: TaskId) -> Option<u64> {
+        (**self).turns_left(task)
+    }
+
+    fn skip_turns(&mut self, task: TaskId, turns: u64) {
+        (**self).skip_turns(task, turns);
     }
 }
 

@@ -32,6 +32,16 @@ pub trait Benchmark: Send + Sync {
         None
     }
 
+    /// How long it runs once all of its tasks are started, if it runs for a fixed time.
+    fn lasts(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// How its tasks share a fixed number of messages, if they send one.
+    fn teams(&self) -> Option<Teams> {
+        None
+    }
+
     /// What the real program would report of a run in which the marks, by their ids, were passed
     /// at these times, and the spans of its setup took these.
     fn result(&self, marks: &[MarkTimes], spans: &[SpanTimes]) -> BenchResult;
@@ -46,6 +56,19 @@ pub trait Benchmark: Send + Sync {
         result.values.extend(&ran.notes.values);
         result
     }
+}
+
+/// Tasks in teams: all senders of a team send to all of its receivers in turn, round after round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Teams {
+    /// The number of the first task of the first team. In each team the receivers come first.
+    pub first: u32,
+    /// How many teams there are.
+    pub count: u32,
+    /// How many receivers, and how many senders, a team has.
+    pub each: u32,
+    /// All messages of all teams.
+    pub messages: u64,
 }
 
 /// How long a part of a run must be.

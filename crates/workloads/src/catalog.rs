@@ -3,7 +3,7 @@
 use simsched_topology::nearest;
 
 pub use crate::args::OptionInfo;
-pub use crate::benchmark::{BenchResult, Benchmark, LeastPart, MarkTimes, Ran, SpanTimes};
+pub use crate::benchmark::{BenchResult, Benchmark, LeastPart, MarkTimes, Ran, SpanTimes, Teams};
 use crate::error::WorkloadError;
 use crate::{
     hackbench, lab, netperf, schbench, schbench_old, stream, stress_ng, sysbench, tbench, verilator,

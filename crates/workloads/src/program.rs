@@ -8,6 +8,7 @@ mod listing;
 mod memory;
 mod operand;
 mod thread;
+mod turns;
 
 use simsched_core::{
     FutexId, MaskId, Nanos, Op, Outcome, PipeId, ProcId, RegionId, SchedPolicy, Setup, SimTime,
@@ -241,6 +242,14 @@ impl Workload for Programs {
             Some(op) => op,
             None => self.other_op(task, now, last),
         }
+    }
+
+    fn turns_left(&self, task: TaskId) -> Option<u64> {
+        self.threads[task.idx()].turns_left(&self.parts.code)
+    }
+
+    fn skip_turns(&mut self, task: TaskId, turns: u64) {
+        self.threads[task.idx()].skip_turns(&self.parts.code, turns);
     }
 }
 

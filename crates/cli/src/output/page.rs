@@ -39,6 +39,11 @@ impl Page {
         self.value(label, &count(part), &share);
     }
 
+    /// A number with what is said beside it.
+    pub(super) fn beside(&mut self, label: &str, number: u64, text: &str) {
+        self.value(label, &count(number), text);
+    }
+
     /// All parts of a whole; those of nothing are left out.
     pub(super) fn parts(&mut self, label: &str, parts: &Counts, whole: u64, order: Order) {
         let mut parts: Vec<(&str, u64)> = parts

@@ -14,16 +14,15 @@ pub(crate) fn run(report: &Report, topology: &Topology) -> String {
     page.line("seed", &report.scenario.seed.to_string());
     stopped(&mut page, report.end);
     let events = count(report.events);
-    page.line("simulated", &format!("{} in {events} events", span(report.simulated_ns)));
-    if let Some(elapsed) = report.elapsed_ns {
-        page.line("elapsed", &span(elapsed));
-    }
+    let simulated = report.precision.as_ref().map_or(report.simulated_ns, |p| p.simulated_ns);
+    page.line("simulated", &format!("{} in {events} events", span(simulated)));
+    precision(&mut page, report);
     page.gap();
-    page.part("context switches", report.context_switches, None);
+    page.beside("context switches", report.context_switches, &beside(report, "context_switches"));
     page.part("  preemptions", report.preemptions, Some(report.context_switches));
     page.gap();
     let migrations = &report.migrations;
-    page.part("migrations", migrations.total, None);
+    page.beside("migrations", migrations.total, &beside(report, "migrations"));
     page.parts("by cause", &migrations.by_cause, migrations.total, Order::AsListed);
     page.parts("by distance", &migrations.by_distance, migrations.total, Order::AsListed);
     page.parts("by reason", &migrations.by_reason, migrations.total, Order::BySize);
@@ -57,11 +56,42 @@ pub(super) fn scenario(page: &mut Page, scenario: &ScenarioReport, topology: &To
     page.line("workload", &scenario.workload);
 }
 
+/// The time of the program, and how well it is known.
+fn precision(page: &mut Page, report: &Report) {
+    let elapsed = report.elapsed_ns.map(span);
+    let Some(precision) = &report.precision else {
+        elapsed.iter().for_each(|elapsed| page.line("elapsed", elapsed));
+        return;
+    };
+    let (width, from) = (precision.beside("time"), precision.from());
+    if let Some(elapsed) = elapsed {
+        let known = if precision.exact { String::new() } else { format!("   {from}, {width}") };
+        page.line("elapsed", &(elapsed + &known));
+    } else if !precision.exact {
+        page.line("whole job", &format!("{}   {from}", span(precision.whole_ns)));
+    }
+    if precision.exact {
+        page.line("precision", &from);
+        return;
+    }
+    page.line("precision", &precision.reached());
+    let [warmup, sample] = [precision.warmup_ns, precision.sample_ns].map(span);
+    page.line("sample", &format!("{sample} after a start of {warmup}"));
+    let kept = "all counts and times are extrapolated; latencies are those of the sample";
+    page.line("", kept);
+}
+
+/// The interval of a number, if it has one.
+fn beside(report: &Report, figure: &str) -> String {
+    report.precision.as_ref().map_or_else(String::new, |precision| precision.beside(figure))
+}
+
 fn stopped(page: &mut Page, end: End) {
     match end {
         End::Finished => {}
         End::Duration => page.line("stopped", "by --duration: these numbers are partial"),
         End::Span => page.line("measured", "a part of the run"),
+        End::Precision => {}
         End::Interrupted => page.line("stopped", "by Ctrl-C: these numbers are partial"),
     }
 }

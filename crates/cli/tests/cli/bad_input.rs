@@ -252,3 +252,19 @@ fn an_unknown_key_is_refused_with_the_nearest() {
 fn what_is_no_toml_is_refused_with_its_line() {
     check_machine(REGULAR, ("llcs_per_socket = 1", "llcs_per_socket 1"), 8, &["="]);
 }
+
+#[test]
+fn a_precision_that_cannot_be_is_refused() {
+    let expected = ["--precision", "0.1%..=50%", "such as 2%"];
+    for bad in ["0%", "200%", "2", "-2%", "two%", "NaN%"] {
+        check(&format!("run --topo t8 --precision {bad}"), &[&expected[..], &[bad]].concat());
+    }
+    let lab = "run --topo t8 --precision 2% -- lab:hogs-herd-16";
+    check(lab, &["--precision", "lab:hogs-herd-16", "no measure of its progress"]);
+    check("run --topo t8 --precision 2% -- stream", &["--precision", "stream", "no measure"]);
+    check("run --topo t8 --precision-limit 5M", &["--precision"]);
+    check("run --topo t8 --precision 2% --duration 1s", &["--precision", "--duration"]);
+    check("run --topo t8 --precision 2% --precision-limit 5.5M", &["--precision-limit", "500M"]);
+    let short = "run --topo t8 --precision 2% --precision-limit 1k -- hackbench -T -p";
+    check(short, &["--precision-limit", "before there was anything"]);
+}

@@ -13,6 +13,7 @@ mod json;
 mod lab;
 mod llc;
 mod numa_imbalance;
+mod precision;
 mod readme;
 mod resume;
 mod text;

@@ -4,7 +4,7 @@ use simsched_core::{Seed, Workload};
 
 use super::{Channel, Hackbench, Mode, START, STOP};
 use crate::args::{self, Given, OptionInfo, number, switch};
-use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
+use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes, Teams};
 use crate::error::WorkloadError;
 
 /// The name of the program, and of its tasks.
@@ -105,6 +105,11 @@ impl Benchmark for Run {
     fn workload(&self) -> Box<dyn Workload + Send> {
         let programs = self.hackbench.build(Seed(self.seed));
         Box::new(programs.expect("the options were checked when they were read"))
+    }
+
+    fn teams(&self) -> Option<Teams> {
+        let Hackbench { groups: count, fds: each, .. } = self.hackbench;
+        Some(Teams { first: 1, count, each, messages: self.hackbench.messages() })
     }
 
     fn result(&self, marks: &[MarkTimes], _: &[SpanTimes]) -> BenchResult {

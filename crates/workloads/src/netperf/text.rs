@@ -1,6 +1,6 @@
 //! netperf as it is typed and as it prints.
 
-use simsched_core::{Seed, Workload};
+use simsched_core::{Nanos, Seed, Workload};
 
 use super::{DONE, Netperf, START, STOP, STREAM_BYTES, Test};
 use crate::args::{self, Given, OptionInfo};
@@ -160,6 +160,10 @@ impl Benchmark for Run {
             "MIGRATED {title} TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to localhost (127.0.0.1) \
              port 0 AF_INET : demo{end}"
         )
+    }
+
+    fn lasts(&self) -> Option<Nanos> {
+        Some(self.netperf.length)
     }
 
     fn workload(&self) -> Box<dyn Workload + Send> {

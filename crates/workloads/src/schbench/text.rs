@@ -340,6 +340,10 @@ impl Benchmark for Run {
         self.notes.join("\n")
     }
 
+    fn lasts(&self) -> Option<Nanos> {
+        Some(self.schbench.runtime)
+    }
+
     fn workload(&self) -> Box<dyn Workload + Send> {
         Box::new(Threads::new(&self.schbench, Seed(self.seed), None))
     }

@@ -221,6 +221,10 @@ impl Benchmark for Run {
         self.note.clone()
     }
 
+    fn lasts(&self) -> Option<Nanos> {
+        Some(self.old.runtime)
+    }
+
     fn workload(&self) -> Box<dyn Workload + Send> {
         Box::new(Threads::new(self.old, Seed(self.seed)))
     }

@@ -202,6 +202,10 @@ impl Benchmark for Run {
         [length, hogs].map(|rest| line("info: ", &rest)).join("\n")
     }
 
+    fn lasts(&self) -> Option<Nanos> {
+        Some(self.stress.length)
+    }
+
     fn workload(&self) -> Box<dyn Workload + Send> {
         let programs = self.stress.build(Seed(self.seed));
         Box::new(programs.expect("the options were checked when they were read"))

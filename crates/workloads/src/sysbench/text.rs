@@ -1,6 +1,6 @@
 //! sysbench as it is typed and as it prints.
 
-use simsched_core::{Seed, Workload};
+use simsched_core::{Nanos, Seed, Workload};
 
 use super::{Class, DONE, START, STOP, Sysbench, per_transaction};
 use crate::args::{self, Given, OptionInfo};
@@ -136,6 +136,10 @@ impl Benchmark for Run {
              Initializing worker threads...\n\nThreads started!\n",
             self.sysbench.threads, self.seed,
         )
+    }
+
+    fn lasts(&self) -> Option<Nanos> {
+        Some(self.sysbench.length)
     }
 
     fn workload(&self) -> Box<dyn Workload + Send> {

@@ -107,6 +107,10 @@ impl Benchmark for Run {
         )
     }
 
+    fn lasts(&self) -> Option<Nanos> {
+        Some(Nanos(self.tbench.warmup().get() + self.tbench.length.get()))
+    }
+
     fn workload(&self) -> Box<dyn Workload + Send> {
         let programs = self.tbench.build(Seed(self.seed));
         Box::new(programs.expect("the options were checked when they were read"))
