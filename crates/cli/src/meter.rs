@@ -137,11 +137,11 @@ impl<W: Workload> Workload for Metered<W> {
     }
 
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
-        let Meter { counts, round } = &self.meter;
-        let Asked { sent, ops, rounds, is_due, .. } = &**counts;
-        if is_due.get() {
+        if self.meter.counts.is_due.get() {
             self.do_what_is_due(now);
         }
+        let Meter { counts, round } = &self.meter;
+        let Asked { sent, ops, rounds, .. } = &**counts;
         let op = self.workload.next_op(task, now, last);
         ops.set(ops.get() + 1);
         // Added without a branch: which op comes next is what nobody can predict.
