@@ -44,6 +44,7 @@ mod storm;
 mod text;
 mod timers;
 
+use rand_distr::{Distribution, Uniform};
 use simsched_core::{MarkId, Nanos, Seed, Start, TaskId, Workload};
 use simsched_topology::CpuId;
 
@@ -157,7 +158,18 @@ impl Lab {
             Start::AtZero(cpu) => cpu,
             _ => CpuId(0),
         });
-        Ok(Some(Replay::new(program, before, cpu, self.nr_cpus)))
+        let replay = Replay::new(program, before, cpu, self.nr_cpus);
+        Ok(Some(match self.kernel {
+            Kernel::V6_1 => replay,
+            Kernel::V6_12 => replay.testing(self.testing_cpu(cpu, seed)),
+        }))
+    }
+
+    /// Any CPU but that of the shell.
+    fn testing_cpu(&self, shell: CpuId, seed: Seed) -> CpuId {
+        let others = Uniform::new(0, self.nr_cpus.saturating_sub(1).max(1)).expect("one or more");
+        let nth = others.sample(&mut seed.stream("cryptomgr", 0));
+        CpuId::new(nth + usize::from(nth >= shell.idx() && self.nr_cpus > 1))
     }
 
     /// What bounds the latency that its tasks measure, if they measure one.

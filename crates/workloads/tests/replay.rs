@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use simsched_core::{Config, MarkId, Observer, Seed, SimTime, Simulator, Status, TaskId};
+use simsched_core::{Config, MarkId, Observer, Seed, SimTime, Simulator, Start, Status, TaskId};
 use simsched_core::{Tracepoint, Workload, World};
 use simsched_policies::catalog as policies;
-use simsched_topology::Topology;
-use simsched_workloads::lab::{Lab, RELEASE, START, STOP, WithKthreads};
+use simsched_topology::{CpuId, Topology};
+use simsched_workloads::lab::{Kernel, Lab, RELEASE, START, STOP, WithKthreads};
 
 /// A tick in ns.
 const TICK: u64 = 4_000_000;
@@ -82,4 +82,57 @@ fn nothing_is_replayed_before_a_scenario_that_the_lab_did_not_run() {
     assert_eq!(status, Status::Finished);
     assert!(passed.iter().all(|(_, _, mark)| !mark.starts_with("before")));
     assert!(Lab::new("hackbench-g1f4l10", 8).unwrap().replay(Seed(1)).unwrap().is_none());
+}
+
+/// When tasks were born, and ended.
+#[derive(Debug, Default)]
+struct Lives {
+    forks: Vec<u64>,
+    ends: Vec<(TaskId, u64)>,
+}
+
+impl Observer for Lives {
+    fn on(&mut self, world: &World, tracepoint: Tracepoint) {
+        let now = world.now().get();
+        match tracepoint {
+            Tracepoint::Fork { parent: Some(_), .. } => self.forks.push(now),
+            Tracepoint::Exit { task } => self.ends.push((task, now)),
+            _ => {}
+        }
+    }
+}
+
+/// A scenario behind all before it under Linux 6.12, on 8 CPUs.
+fn lives(scenario: &str, seed: Seed) -> Lives {
+    let topology = Arc::new(Topology::builtin("t8", Some("lab-6.12")).unwrap());
+    let lab = Lab::new(scenario, 8).unwrap().under(Kernel::V6_12);
+    let program = WithKthreads::behind(lab.replay(seed).unwrap().unwrap(), &topology, seed);
+    let policy = policies::build("eevdf@6.12", &[]).unwrap();
+    let config = Config { seed, ..Config::default() };
+    let mut sim = Simulator::new(topology, policy, program, Lives::default(), config).unwrap();
+    sim.run_until(SimTime(20_000_000_000)).unwrap();
+    sim.into_parts().3
+}
+
+/// 362 to 416 ms in the four recordings where its end is seen, within the first scenarios of a boot.
+#[test]
+fn a_kernel_of_6_12_still_tests_its_ciphers_when_the_first_scenario_begins() {
+    let test = |kernel, scenario| {
+        let lab = Lab::new(scenario, 8).unwrap().under(kernel);
+        let tasks = lab.replay(Seed(1)).unwrap().unwrap().setup().tasks;
+        tasks.iter().position(|task| task.name == "cryptomgr_test").map(|at| {
+            let is_own = matches!(tasks[at].start, Start::Background { cpu: CpuId(0..8), .. });
+            assert!(is_own, "{:?}", tasks[at]);
+            TaskId::new(at)
+        })
+    };
+    assert_eq!(test(Kernel::V6_1, "pingpong-1"), None);
+    assert!(test(Kernel::V6_12, "pingpong-1").is_some());
+    let scenario = "periodic-H-stag";
+    let lives = lives(scenario, Seed(1));
+    // The shell starts the first parent, and that its first child.
+    let first = lives.forks[1];
+    let test = test(Kernel::V6_12, scenario).unwrap();
+    let (_, end) = lives.ends.iter().find(|(task, _)| *task == test).unwrap();
+    assert!((350..430).contains(&((end - first) / 1_000_000)), "{} ns", end - first);
 }
