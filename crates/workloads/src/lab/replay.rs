@@ -177,7 +177,7 @@ impl Replay {
         Replay { parts, owner, shell, test: None }
     }
 
-    /// The same on a machine whose kernel tests its ciphers, at first on `cpu`: see [`TEST`].
+    /// The same on a machine whose kernel tests its ciphers, at first on `cpu`: see `TEST`.
     #[must_use]
     pub fn testing(self, cpu: CpuId) -> Replay {
         Replay { test: Some((cpu, false)), ..self }
