@@ -86,6 +86,9 @@ fn imports_point_down() {
         ("workloads", &["simsched-core", "simsched-topology"]),
         ("lab", &["simsched-core", "simsched-policies", "simsched-topology", "simsched-workloads"]),
         ("claims", &["simsched-topology"]),
+        ("trace", &[]),
+        ("import", &["simsched-topology"]),
+        ("pages", &[]),
     ];
     for (name, allowed) in allowed {
         let ours = |package: &String| package.starts_with("simsched-");
