@@ -6,5 +6,6 @@
 //! kernel or a simulation, makes no difference here: this crate knows no simulator.
 
 mod event;
+pub mod perfetto;
 
 pub use event::{Event, PrevState, Sink, Thread, ThreadIx, Threads, What};
