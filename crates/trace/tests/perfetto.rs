@@ -1,10 +1,6 @@
 //! Schedules as Perfetto traces.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    reason = "a test stops where it fails"
-)]
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use proptest::prelude::*;
 use simsched_trace::perfetto::PerfettoWriter;
