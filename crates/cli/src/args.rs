@@ -1,5 +1,6 @@
 //! The command line, and nothing else.
 
+mod schedule;
 mod sides;
 mod values;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use simsched_core::Nanos;
 
+pub(crate) use self::schedule::ScheduleArgs;
 pub(crate) use self::sides::{CompareArgs, Span, ValidateArgs};
 use self::values::{duration, events, precision, seed, seeds, setting};
 
@@ -116,6 +118,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = duration, num_args = 0..=1)]
     #[arg(default_missing_value = "10ms", require_equals = true)]
     pub(crate) llc_interval: Option<Nanos>,
+
+    #[command(flatten)]
+    pub(crate) schedule: ScheduleArgs,
 
     /// Write the result as JSON to this file; `-` prints it in place of the text
     #[arg(long, value_name = "FILE|-")]

@@ -160,6 +160,9 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
                 Status::Horizon => return Ok(End::Duration),
                 Status::Paused => {}
             }
+            if let Some(recorder) = &self.run.observer().1.1.1.1 {
+                recorder.failure().map_or(Ok(()), Err)?;
+            }
             if let Some(progress) = self.progress.as_deref_mut() {
                 progress.at(self.run.world().now(), self.run.events());
             }

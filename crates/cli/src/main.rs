@@ -18,6 +18,7 @@ mod paired;
 mod parallel;
 mod precision;
 mod progress;
+mod record;
 mod report;
 mod run;
 mod scenario;

@@ -13,10 +13,11 @@ use crate::llc::LlcReport;
 use crate::meter::{Meter, Metered, Totals};
 use crate::precision::{Ask, Goal, Sampled};
 use crate::progress::Progress;
+use crate::record::{Outputs, Recorder};
 use crate::report::{self, CutReport, End, Percentiles, Report, ScenarioReport, Wakeups};
 
-/// Who watches every run; the rules are checked on request.
-pub(crate) type Watch = (Stats, (Window, (Digest, Option<Invariants>)));
+/// Who watches every run; the rules are checked and the schedule is written on request.
+pub(crate) type Watch = (Stats, (Window, (Digest, (Option<Invariants>, Option<Box<Recorder>>))));
 
 /// A run before it starts.
 pub(crate) struct Plan<P, W> {
@@ -34,6 +35,8 @@ pub(crate) struct Plan<P, W> {
     /// In intervals of which length it is told where processes are at home; none is not at all.
     pub(crate) llc_interval: Option<Nanos>,
     pub(crate) paranoid: bool,
+    /// Where its schedule is written.
+    pub(crate) outputs: Outputs,
 }
 
 /// A run that is over.
@@ -76,6 +79,8 @@ impl<P: Policy, W: Workload> Plan<P, W> {
     pub(crate) fn measure(self, progress: Option<&mut Progress>) -> Result<Measured<P>, Failure> {
         let mut setup = self.workload.setup();
         let (nr_cpus, nr_tasks) = (self.topology.nr_cpus(), setup.tasks.len());
+        let recorder = (!self.outputs.is_empty())
+            .then(|| Box::new(Recorder::new(&setup, &self.topology, self.outputs)));
         // The simulator asks for its own: with a million tasks a quarter of all memory.
         setup.tasks = Vec::new();
         let new_stats =
@@ -84,7 +89,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
         let series =
             |interval| LlcSeries::new(&self.topology, nr_tasks, setup.procs.len(), interval);
         let window = Window { llc: self.llc_interval.map(series), ..Window::default() };
-        let watch = (new_stats(), (window, (Digest::default(), rules)));
+        let watch = (new_stats(), (window, (Digest::default(), (rules, recorder))));
         let meter = Meter::new(self.round);
         let workload = Metered::new(self.workload, &meter);
         let topology = Arc::clone(&self.topology);
@@ -93,25 +98,16 @@ impl<P: Policy, W: Workload> Plan<P, W> {
             run.set_paranoid();
         }
         let horizon = self.duration.map_or(SimTime::NEVER, |limit| SimTime::ZERO + limit);
-        let mut cutter =
-            Cutter { run: &mut run, meter: &meter, topology: &self.topology, progress };
-        let (mut cut, mut sampled) = (None, None);
-        let end = match (self.span, self.precision) {
-            (None, None) => cutter.until(horizon)?,
-            (None, Some((ask, goal))) => {
-                let (end, found) = cutter.precise(ask, goal, new_stats)?;
-                sampled = found;
-                end
-            }
-            (Some(slice), _) => {
-                let (end, found) = cutter.cut(slice, horizon, new_stats)?;
-                cut = found;
-                end
-            }
-        };
+        let cutter = Cutter { run: &mut run, meter: &meter, topology: &self.topology, progress };
+        let driven = driven(cutter, self.span, self.precision, horizon, new_stats);
         let whole = Totals::of(&run, &meter, &self.topology);
         let (events, wasted) = (run.events(), run.observer().0.idle_while_waiting());
-        let (world, policy, workload, (stats, (mut window, (digest, rules)))) = run.into_parts();
+        let (world, policy, workload, (stats, (mut window, (digest, (rules, recorder))))) =
+            run.into_parts();
+        // Of a run that could not go on, the schedule tells how it came to that.
+        let recorded = recorder.map_or(Ok(()), |recorder| recorder.finish(&world));
+        let (end, cut, sampled) = driven?;
+        recorded?;
         if let Some(mut rules) = rules {
             rules.finish(&world).map_err(|broken| Failure::Simulation(broken.to_string()))?;
         }
@@ -144,6 +140,27 @@ impl<P: Policy, W: Workload> Plan<P, W> {
             },
             _ => measured,
         })
+    }
+}
+
+/// Runs to the end, or as much as is measured.
+fn driven<P: Policy, W: Workload>(
+    mut cutter: Cutter<'_, P, W>,
+    span: Option<Slice>,
+    precision: Option<(Ask, Goal)>,
+    horizon: SimTime,
+    new_stats: impl Fn() -> Stats,
+) -> Result<(End, Option<Cut>, Option<Sampled>), Failure> {
+    match (span, precision) {
+        (None, None) => cutter.until(horizon).map(|end| (end, None, None)),
+        (None, Some((ask, goal))) => {
+            let (end, sampled) = cutter.precise(ask, goal, new_stats)?;
+            Ok((end, None, sampled))
+        }
+        (Some(slice), _) => {
+            let (end, cut) = cutter.cut(slice, horizon, new_stats)?;
+            Ok((end, cut, None))
+        }
     }
 }
 
@@ -226,6 +243,7 @@ mod tests {
             round: None,
             llc_interval: None,
             paranoid: true,
+            outputs: Outputs::default(),
         }
     }
 

@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::meter::{ROUNDS, Totals};
 use crate::precision::{Ask, Goal};
 use crate::progress::Progress;
+use crate::record::Outputs;
 use crate::report::{self, End, Report, ScenarioReport};
 use crate::run::{self, Measured, Plan, Told};
 use crate::settings::{self, Settings};
@@ -151,6 +152,19 @@ impl Scenario {
         seed: u64,
         progress: Option<&mut Progress>,
     ) -> Result<Outcome, Failure> {
+        self.measure_into(seed, progress, Outputs::default())
+    }
+
+    /// Runs with this seed, and writes the schedule to these files.
+    ///
+    /// # Errors
+    /// As [`Scenario::measure`]; and what cannot be written.
+    pub(crate) fn measure_into(
+        &self,
+        seed: u64,
+        progress: Option<&mut Progress>,
+        outputs: Outputs,
+    ) -> Result<Outcome, Failure> {
         let benchmark = self.benchmark(seed)?;
         let plan = Plan {
             topology: Arc::clone(&self.topology),
@@ -163,6 +177,7 @@ impl Scenario {
             round: benchmark.rounds().map(|(mark, _)| mark),
             llc_interval: self.llc_interval,
             paranoid: self.paranoid,
+            outputs,
         };
         let measured = plan.measure(progress)?;
         let told = tell(benchmark.as_ref(), &measured);

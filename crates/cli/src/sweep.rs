@@ -9,6 +9,7 @@ use crate::list;
 use crate::output::{self, Place};
 use crate::parallel::each_in_parallel;
 use crate::progress::Progress;
+use crate::record::Outputs;
 use crate::report::{End, Report};
 use crate::scenario::{self, Outcome, Scenario};
 use crate::summary::Summary;
@@ -30,16 +31,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     // Whoever stops us from here on leaves no temporary file.
     interrupt::listen();
+    let outputs = Outputs::of(args)?;
     let place = Place::of(args.json.as_deref())?;
     match args.seeds {
-        None => one(args, &scenario, place),
+        None => one(args, &scenario, place, outputs),
         Some(seeds) => many(args, &scenario, seeds, place),
     }
 }
 
-fn one(args: &RunArgs, scenario: &Scenario, place: Place) -> Result<(), Failure> {
+fn one(args: &RunArgs, scenario: &Scenario, place: Place, outputs: Outputs) -> Result<(), Failure> {
     let mut progress = Progress::start(args.quiet);
-    let Outcome { report, text, .. } = scenario.measure(args.seed, Some(&mut progress))?;
+    let Outcome { report, text, .. } =
+        scenario.measure_into(args.seed, Some(&mut progress), outputs)?;
     progress.clear();
     place.tell(&output::json(&report), || {
         format!("{text}\n{}", output::text::run(&report, scenario.topology()))

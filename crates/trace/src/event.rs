@@ -123,7 +123,13 @@ pub trait Sink {
     /// What could not be written.
     fn event(&mut self, threads: &Threads, event: &Event) -> io::Result<()>;
 
+    /// Whether it wants counters; they are not even counted where nobody does.
+    fn wants_counters(&self) -> bool {
+        false
+    }
+
     /// Takes the value of a counter of `cpu`, from `time` in ns on; formats without counters leave it out.
+    /// A counter of a cache is that of the first CPU behind it.
     ///
     /// # Errors
     /// What could not be written.
@@ -146,6 +152,16 @@ impl Threads {
     /// The thread behind an index that this table gave.
     pub fn get(&self, ix: ThreadIx) -> &Thread {
         &self.all[ix.0 as usize]
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
     }
 
     /// Adds a thread.

@@ -6,6 +6,9 @@
 //! kernel or a simulation, makes no difference here: this crate knows no simulator.
 
 mod event;
+mod ftrace;
 pub mod perfetto;
+mod text;
 
 pub use event::{Event, PrevState, Sink, Thread, ThreadIx, Threads, What};
+pub use ftrace::Ftrace;

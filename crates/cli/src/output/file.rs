@@ -46,6 +46,34 @@ impl Whole {
         Ok(Whole { path: path.to_owned(), target, temporary })
     }
 
+    /// Where to write piece by piece; what is written counts once [`Whole::complete`] is called.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub(crate) fn writer(&self) -> Result<File, Failure> {
+        let file = match &self.temporary {
+            None => fs::OpenOptions::new().write(true).open(&self.target),
+            Some(temporary) => temporary.file.try_clone(),
+        };
+        file.map_err(|error| Failure::file(&self.path, &error))
+    }
+
+    /// The path as given.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives what was written to [`Whole::writer`] its name.
+    ///
+    /// # Errors
+    /// When the disk is full or the like; what was there before is still there then.
+    pub(crate) fn complete(self) -> Result<(), Failure> {
+        let Whole { path, target, temporary } = self;
+        let Some(temporary) = temporary else { return Ok(()) };
+        let done = named(&temporary, &target);
+        done.map_err(|error| Failure::file(&path, &error))
+    }
+
     /// Writes all of `text`.
     ///
     /// # Errors
@@ -79,6 +107,11 @@ fn begun(target: &Path) -> io::Result<Option<Temporary>> {
 
 fn complete(mut temporary: Temporary, target: &Path, text: &str) -> io::Result<()> {
     temporary.file.write_all(text.as_bytes())?;
+    named(&temporary, target)
+}
+
+/// What was begun is whole now.
+fn named(temporary: &Temporary, target: &Path) -> io::Result<()> {
     temporary.file.sync_all()?;
     fs::rename(&temporary.path, target)
 }

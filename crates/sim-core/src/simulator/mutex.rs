@@ -250,7 +250,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         let run = &mut self.cpus[cpu.idx()].run;
         (run.phase, run.progress) = (Phase::Sleep, Progress::Blocked);
-        self.world.task_mut(task).state = TaskState::Sleeping;
+        let row = self.world.task_mut(task);
+        (row.state, row.uninterruptible) = (TaskState::Sleeping, true);
         self.enter_schedule(cpu);
     }
 

@@ -271,7 +271,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             Verdict::Done(outcome) => self.done(cpu, outcome),
             Verdict::Block => {
                 self.cpu(cpu).run.progress = Progress::Blocked;
-                self.world.task_mut(task).state = TaskState::Sleeping;
+                let row = self.world.task_mut(task);
+                row.state = TaskState::Sleeping;
+                row.uninterruptible = matches!(op, Op::DownRead(_) | Op::DownWrite(_));
             }
         }
     }
@@ -298,7 +300,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let run = &mut self.cpu(cpu).run;
         run.progress = Progress::Timed;
         run.timer_cpu = cpu;
-        self.world.task_mut(task).state = TaskState::Sleeping;
+        let row = self.world.task_mut(task);
+        (row.state, row.uninterruptible) = (TaskState::Sleeping, false);
         self.arm_timer(task, at);
     }
 

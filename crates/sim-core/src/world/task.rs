@@ -31,6 +31,8 @@ pub struct TaskRow {
     pub on_cpu: bool,
     /// It is on its way out (`PF_EXITING`): its wakeups are not synchronous.
     pub exiting: bool,
+    /// Its last sleep was for a lock of the kernel, so signals did not wake it (`TASK_UNINTERRUPTIBLE`).
+    pub uninterruptible: bool,
     /// -20..=19.
     pub nice: i8,
     /// Its policy within the fair class.
@@ -77,6 +79,7 @@ impl Tasks {
             on_rq: false,
             on_cpu: false,
             exiting: false,
+            uninterruptible: false,
             nice: spec.nice,
             policy: spec.policy,
             cpu: CpuId(0),
