@@ -31,7 +31,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     // Whoever stops us from here on leaves no temporary file.
     interrupt::listen();
-    let outputs = Outputs::of(args)?;
+    let outputs = Outputs::of(args, scenario.topology().nr_cpus())?;
     let place = Place::of(args.json.as_deref())?;
     match args.seeds {
         None => one(args, &scenario, place, outputs),

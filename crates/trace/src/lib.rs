@@ -9,6 +9,8 @@ mod event;
 mod ftrace;
 pub mod perfetto;
 mod text;
+mod tracedat;
 
 pub use event::{Event, PrevState, Sink, Thread, ThreadIx, Threads, What};
 pub use ftrace::Ftrace;
+pub use tracedat::TraceDat;

@@ -4,6 +4,19 @@ use std::fmt;
 
 use crate::event::{PrevState, Thread, Threads, What};
 
+/// The number that `prev_state` has in a trace buffer of Linux 6.1: the bits of `TASK_REPORT`, and one above
+/// them for a task that was preempted.
+pub(crate) fn prev_state_bits(state: PrevState) -> i64 {
+    match state {
+        PrevState::Running { preempted: false } => 0,
+        PrevState::Interruptible => 0x01,
+        PrevState::Uninterruptible => 0x02,
+        PrevState::Dead => 0x10,
+        PrevState::Zombie => 0x20,
+        PrevState::Running { preempted: true } => 0x100,
+    }
+}
+
 /// The letter of a state.
 pub(crate) fn prev_state_letter(state: PrevState) -> &'static str {
     match state {
@@ -76,4 +89,24 @@ impl fmt::Display for Fields<'_> {
 
 fn who(f: &mut fmt::Formatter<'_>, thread: &Thread) -> fmt::Result {
     write!(f, "comm={} pid={} prio={}", thread.comm, thread.pid, thread.prio)
+}
+
+/// An instant in ns, as seconds with six digits, rounded as `trace-cmd` and the kernel do.
+pub(crate) struct Micros(pub(crate) u64);
+
+impl fmt::Display for Micros {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micros = self.0.saturating_add(500) / 1000;
+        let (secs, micros) = (micros / 1_000_000, micros % 1_000_000);
+        f.pad(&format!("{secs}.{micros:06}"))
+    }
+}
+
+/// A name and a colon.
+pub(crate) struct Colon(pub(crate) &'static str);
+
+impl fmt::Display for Colon {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}:", self.0))
+    }
 }

@@ -58,6 +58,18 @@ impl Whole {
         file.map_err(|error| Failure::file(&self.path, &error))
     }
 
+    /// A file beside the target that nobody else sees, to write to and to read from.
+    ///
+    /// # Errors
+    /// When there is no place for it.
+    pub(crate) fn scratch(&self) -> Result<File, Failure> {
+        let path = beside(&self.target).with_extension("scratch");
+        let file = fs::OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+        // It is there as long as it is open.
+        let file = file.and_then(|file| fs::remove_file(&path).map(|()| file));
+        file.map_err(|error| Failure::file(&self.path, &error))
+    }
+
     /// The path as given.
     pub(crate) fn path(&self) -> &Path {
         &self.path

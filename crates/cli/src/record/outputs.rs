@@ -1,10 +1,9 @@
 //! `Outputs`: the files that the schedule of a run goes to.
 
-use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
-use simsched_trace::{Ftrace, Sink, Threads};
+use simsched_trace::{Ftrace, Sink, Threads, TraceDat};
 
 use super::order::Item;
 use crate::args::RunArgs;
@@ -29,16 +28,13 @@ struct Output {
     counts: bool,
 }
 
-/// What a writer of a format writes to.
-pub(crate) type Target = BufWriter<File>;
-
 impl Outputs {
-    /// Those of these arguments; a file that cannot be written is found out before anything runs.
+    /// Those of these arguments, of a machine with so many CPUs; a file that cannot be written is found out before anything runs.
     ///
     /// # Errors
     /// One sentence about a file that cannot be written, or that is asked for twice, or options that
     /// run more than one schedule.
-    pub(crate) fn of(args: &RunArgs) -> Result<Outputs, Failure> {
+    pub(crate) fn of(args: &RunArgs, nr_cpus: usize) -> Result<Outputs, Failure> {
         let given = args.schedule.given();
         let Some((first, _)) = given.first() else { return Ok(Outputs::default()) };
         let several =
@@ -52,15 +48,19 @@ impl Outputs {
         output::are_apart(&[&places[..], &[("--json", args.json.as_deref())]].concat())?;
         let mut outputs = Outputs::default();
         for (option, path) in given {
-            outputs.open(option, path)?;
+            outputs.open(option, path, nr_cpus)?;
         }
         Ok(outputs)
     }
 
-    fn open(&mut self, option: &str, path: &Path) -> Result<(), Failure> {
+    fn open(&mut self, option: &str, path: &Path, nr_cpus: usize) -> Result<(), Failure> {
         let file = Whole::begin(path)?;
         let target = BufWriter::with_capacity(BUFFER, file.writer()?);
-        let sink = sink(option, target);
+        let sink: Box<dyn Sink> = match option {
+            "--ftrace" => Box::new(Ftrace::new(target, nr_cpus)),
+            "--trace-dat" => Box::new(TraceDat::new(target, file.scratch()?, nr_cpus)),
+            _ => unreachable!("all options have a format"),
+        };
         self.all.push(Output { counts: sink.wants_counters(), sink, file });
         Ok(())
     }
@@ -117,13 +117,5 @@ impl Outputs {
             file.complete()?;
         }
         Ok(())
-    }
-}
-
-/// The writer of the format that an option names.
-fn sink(option: &str, target: Target) -> Box<dyn Sink> {
-    match option {
-        "--ftrace" => Box::new(Ftrace::new(target)),
-        _ => unreachable!("all options have a format"),
     }
 }
