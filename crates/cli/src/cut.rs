@@ -17,6 +17,7 @@ use simsched_topology::Topology;
 use simsched_workloads::catalog::LeastPart;
 
 use crate::counters::Counters;
+use crate::even::{busy_share, nodes_are_even};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::meter::{Meter, RATES, Totals};
@@ -45,8 +46,8 @@ const MOST_STEPS_WITH_FORKS: usize = 20 * STEPS;
 /// is moved after more than two failures beyond `cache_nice_tries`, which is 2 at most.
 const INTERVALS: u64 = 5;
 
-/// Events up to which a run waits for that, unless more are asked for: some two seconds of computing.
-pub(crate) const CHEAP: u64 = 20_000_000;
+/// Events up to which a run waits for that, unless more are asked for: some five seconds of computing.
+pub(crate) const CHEAP: u64 = 50_000_000;
 
 /// When the balancer of the widest domain has had [`INTERVALS`]: one is as many ms as it has CPUs.
 pub(crate) fn settles_in(topology: &Topology) -> SimTime {
@@ -214,7 +215,7 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
         Ok((End::Span, Some(cut)))
     }
 
-    /// Not before `settle`, unless that takes more than `patience` events.
+    /// Not before `settle`, unless the nodes are evenly busy or that takes more than `patience` events.
     fn warm_up(
         &mut self,
         step: Nanos,
@@ -234,7 +235,8 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
             }
             steps.push(self.totals().since(&start));
             let is_early = self.run.world().now() < settle && self.run.events() < patience;
-            if is_early && steps.len() >= STEPS {
+            let nr_nodes = self.topology.nr_nodes();
+            if steps.len() >= STEPS && is_early && !are_even(&steps[STEPS - BATCHES..], nr_nodes) {
                 // The window that must be steady is the last one.
                 steps.remove(0);
                 continue;
@@ -249,6 +251,19 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
         }
         Ok(Warm::Unsteady)
     }
+}
+
+/// Whether the nodes, if there are several, were so evenly busy in these steps that the balancer of the
+/// widest domain has nothing to do.
+fn are_even(steps: &[Totals], nr_nodes: usize) -> bool {
+    let of = |node| {
+        let busy = steps.iter().map(|step| step.busy_ns(Some(node))).sum::<Option<u64>>()?;
+        let spent = |step: &Totals| step.costs(Some(node)).map(|costs| costs.iter().sum::<u64>());
+        let all = steps.iter().map(spent).sum::<Option<u64>>()?;
+        Some(busy_share(busy, all))
+    };
+    let shares: Option<Vec<u64>> = (0..nr_nodes).map(of).collect();
+    shares.is_some_and(|shares| nodes_are_even(&shares))
 }
 
 /// How each of [`RATES`] changes over these batches.

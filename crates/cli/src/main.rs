@@ -5,6 +5,7 @@ mod compare;
 mod counters;
 mod cut;
 mod domains;
+mod even;
 mod extensive;
 mod failure;
 mod interrupt;

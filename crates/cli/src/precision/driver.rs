@@ -8,6 +8,7 @@ use super::plan::{Rates, doubt_of_last};
 use super::series::{FIGURES, Step, float, start_of};
 use super::{Ask, Figure, Goal, Sampled};
 use crate::cut::{Cutter, settles_in};
+use crate::even::{busy_share, nodes_are_even};
 use crate::extensive::{Extensive, Growth};
 use crate::failure::Failure;
 use crate::meter::{Totals, WorkUnit};
@@ -31,10 +32,6 @@ const MOST_1024: u64 = 700;
 
 /// Of a job of teams at least so much of the rest is simulated.
 const LEAST_1024: u64 = 1024 / 16;
-
-/// In percent: how much busier one node may be than another for the balancer of the widest domain to
-/// leave them alone (`imbalance_pct`; `sd_init()`, 6.1).
-const IMBALANCE_PCT: u64 = 117;
 
 /// A run on its way.
 struct Watched {
@@ -210,10 +207,7 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
         }
         let nodes = self.topology.nr_nodes();
         let busy: Option<Vec<u64>> = (0..nodes).map(|node| self.busy_of(watched, node)).collect();
-        let busy = busy.unwrap_or_default();
-        let (least, most) = (busy.iter().min(), busy.iter().max());
-        nodes > 1
-            && least.zip(most).is_some_and(|(least, most)| 100 * most <= IMBALANCE_PCT * least)
+        busy.is_some_and(|shares| nodes_are_even(&shares))
     }
 
     /// In millionths: what part of its time the CPUs of a node have been busy lately.
@@ -227,7 +221,7 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
             all += spent;
             idle += if matches!(name, "idle" | "idle_exit") { spent } else { 0 };
         }
-        Some(1_000_000 * (all - idle) / all.max(1))
+        Some(busy_share(all - idle, all))
     }
 
     /// Migrations and context switches.
