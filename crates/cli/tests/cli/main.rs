@@ -15,6 +15,7 @@ mod llc;
 mod numa_imbalance;
 mod precision;
 mod readme;
+mod reference;
 mod resume;
 mod text;
 mod validate;
