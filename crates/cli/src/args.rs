@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use simsched_core::Nanos;
 
-pub(crate) use self::schedule::ScheduleArgs;
+pub(crate) use self::schedule::{Form, ScheduleArgs};
 pub(crate) use self::sides::{CompareArgs, Span, ValidateArgs};
 use self::values::{duration, events, precision, seed, seeds, setting};
 

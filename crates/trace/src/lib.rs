@@ -7,6 +7,7 @@
 
 mod event;
 mod ftrace;
+pub mod perf_sched;
 pub mod perfetto;
 mod text;
 mod tracedat;

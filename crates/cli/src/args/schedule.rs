@@ -6,21 +6,77 @@ use clap::Args;
 
 /// The outputs that tell the schedule of one run, event by event.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Schedule (of one run; see docs/traces.md)")]
+#[command(next_help_heading = "Schedule of the run, event by event (docs/traces.md)")]
 pub(crate) struct ScheduleArgs {
-    /// Write the scheduler's events as `trace-cmd report` prints them
-    #[arg(long, value_name = "FILE")]
+    /// Write the scheduler's events as `trace-cmd report -N` prints them
+    #[arg(long, value_name = "FILE|-")]
     pub(crate) ftrace: Option<PathBuf>,
 
     /// Write them as trace.dat, for `trace-cmd report`, KernelShark and LISA
     #[arg(long, value_name = "FILE")]
     pub(crate) trace_dat: Option<PathBuf>,
+
+    /// Tell each time that a task had a CPU, as `perf sched timehist` does
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) timehist: Option<PathBuf>,
+
+    /// Tell how long tasks waited for a CPU, as `perf sched latency` does
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) latency: Option<PathBuf>,
+
+    /// Tell who runs on which CPU at each switch, as `perf sched map` does
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) map: Option<PathBuf>,
+}
+
+/// A form in which a schedule is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The text of ftrace.
+    Ftrace,
+    /// trace.dat.
+    TraceDat,
+    /// `perf sched timehist`.
+    Timehist,
+    /// `perf sched latency`.
+    Latency,
+    /// `perf sched map`.
+    Map,
+}
+
+impl Form {
+    /// The option that asks for it.
+    pub(crate) fn option(self) -> &'static str {
+        match self {
+            Form::Ftrace => "--ftrace",
+            Form::TraceDat => "--trace-dat",
+            Form::Timehist => "--timehist",
+            Form::Latency => "--latency",
+            Form::Map => "--map",
+        }
+    }
+
+    /// Whether it can be printed.
+    pub(crate) fn is_text(self) -> bool {
+        !matches!(self, Form::TraceDat)
+    }
+
+    /// Whether all of it is written at the end.
+    pub(crate) fn is_late(self) -> bool {
+        matches!(self, Form::Latency)
+    }
 }
 
 impl ScheduleArgs {
-    /// Those that are asked for, with the names of their options.
-    pub(crate) fn given(&self) -> Vec<(&'static str, &Path)> {
-        let all = [("--ftrace", &self.ftrace), ("--trace-dat", &self.trace_dat)];
-        all.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect()
+    /// Those that are asked for.
+    pub(crate) fn given(&self) -> Vec<(Form, &Path)> {
+        let all = [
+            (Form::Ftrace, &self.ftrace),
+            (Form::TraceDat, &self.trace_dat),
+            (Form::Timehist, &self.timehist),
+            (Form::Latency, &self.latency),
+            (Form::Map, &self.map),
+        ];
+        all.into_iter().filter_map(|(form, path)| Some((form, path.as_deref()?))).collect()
     }
 }

@@ -1,12 +1,13 @@
 //! `Outputs`: the files that the schedule of a run goes to.
 
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use simsched_trace::perf_sched::{Latency, Map, Timehist};
 use simsched_trace::{Ftrace, Sink, Threads, TraceDat};
 
 use super::order::Item;
-use crate::args::RunArgs;
+use crate::args::{Form, RunArgs};
 use crate::failure::Failure;
 use crate::output::{self, Whole};
 
@@ -21,15 +22,16 @@ pub(crate) struct Outputs {
     failure: Option<Failure>,
 }
 
-/// One file.
+/// One file, or stdout.
 struct Output {
     sink: Box<dyn Sink>,
-    file: Whole,
+    file: Option<Whole>,
     counts: bool,
 }
 
 impl Outputs {
-    /// Those of these arguments, of a machine with so many CPUs; a file that cannot be written is found out before anything runs.
+    /// Those of these arguments, of a machine with so many CPUs; a file that cannot be written is found out
+    /// before anything runs.
     ///
     /// # Errors
     /// One sentence about a file that cannot be written, or that is asked for twice, or options that
@@ -40,29 +42,26 @@ impl Outputs {
         let several =
             [("--seeds", args.seeds.is_some()), ("--precision", args.precision.is_some())];
         if let Some((option, _)) = several.iter().find(|(_, given)| *given) {
-            let text = "tells the schedule of one whole run, expected no";
-            return Err(Failure::Input(format!("{first}: {text} {option}")));
+            return Err(Failure::Input(format!(
+                "{} tells the schedule of one whole run: found {option} beside it, expected only one of them",
+                first.option()
+            )));
         }
-        let places: Vec<(&str, Option<&Path>)> =
-            given.iter().map(|(o, p)| (*o, Some(*p))).collect();
-        output::are_apart(&[&places[..], &[("--json", args.json.as_deref())]].concat())?;
+        let json = args.json.as_deref();
+        // What is printed at the end may follow other text, but JSON is to stand alone.
+        let follows = |form: Form, path: &Path| {
+            form.is_late() && is_stdout(path) && !json.is_some_and(is_stdout)
+        };
+        let places = given.iter().filter(|(form, path)| !follows(*form, path));
+        let mut places: Vec<(&str, Option<&Path>)> =
+            places.map(|(form, path)| (form.option(), Some(*path))).collect();
+        places.push(("--json", json));
+        output::are_apart(&places)?;
         let mut outputs = Outputs::default();
-        for (option, path) in given {
-            outputs.open(option, path, nr_cpus)?;
+        for (form, path) in given {
+            outputs.all.push(Output::open(form, path, nr_cpus)?);
         }
         Ok(outputs)
-    }
-
-    fn open(&mut self, option: &str, path: &Path, nr_cpus: usize) -> Result<(), Failure> {
-        let file = Whole::begin(path)?;
-        let target = BufWriter::with_capacity(BUFFER, file.writer()?);
-        let sink: Box<dyn Sink> = match option {
-            "--ftrace" => Box::new(Ftrace::new(target, nr_cpus)),
-            "--trace-dat" => Box::new(TraceDat::new(target, file.scratch()?, nr_cpus)),
-            _ => unreachable!("all options have a format"),
-        };
-        self.all.push(Output { counts: sink.wants_counters(), sink, file });
-        Ok(())
     }
 
     /// Whether there is nobody to tell.
@@ -79,13 +78,9 @@ impl Outputs {
     pub(super) fn tell(&mut self, threads: &Threads, item: &Item) {
         match item {
             Item::Event(event) => self.each(|sink, _| sink.event(threads, event)),
-            Item::Counter { time, cpu, name, value } => {
-                self.each(
-                    |sink, counts| {
-                        if counts { sink.counter(*time, *cpu, name, *value) } else { Ok(()) }
-                    },
-                )
-            }
+            Item::Counter { time, cpu, name, value } => self.each(|sink, counts| {
+                if counts { sink.counter(*time, *cpu, name, *value) } else { Ok(()) }
+            }),
         }
     }
 
@@ -93,9 +88,9 @@ impl Outputs {
         if self.failure.is_some() {
             return;
         }
-        for Output { sink, file, counts } in &mut self.all {
-            if let Err(error) = told(sink.as_mut(), *counts) {
-                self.failure = Some(Failure::file(file.path(), &error));
+        for output in &mut self.all {
+            if let Err(error) = told(output.sink.as_mut(), output.counts) {
+                self.failure = Some(output.failure(&error));
                 return;
             }
         }
@@ -114,8 +109,47 @@ impl Outputs {
         }
         for Output { sink, file, .. } in self.all {
             drop(sink);
-            file.complete()?;
+            file.map_or(Ok(()), Whole::complete)?;
         }
         Ok(())
     }
+}
+
+impl Output {
+    fn open(form: Form, path: &Path, nr_cpus: usize) -> Result<Output, Failure> {
+        if is_stdout(path) && !form.is_text() {
+            return Err(Failure::Input(format!(
+                "{}: found '-', expected a file, as the text of the run goes to stdout",
+                form.option()
+            )));
+        }
+        let file = if is_stdout(path) { None } else { Some(Whole::begin(path)?) };
+        let target: Box<dyn Write> = match &file {
+            Some(file) => Box::new(BufWriter::with_capacity(BUFFER, file.writer()?)),
+            None => Box::new(BufWriter::with_capacity(BUFFER, io::stdout())),
+        };
+        let sink: Box<dyn Sink> = match (form, &file) {
+            (Form::TraceDat, Some(file)) => {
+                Box::new(TraceDat::new(target, file.scratch()?, nr_cpus))
+            }
+            (Form::Ftrace | Form::TraceDat, _) => Box::new(Ftrace::new(target, nr_cpus)),
+            (Form::Timehist, _) => Box::new(Timehist::new(target)),
+            (Form::Latency, _) => Box::new(Latency::new(target)),
+            (Form::Map, _) => Box::new(Map::new(target, nr_cpus)),
+        };
+        Ok(Output { counts: sink.wants_counters(), sink, file })
+    }
+
+    fn failure(&self, error: &io::Error) -> Failure {
+        match &self.file {
+            Some(file) => Failure::file(file.path(), error),
+            None if error.kind() == io::ErrorKind::BrokenPipe => Failure::NobodyReads,
+            None => Failure::file(Path::new("stdout"), error),
+        }
+    }
+}
+
+/// Whether an option asks for stdout.
+fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
 }
