@@ -4,28 +4,30 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+/// Under which these options are listed.
+const HEADING: &str = "Schedule of the run, event by event";
+
 /// The outputs that tell the schedule of one run, event by event.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Schedule of the run, event by event (docs/traces.md)")]
 pub(crate) struct ScheduleArgs {
     /// Write the scheduler's events as `trace-cmd report -N` prints them
-    #[arg(long, value_name = "FILE|-")]
+    #[arg(long, help_heading = HEADING, value_name = "FILE|-")]
     pub(crate) ftrace: Option<PathBuf>,
 
     /// Write them as trace.dat, for `trace-cmd report`, KernelShark and LISA
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = HEADING, value_name = "FILE")]
     pub(crate) trace_dat: Option<PathBuf>,
 
     /// Tell each time that a task had a CPU, as `perf sched timehist` does
-    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
+    #[arg(long, help_heading = HEADING, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) timehist: Option<PathBuf>,
 
     /// Tell how long tasks waited for a CPU, as `perf sched latency` does
-    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
+    #[arg(long, help_heading = HEADING, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) latency: Option<PathBuf>,
 
     /// Tell who runs on which CPU at each switch, as `perf sched map` does
-    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
+    #[arg(long, help_heading = HEADING, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) map: Option<PathBuf>,
 }
 

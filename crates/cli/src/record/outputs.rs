@@ -78,9 +78,13 @@ impl Outputs {
     pub(super) fn tell(&mut self, threads: &Threads, item: &Item) {
         match item {
             Item::Event(event) => self.each(|sink, _| sink.event(threads, event)),
-            Item::Counter { time, cpu, name, value } => self.each(|sink, counts| {
-                if counts { sink.counter(*time, *cpu, name, *value) } else { Ok(()) }
-            }),
+            Item::Counter { time, cpu, name, value } => {
+                self.each(
+                    |sink, counts| {
+                        if counts { sink.counter(*time, *cpu, name, *value) } else { Ok(()) }
+                    },
+                )
+            }
         }
     }
 
