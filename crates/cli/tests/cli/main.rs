@@ -17,6 +17,7 @@ mod precision;
 mod readme;
 mod reference;
 mod resume;
+mod schedule;
 mod text;
 mod validate;
 mod validate_spans;
