@@ -1,6 +1,9 @@
 //! The command line, and nothing else.
 
+mod grid;
+mod scenario;
 mod schedule;
+mod shell;
 mod sides;
 mod values;
 
@@ -9,7 +12,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use simsched_core::Nanos;
 
+pub(crate) use self::grid::{MergeArgs, Shard, SweepArgs};
+pub(crate) use self::scenario::FileArgs;
 pub(crate) use self::schedule::{Form, ScheduleArgs};
+pub(crate) use self::shell::{CompletionsArgs, ManArgs};
 pub(crate) use self::sides::{CompareArgs, Span, ValidateArgs};
 use self::values::{duration, events, precision, seed, seeds, setting};
 
@@ -23,8 +29,9 @@ use self::values::{duration, events, precision, seed, seeds, setting};
 #[command(
     after_help = "Example:\n  simsched run --topo genoa --policy cfs -- hackbench -g 2 -l 50\n\n\
                         The exit code is 0 when the run is done, 1 when what was judged falls \
-                        below its bar or cannot be judged (lab, validate) or is less precise than \
-                        asked for (run --precision), 2 for bad input, 3 when the simulation failed, \
+                        below its bar or cannot be judged (lab, validate), is less precise than \
+                        asked for (run --precision) or differs from the report that was to be \
+                        repeated, 2 for bad input, 3 when the simulation failed, \
                         130 after Ctrl-C."
 )]
 pub(crate) struct Cli {
@@ -55,6 +62,13 @@ pub(crate) enum Command {
     /// the published one: its class (better, neutral, worse) and its size. docs/claims.md describes
     /// the files.
     Validate(ValidateArgs),
+    /// Run a grid of machines, policies, workloads, settings and seeds, and write a table of results
+    ///
+    /// A plan is a scenario file with lists. Every cell is kept as soon as it is done: a sweep that was
+    /// stopped, by whatever, goes on where it was with the same command, and comes to the same bytes.
+    Sweep(SweepArgs),
+    /// Put the shards of a sweep together
+    Merge(MergeArgs),
     /// List, show and check machines
     Topo(TopoArgs),
     /// List the scheduling policies, their features and settings
@@ -69,17 +83,26 @@ pub(crate) enum Command {
     /// of their mean (classes exact and tight) or 25 % (loose). What the kernel's own seeds do not
     /// agree on is shown and not judged.
     Lab(LabArgs),
+    /// Print what completes the command line in a shell
+    Completions(CompletionsArgs),
+    /// Print the man page, or write those of all commands
+    Man(ManArgs),
 }
 
 /// The arguments of `simsched run`.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Example:\n  simsched run --topo t16 --policy cfs --seeds 3 -- hackbench -g 1 -l 20"
+    after_help = "Examples:\n  simsched run --topo t16 --policy cfs --seeds 3 -- hackbench -g 1 -l 20\n  \
+                  simsched run scenario.toml --seed 7\n  simsched run report.json"
 )]
 pub(crate) struct RunArgs {
     /// The machine: a TOML file or a built-in name (see `simsched topo list`), and its mode
-    #[arg(long, value_name = "MACHINE[@MODE]")]
+    #[arg(long, value_name = "MACHINE[@MODE]", required = false)]
+    #[arg(required_unless_present = "scenario")]
     pub(crate) topo: String,
+
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
 
     /// The policy: a base, its kernel version, features and settings (see `simsched policies`)
     #[arg(long, value_name = "BASE[@VERSION][+FEATURE|+KEY=VALUE]...", default_value = "cfs")]

@@ -23,6 +23,8 @@ pub(crate) enum Failure {
     Simulation(String),
     /// What was judged has not reached its bar; what was printed says so.
     Below,
+    /// A run that was to be that of a report is another.
+    Differs(String),
     /// Ctrl-C, before there was anything to tell.
     Interrupted,
     /// Bad input that has been explained at length already.
@@ -37,7 +39,7 @@ impl Failure {
         match self {
             Failure::Input(_) | Failure::File(_) | Failure::Told => 2,
             Failure::Simulation(_) => 3,
-            Failure::Below => 1,
+            Failure::Below | Failure::Differs(_) => 1,
             Failure::Interrupted => INTERRUPTED,
             Failure::NobodyReads => 0,
         }
@@ -88,7 +90,10 @@ impl From<SimError> for Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Input(text) | Failure::File(text) | Failure::Simulation(text) => {
+            Failure::Input(text)
+            | Failure::File(text)
+            | Failure::Simulation(text)
+            | Failure::Differs(text) => {
                 f.write_str(&text.lines().map(str::trim).collect::<Vec<_>>().join(" "))
             }
             Failure::Below | Failure::Interrupted | Failure::Told | Failure::NobodyReads => Ok(()),

@@ -8,6 +8,8 @@ mod domains;
 mod even;
 mod extensive;
 mod failure;
+mod grid;
+mod identity;
 mod interrupt;
 mod lab;
 mod list;
@@ -23,29 +25,33 @@ mod record;
 mod report;
 mod run;
 mod scenario;
+mod scenario_file;
 mod sensitivity;
 mod settings;
+mod shell;
 mod sides;
 mod states;
 mod student;
 mod summary;
 mod sweep;
+mod toml_file;
 mod topo;
 mod trend;
 mod validate;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 
-use args::{Cli, Command};
+use args::Command;
 use failure::{Failure, INTERRUPTED};
+use scenario_file::Refused;
 
 fn main() -> ExitCode {
-    match Cli::try_parse() {
+    match scenario_file::parse(&std::env::args_os().collect::<Vec<_>>()) {
         Ok(cli) => exit(dispatch(&cli.command)),
-        Err(error) => exit(explain(&error)),
+        Err(Refused::Clap(error)) => exit(explain(&error)),
+        Err(Refused::Said(failure)) => exit(Err(failure)),
     }
 }
 
@@ -54,9 +60,13 @@ fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Run(args) => sweep::run(args),
         Command::Compare(args) => compare::compare(args),
         Command::Validate(args) => validate::validate(args),
+        Command::Sweep(args) => grid::sweep(args),
+        Command::Merge(args) => grid::merge(args),
         Command::Topo(args) => topo::topo(&args.command),
         Command::Policies(args) => list::policies(args),
         Command::Lab(args) => lab::lab(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
         Command::Workloads(args) => list::workloads(args.name.as_deref()),
     }
 }

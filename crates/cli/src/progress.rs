@@ -47,6 +47,14 @@ impl Progress {
         self.draw(&format!("{done} of {all} runs done"));
     }
 
+    /// `done` of the `all` cells of a sweep that were to be run are over; the rest takes as long each.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate of two digits")]
+    pub(crate) fn cells(&mut self, done: usize, all: usize) {
+        let spent = self.start.elapsed().as_secs_f64();
+        let left = spent / done.max(1) as f64 * all.saturating_sub(done) as f64;
+        self.draw(&format!("{done} of {all} cells done, {} left", units::wall(left)));
+    }
+
     /// `done` of `all` physical parameters have been tried.
     pub(crate) fn parameters(&mut self, done: usize, all: usize) {
         self.draw(&format!("{done} of {all} physical parameters tried"));

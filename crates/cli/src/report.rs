@@ -20,7 +20,7 @@ use crate::run::Told;
 pub(crate) const SCHEMA: u32 = 1;
 
 /// What was run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct ScenarioReport {
     /// The machine's name.
     pub(crate) topology: String,
@@ -28,6 +28,9 @@ pub(crate) struct ScenarioReport {
     pub(crate) mode: String,
     /// `built-in`, or the path of its file as given.
     pub(crate) topology_file: String,
+    /// The FNV-1a hash of that file's text; absent of built-in machines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) topology_hash: Option<String>,
     /// Its size.
     pub(crate) nr_cpus: usize,
     pub(crate) nr_llcs: usize,
@@ -38,6 +41,8 @@ pub(crate) struct ScenarioReport {
     pub(crate) policy_full: String,
     /// The workload's command line.
     pub(crate) workload: String,
+    /// Its words as given.
+    pub(crate) workload_args: Vec<String>,
     /// The seed.
     pub(crate) seed: u64,
     /// What `--set` has changed.
@@ -45,6 +50,21 @@ pub(crate) struct ScenarioReport {
     /// The limit of `--duration` in ns, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration_ns: Option<u64>,
+    /// What `--precision` asks for, in percent, and its limit in events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) precision_pct: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) precision_limit: Option<u64>,
+    /// The interval of `--llc-interval` in ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) llc_interval_ns: Option<u64>,
+    /// Whether the whole machine was checked at every step.
+    #[serde(skip_serializing_if = "is_off")]
+    pub(crate) paranoid: bool,
+}
+
+fn is_off(on: &bool) -> bool {
+    !on
 }
 
 /// Why a run stopped.

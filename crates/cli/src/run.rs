@@ -259,8 +259,7 @@ mod tests {
             policy_full: "round_robin".to_owned(),
             workload: "script".to_owned(),
             seed: 1,
-            settings: std::collections::BTreeMap::new(),
-            duration_ns: None,
+            ..ScenarioReport::default()
         }
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct Scenario {
     topology: Arc<Topology>,
     /// `built-in`, or the path of the machine's file as given.
     topology_file: String,
+    /// The hash of that file's text.
+    topology_hash: Option<String>,
     /// The policy expression as given.
     policy: String,
     /// What `--set` changes, sorted and as given.
@@ -76,6 +78,7 @@ impl Scenario {
         let scenario = Scenario {
             topology: Arc::new(topology),
             topology_file: file.unwrap_or("built-in").to_owned(),
+            topology_hash: file.map(|_| topo::hash(&args.topo)).transpose()?,
             policy: args.policy.clone(),
             settings: Settings::sort(&args.policy, &args.settings)?,
             given: args.settings.iter().cloned().collect(),
@@ -103,6 +106,7 @@ impl Scenario {
         let scenario = Scenario {
             topology: Arc::clone(side.topology),
             topology_file: side.topology_file.to_owned(),
+            topology_hash: None,
             policy: side.policy.to_owned(),
             settings: Settings::sort(side.policy, side.settings)?,
             given: side.settings.iter().cloned().collect(),
@@ -203,6 +207,12 @@ impl Scenario {
             seed,
             settings: self.given.clone(),
             duration_ns: report::nanos(self.duration),
+            topology_hash: self.topology_hash.clone(),
+            workload_args: self.workload.clone(),
+            precision_pct: self.precision.map(|ask| ask.percent),
+            precision_limit: self.precision.and_then(|ask| ask.limit),
+            llc_interval_ns: report::nanos(self.llc_interval),
+            paranoid: self.paranoid,
         })
     }
 }

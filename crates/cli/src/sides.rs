@@ -104,7 +104,7 @@ pub(crate) fn measure_each<T: Send>(
 /// The numbers of `jobs` jobs, the largest first; what is alike keeps its order.
 ///
 /// A run of many CPUs takes long: one that began last would run alone in the end.
-fn largest_first(jobs: usize, size: impl Fn(usize) -> usize) -> Vec<usize> {
+pub(crate) fn largest_first(jobs: usize, size: impl Fn(usize) -> usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..jobs).collect();
     order.sort_by_key(|job| Reverse(size(*job)));
     order

@@ -12,6 +12,7 @@ use crate::progress::Progress;
 use crate::record::Outputs;
 use crate::report::{End, Report};
 use crate::scenario::{self, Outcome, Scenario};
+use crate::scenario_file;
 use crate::summary::Summary;
 
 /// Does what `simsched run` is asked for.
@@ -25,7 +26,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         let text = format!("--seed: found {}, expected 0..={most} for {seeds} seeds", args.seed);
         return Err(Failure::Input(text));
     }
-    let scenario = Scenario::new(args)?;
+    let scenario = Scenario::new(args).map_err(|why| scenario_file::blamed(args, why))?;
+    if let Some(path) = &args.file.save_scenario {
+        return scenario_file::save(args, path);
+    }
     if let Some(note) = scenario.note() {
         output::say(&format!("note: {note}"));
     }
@@ -48,6 +52,7 @@ fn one(args: &RunArgs, scenario: &Scenario, place: Place, outputs: Outputs) -> R
         format!("{text}\n{}", output::text::run(&report, scenario.topology()))
     })?;
     progress.done(report.events);
+    scenario_file::is_repeated(args, [&report].into_iter())?;
     precise([&report].into_iter())
 }
 
@@ -80,6 +85,7 @@ fn many(args: &RunArgs, scenario: &Scenario, seeds: u64, place: Place) -> Result
     let text = || output::table::seeds(&summary, scenario.topology(), seeds);
     place.tell(&output::json(&summary), text)?;
     progress.done(summary.runs.iter().map(|run| run.events).sum());
+    scenario_file::is_repeated(args, summary.runs.iter())?;
     precise(summary.runs.iter())
 }
 

@@ -50,6 +50,16 @@ pub(crate) fn span_of(nanos: f64) -> String {
     }
 }
 
+/// How long somebody waits, in the two units that matter: `4 min 10 s`.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below a century")]
+pub(crate) fn wall(seconds: f64) -> String {
+    match seconds.max(0.0).ceil() as u64 {
+        s @ 0..60 => format!("{s} s"),
+        s @ 60..3_600 => format!("{} min {} s", s / 60, s % 60),
+        s => format!("{} h {} min", s / 3_600, s % 3_600 / 60),
+    }
+}
+
 /// Nanoseconds in microseconds with two digits after the point, without the unit.
 #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
 pub(crate) fn micros(nanos: u64) -> String {
@@ -109,6 +119,12 @@ mod tests {
         for (nanos, text) in cases {
             assert_eq!(span_of(nanos), text);
         }
+    }
+
+    #[test]
+    fn who_waits_is_told_two_units() {
+        let found = [0.2, 59.0, 250.0, 3_600.0, 93_784.0].map(wall);
+        assert_eq!(found, ["1 s", "59 s", "4 min 10 s", "1 h 0 min", "26 h 3 min"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use simsched_topology::{
 
 use crate::args::{KernelArg, ShowArgs, TopoCommand};
 use crate::failure::Failure;
-use crate::{output, settings};
+use crate::{identity, output, settings};
 
 /// Where the names of machines are.
 pub(crate) const MACHINES: &str = "`simsched topo list` lists the machines";
@@ -49,6 +49,11 @@ pub(crate) fn text(text: &str) -> Result<(String, String), Failure> {
     }
     builtin(name, None)?;
     Ok((builtin_text(name).expect("a built-in machine has a text").to_owned(), name.to_owned()))
+}
+
+/// The hash of that text.
+pub(crate) fn hash(name: &str) -> Result<String, Failure> {
+    Ok(identity::hex(text(name)?.0.as_bytes()))
 }
 
 /// A machine that is built in; a name that looks like a file's is not found as a file either.

@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use super::finding::Finding;
 use super::plan::Job;
 use crate::failure::Failure;
+use crate::identity::{hash, version};
 use crate::output::{self, Whole};
 use crate::topo;
 
@@ -97,14 +98,6 @@ fn parse(text: &str) -> Option<(String, BTreeMap<String, Value>)> {
     Some((version, runs.iter().map(|(key, run)| (key.clone(), run.clone())).collect()))
 }
 
-/// The version of the program: its number, and the hash of its executable.
-fn version() -> Result<String, Failure> {
-    let path =
-        std::env::current_exe().map_err(|error| Failure::file(Path::new("simsched"), &error))?;
-    let bytes = fs::read(&path).map_err(|error| Failure::file(&path, &error))?;
-    Ok(format!("{} {:016x}", env!("CARGO_PKG_VERSION"), hash(&bytes)))
-}
-
 /// All on which the runs of a job depend, but for the version and the seed.
 ///
 /// # Errors
@@ -132,27 +125,4 @@ pub(super) fn key(job: &Job) -> Result<String, Failure> {
         part,
     ];
     Ok(parts.join(" | "))
-}
-
-/// FNV-1a, 64 bits.
-fn hash(bytes: &[u8]) -> u64 {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The vectors of the authors (Fowler, Noll, Vo).
-    #[test]
-    fn the_hash_is_fnv_1a() {
-        for (text, want) in [
-            ("", 0xcbf2_9ce4_8422_2325),
-            ("a", 0xaf63_dc4c_8601_ec8c),
-            ("foobar", 0x8594_4171_f739_67e8),
-        ] {
-            assert_eq!(hash(text.as_bytes()), want, "{text}");
-        }
-    }
 }

@@ -1,0 +1,230 @@
+//! `simsched sweep`: a grid of scenarios, each cell of which is kept as soon as it is done.
+
+mod axis;
+mod flat;
+mod manifest;
+mod merge;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod plan;
+mod results;
+mod store;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+use crate::args::{RunArgs, Shard, SweepArgs};
+use crate::failure::Failure;
+use crate::identity;
+use crate::interrupt;
+use crate::output;
+use crate::parallel::in_parallel;
+use crate::progress::Progress;
+use crate::scenario::Scenario;
+use crate::scenario_file;
+use crate::sides::largest_first;
+use crate::topo;
+
+use flat::Table;
+use manifest::{Entry, Manifest};
+use plan::{Cell, Plan};
+use store::Store;
+
+pub(crate) use merge::merge;
+
+/// A plan whose cells have been checked.
+struct Checked {
+    plan: Plan,
+    manifest: Manifest,
+    /// The cells that are run, one for each id, the largest first; by their numbers in the plan.
+    jobs: Vec<usize>,
+}
+
+/// Does what `simsched sweep` is asked for.
+pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
+    results::can_write(args.parquet)?;
+    let checked = check(Plan::read(&args.plan)?, args.shard)?;
+    let folder = match &args.output {
+        Some(folder) if !args.dry_run => folder,
+        _ => return output::print(&listed(&checked)),
+    };
+    let store = Store::open(folder, &checked.manifest)?;
+    interrupt::listen();
+    run(&checked, &store, args.quiet)?;
+    let own: BTreeSet<&str> = checked.ids().collect();
+    let table = Table::of(&checked.manifest, &store, |id| own.contains(id))?;
+    finish(&store, &table, args.parquet)
+}
+
+/// Writes and tells the results; cells that failed are a failure of the whole.
+fn finish(store: &Store, table: &Table, parquet: bool) -> Result<(), Failure> {
+    let files = results::write(store, table, parquet)?;
+    output::print(&results::summary(table, &files))?;
+    match results::misses(table) {
+        (0, 0) => Ok(()),
+        (0, _) => Err(Failure::Below),
+        (failed, _) => {
+            let (all, file) = (table.rows.len(), &files[0]);
+            let what = format!("{failed} of {all} cells have failed: the column `error` of {file}");
+            Err(Failure::Simulation(format!("{what} says why")))
+        }
+    }
+}
+
+impl Checked {
+    /// The ids of the cells that are run.
+    fn ids(&self) -> impl Iterator<Item = &str> {
+        self.jobs.iter().map(|&job| self.manifest.cells[job].id.as_str())
+    }
+}
+
+/// What a machine is, for the id of a cell, and how large.
+type Machine = (String, usize);
+
+/// Finds out what is wrong with any cell before the first is run, and what belongs to the shard.
+fn check(plan: Plan, shard: Option<Shard>) -> Result<Checked, Failure> {
+    let mut machines: BTreeMap<String, Machine> = BTreeMap::new();
+    let (mut known, mut ids) = (BTreeSet::new(), BTreeSet::new());
+    let mut entries = Vec::new();
+    let mut sizes: Vec<(usize, usize)> = Vec::new();
+    for (nth, cell) in plan.cells.iter().enumerate() {
+        let of_seed = |word: &&String| !word.starts_with("--seed=");
+        let words: Vec<String> = cell.words();
+        let scenario = words.iter().filter(of_seed).cloned().collect::<Vec<_>>().join("\n");
+        let topo = words.iter().find(|word| word.starts_with("--topo="));
+        if known.insert(scenario) || topo.is_none_or(|topo| !machines.contains_key(topo)) {
+            let machine = cell.check(&plan).map_err(|why| at_cell(&plan, cell, &why))?;
+            machines.insert(topo.cloned().unwrap_or_default(), machine);
+        }
+        let (machine, size) = &machines[topo.map_or("", String::as_str)];
+        let id = cell.id(machine);
+        if ids.insert(id.clone()) {
+            sizes.push((nth, *size));
+        }
+        entries.push(Entry { id, values: plan.labels(cell).map(str::to_owned).collect() });
+    }
+    let order = largest_first(sizes.len(), |job| sizes[job].1);
+    let mine = |place: &usize| shard.is_none_or(|shard| place % shard.of == shard.index);
+    let jobs =
+        order.iter().enumerate().filter(|(place, _)| mine(place)).map(|(_, &job)| sizes[job].0);
+    let jobs = jobs.collect();
+    let axes = plan.axes.iter().map(|axis| axis.name.clone()).collect();
+    let manifest = Manifest::new(axes, entries, shard.map(|shard| shard.to_string()))?;
+    Ok(Checked { plan, manifest, jobs })
+}
+
+/// What is wrong with a cell, and which one that is if no line of the plan is to blame.
+fn at_cell(plan: &Plan, cell: &Cell, why: &Failure) -> Failure {
+    let pair = |(axis, label): (&axis::Axis, &str)| format!("{}={label}", axis.name);
+    let labels: Vec<String> = plan.axes.iter().zip(plan.labels(cell)).map(pair).collect();
+    let text = why.to_string();
+    let file =
+        if text.starts_with(&plan.file) { String::new() } else { format!("{}: ", plan.file) };
+    let cell =
+        if labels.is_empty() { String::new() } else { format!(" (cell {})", labels.join(", ")) };
+    Failure::Input(format!("{file}{text}{cell}"))
+}
+
+impl Cell {
+    /// All that it runs, as words of a command line.
+    fn words(&self) -> Vec<String> {
+        let words =
+            self.written.words().into_iter().map(|word| word.to_string_lossy().into_owned());
+        let workload = self.written.workload.iter().flat_map(|(words, _)| words.clone());
+        words.chain(["--".to_owned()]).chain(workload).collect()
+    }
+
+    fn arguments(&self, plan: &Plan) -> Result<RunArgs, Failure> {
+        scenario_file::arguments(&plan.file, &self.written)
+    }
+
+    fn scenario(&self, args: &RunArgs) -> Result<Scenario, Failure> {
+        Scenario::new(args).map_err(|why| scenario_file::blamed(args, why))
+    }
+
+    /// The machine, if everything is right.
+    fn check(&self, plan: &Plan) -> Result<Machine, Failure> {
+        let args = self.arguments(plan)?;
+        let scenario = self.scenario(&args)?;
+        let topology = scenario.topology();
+        let text = topo::text(&args.topo)?.0;
+        let machine = format!("{} {}", identity::hex(text.as_bytes()), topology.mode());
+        Ok((machine, topology.nr_cpus()))
+    }
+
+    /// A hash of what it runs, where the machine is its text: the same cell of another plan has the same.
+    fn id(&self, machine: &str) -> String {
+        let mut words = self.words();
+        let workload = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        words[..workload].sort();
+        words.retain(|word| !word.starts_with("--topo="));
+        words.push(machine.to_owned());
+        identity::hex(words.join("\0").as_bytes())
+    }
+}
+
+/// Runs the cells that are not done yet.
+fn run(checked: &Checked, store: &Store, quiet: bool) -> Result<(), Failure> {
+    let Checked { plan, manifest, jobs } = checked;
+    let is_done = |job: &usize| store.find(&manifest.cells[*job].id).is_some();
+    let order: Vec<usize> = jobs.iter().copied().filter(|job| !is_done(job)).collect();
+    let before = jobs.len() - order.len();
+    if before > 0 && !quiet {
+        output::say(&format!("note: {before} of {} cells were done before", jobs.len()));
+    }
+    let state = Mutex::new((0, Progress::start(quiet), None::<Failure>));
+    let all = order.len();
+    let work = |job: usize| {
+        let stopped = || state.lock().is_ok_and(|state| state.2.is_some());
+        if interrupt::is_asked() || stopped() {
+            return;
+        }
+        let Some(found) = measured(plan, &plan.cells[job]) else { return };
+        let kept = store.keep(&manifest.cells[job].id, &found);
+        let (done, progress, failure) = &mut *state.lock().expect("nobody panics while counting");
+        if let Err(why) = kept {
+            failure.get_or_insert(why);
+            return;
+        }
+        *done += 1;
+        progress.cells(*done, all);
+    };
+    in_parallel(&order, work);
+    let (done, mut progress, failure) = state.into_inner().expect("nobody panics while counting");
+    progress.clear();
+    if let Some(why) = failure {
+        return Err(why);
+    }
+    if done < all {
+        let (have, of) = (before + done, jobs.len());
+        output::say(&format!("stopped: {have} of {of} cells are done; the same command goes on"));
+        return Err(Failure::Interrupted);
+    }
+    Ok(())
+}
+
+/// What a cell has come to; none if it was stopped by Ctrl-C.
+fn measured(plan: &Plan, cell: &Cell) -> Option<Result<crate::report::Report, Failure>> {
+    let outcome = || {
+        let args = cell.arguments(plan)?;
+        cell.scenario(&args)?.measure(args.seed, None)
+    };
+    match outcome() {
+        Ok(outcome) if !outcome.counts() => None,
+        found => Some(found.map(|outcome| outcome.report)),
+    }
+}
+
+/// The cells that would be run.
+fn listed(checked: &Checked) -> String {
+    let mine: BTreeSet<&str> = checked.ids().collect();
+    let manifest = &checked.manifest;
+    let of_cell = |cell: &Entry| format!("{}  {}\n", cell.id, manifest.describe(cell));
+    let cells = manifest.cells.iter().filter(|cell| mine.contains(cell.id.as_str()));
+    let text: String = cells.map(of_cell).collect();
+    let all = manifest.cells.len();
+    let nr = text.lines().count();
+    let shard =
+        manifest.shard.as_ref().map_or_else(String::new, |s| format!(" of {all}, shard {s}"));
+    format!("{text}{nr} cells{shard}\n")
+}

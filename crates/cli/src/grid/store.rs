@@ -1,0 +1,216 @@
+//! `Store`: the folder of a sweep. A cell that is done is a file of its own, which is there as a whole or
+//! not at all, so that a sweep can be ended at any moment and goes on where it was.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::manifest::{self, Manifest};
+use crate::failure::Failure;
+use crate::output::{self, Whole};
+use crate::report::Report;
+
+/// What tells the file of a cell from others.
+const MARK: &str = "simsched sweep cell";
+
+/// Where cells are.
+const CELLS: &str = "cells";
+
+/// The folder of a sweep.
+#[derive(Debug)]
+pub(super) struct Store {
+    folder: PathBuf,
+    version: String,
+}
+
+/// A cell that is done.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Kept {
+    /// The report, or why there is none.
+    pub(super) found: Result<Map<String, Value>, String>,
+}
+
+impl Store {
+    /// The folder, which is made if it is not there, with this manifest.
+    ///
+    /// # Errors
+    /// When it holds something else, or another shard, or cannot be written.
+    pub(super) fn open(folder: &Path, manifest: &Manifest) -> Result<Store, Failure> {
+        let failed = |error| Failure::file(folder, &error);
+        fs::create_dir_all(folder.join(CELLS)).map_err(failed)?;
+        for folder in [folder.to_owned(), folder.join(CELLS)] {
+            clean(&folder).map_err(failed)?;
+        }
+        let name = folder.display();
+        match Manifest::of_folder(folder)? {
+            None => {
+                let mut entries = fs::read_dir(folder).map_err(failed)?.filter_map(Result::ok);
+                if entries.any(|entry| entry.file_name() != CELLS) {
+                    let what = "found a folder with other files, expected a new one or a sweep's";
+                    return Err(Failure::Input(format!("{name}: {what}")));
+                }
+            }
+            Some(old) if old.plan == manifest.plan && old.shard != manifest.shard => {
+                let part = |shard: &Option<String>| {
+                    shard.as_ref().map_or("the whole sweep".to_owned(), |s| format!("shard {s}"))
+                };
+                let (old, new) = (part(&old.shard), part(&manifest.shard));
+                let what = format!("found {old}, expected {new}: each has a folder of its own");
+                return Err(Failure::Input(format!("{name}: {what}")));
+            }
+            Some(old) if old.version != manifest.version => {
+                output::say(&format!("note: {name} is of another version, and begins anew"));
+            }
+            Some(old) if old.plan != manifest.plan => {
+                let what = "note: the plan has changed: its new cells are run";
+                output::say(&format!("{what}, and what {name} has of the others is kept"));
+            }
+            Some(_) => {}
+        }
+        let store = Store { folder: folder.to_owned(), version: manifest.version.clone() };
+        store.write(manifest::FILE, &output::json(manifest))?;
+        Ok(store)
+    }
+
+    /// The store of a folder that is only read.
+    pub(super) fn at(folder: &Path, version: &str) -> Store {
+        Store { folder: folder.to_owned(), version: version.to_owned() }
+    }
+
+    /// Writes a file of the folder as a whole.
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
+        Whole::begin(&self.path(name))?.write(text)
+    }
+
+    /// The path of a file in the folder.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    fn cell(&self, id: &str) -> PathBuf {
+        self.folder.join(CELLS).join(format!("{id}.json"))
+    }
+
+    /// The text of a cell that is done under this version.
+    pub(super) fn text(&self, id: &str) -> Option<String> {
+        let text = fs::read_to_string(self.cell(id)).ok()?;
+        self.parse(&text, id).map(|_| text)
+    }
+
+    /// The same as what it says.
+    pub(super) fn find(&self, id: &str) -> Option<Kept> {
+        self.parse(&fs::read_to_string(self.cell(id)).ok()?, id)
+    }
+
+    fn parse(&self, text: &str, id: &str) -> Option<Kept> {
+        let mut cell: Map<String, Value> = serde_json::from_str(text).ok()?;
+        let is = |key: &str, want: &str| cell.get(key).and_then(Value::as_str) == Some(want);
+        if !(is("what", MARK) && is("version", &self.version) && is("id", id)) {
+            return None;
+        }
+        let found = match (cell.remove("report")?, cell.remove("error")?) {
+            (Value::Object(report), Value::Null) => Ok(report),
+            (Value::Null, Value::String(error)) => Err(error),
+            _ => return None,
+        };
+        Some(Kept { found })
+    }
+
+    /// Keeps what a cell has come to.
+    ///
+    /// # Errors
+    /// When the disk is full or the like.
+    pub(super) fn keep(&self, id: &str, found: &Result<Report, Failure>) -> Result<(), Failure> {
+        let (report, error) = match found {
+            Ok(report) => (Some(report), None),
+            Err(why) => (None, Some(why.to_string())),
+        };
+        let cell = json!({ "what": MARK, "version": self.version, "id": id, "error": error, "report": report });
+        self.keep_text(id, &output::json(&cell))
+    }
+
+    /// Keeps the text of a cell that was done elsewhere.
+    pub(super) fn keep_text(&self, id: &str, text: &str) -> Result<(), Failure> {
+        Whole::begin(&self.cell(id))?.write(text)
+    }
+}
+
+/// Removes the temporary files of processes that were killed: `.NAME.PID.tmp`. Those of one that still
+/// runs are its own.
+fn clean(folder: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let of = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
+        let Some((_, pid)) = of.and_then(|name| name.rsplit_once('.')) else { continue };
+        let Ok(pid) = pid.parse::<u32>() else { continue };
+        let runs = pid != std::process::id() && Path::new("/proc").join(pid.to_string()).exists();
+        if !runs {
+            let _ = fs::remove_file(&path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::flat::Table;
+    use super::super::manifest::Entry;
+    use super::super::results;
+    use super::*;
+
+    fn manifest(ids: &[&str]) -> Manifest {
+        let entry = |id: &&str| Entry { id: (*id).to_owned(), values: vec![format!("of {id}")] };
+        Manifest::new(vec!["load".to_owned()], ids.iter().map(entry).collect(), None).unwrap()
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let name = format!("simsched-store-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&folder);
+        folder
+    }
+
+    const IDS: [&str; 2] = ["0000000000000001", "0000000000000002"];
+
+    #[test]
+    fn a_cell_that_failed_is_kept_with_its_sentence_and_its_row_has_nothing_else() {
+        let (folder, manifest) = (folder("failed"), manifest(&IDS));
+        let store = Store::open(&folder, &manifest).unwrap();
+        let why = Failure::Simulation("deadlock at 7 ns: task 0 waits".to_owned());
+        store.keep(IDS[0], &Err(why)).unwrap();
+        let cell = json!({ "what": MARK, "version": manifest.version, "id": IDS[1], "error": null,
+                           "report": { "events": 3, "precision": { "reached": false } } });
+        store.keep_text(IDS[1], &cell.to_string()).unwrap();
+        let table = Table::of(&manifest, &store, |_| true).unwrap();
+        assert_eq!(
+            table.columns,
+            ["load", "cell", "state", "error", "events", "precision.reached"]
+        );
+        let row = |values: [Value; 6]| values.to_vec();
+        let of = |nth: usize| json!(format!("of {}", IDS[nth]));
+        let error = json!("deadlock at 7 ns: task 0 waits");
+        let failed = [of(0), json!(IDS[0]), json!("failed"), error, Value::Null, Value::Null];
+        let done = [of(1), json!(IDS[1]), json!("done"), Value::Null, json!(3), json!(false)];
+        assert_eq!(table.rows, [row(failed), row(done)]);
+        assert_eq!(results::misses(&table), (1, 1));
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_cell_of_this_version_is_not_there() {
+        let (folder, manifest) = (folder("odd"), manifest(&IDS));
+        let store = Store::open(&folder, &manifest).unwrap();
+        store.keep(IDS[0], &Err(Failure::Simulation("no".to_owned()))).unwrap();
+        let text = store.text(IDS[0]).unwrap();
+        assert!(store.find(IDS[0]).is_some() && store.find(IDS[1]).is_none());
+        for odd in ["", "{", "[]", "{}", &text[..text.len() / 2], &text.replace(IDS[0], IDS[1])] {
+            store.keep_text(IDS[0], odd).unwrap();
+            assert_eq!(store.find(IDS[0]), None, "{odd}");
+        }
+        store.keep_text(IDS[0], &text).unwrap();
+        assert!(Store::at(&folder, "0.0.1 of another build").find(IDS[0]).is_none());
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

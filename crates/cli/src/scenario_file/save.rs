@@ -1,0 +1,97 @@
+//! A command line as a scenario file.
+
+use std::path::Path;
+
+use clap::ArgMatches;
+use simsched_topology::split_mode;
+use toml::Value;
+
+use super::is_said;
+use super::written::{command, name, options};
+use crate::failure::Failure;
+use crate::output::{self, Whole};
+
+/// What says where results go, and is no part of a scenario.
+const NO_PART: [&str; 2] = ["json", "quiet"];
+
+/// The scenario file of these arguments, which is to lie at `path`.
+pub(super) fn text(run: &ArgMatches, path: Option<&Path>) -> String {
+    let mut text = "# Run it with `simsched run` and the name of this file.\n".to_owned();
+    let command = command();
+    for arg in options(&command).filter(|arg| !NO_PART.contains(&arg.get_id().as_str())) {
+        let id = arg.get_id().as_str();
+        if !is_said(run, id) {
+            continue;
+        }
+        let raw = run.get_raw(id).into_iter().flatten();
+        let values: Vec<String> = raw.map(|value| value.to_string_lossy().into_owned()).collect();
+        let value = match (arg.get_action().takes_values(), &values[..]) {
+            (false, _) => Value::Boolean(true),
+            (true, [one]) if id == "topo" => Value::String(machine(one, path)),
+            (true, [one]) => scalar(one),
+            (true, many) => Value::Array(many.iter().map(|one| scalar(one)).collect()),
+        };
+        text.push_str(&format!("{} = {value}\n", name(arg)));
+    }
+    let words: Vec<&String> = run.get_many("workload").into_iter().flatten().collect();
+    if !words.is_empty() {
+        text.push_str(&format!("workload = {}\n", workload(&words)));
+    }
+    let settings: Vec<&(String, String)> = run.get_many("settings").into_iter().flatten().collect();
+    if !settings.is_empty() {
+        text.push_str("\n[settings]\n");
+    }
+    let mut seen = std::collections::BTreeMap::new();
+    for (key, value) in settings {
+        seen.insert(key, value);
+    }
+    for (key, value) in seen {
+        text.push_str(&format!("{} = {}\n", bare(key), scalar(value)));
+    }
+    text
+}
+
+/// The command as one text, unless a word of it has blanks.
+fn workload(words: &[&String]) -> Value {
+    let text = words.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" ");
+    if text.split_whitespace().eq(words.iter().map(|word| word.as_str())) {
+        return Value::String(text);
+    }
+    Value::Array(words.iter().map(|word| Value::String((*word).clone())).collect())
+}
+
+/// A whole number as such, where it is written as one writes it.
+fn scalar(text: &str) -> Value {
+    match text.parse::<i64>() {
+        Ok(number) if number.to_string() == text => Value::Integer(number),
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+fn bare(key: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if key.chars().all(is_bare) {
+        key.to_owned()
+    } else {
+        Value::String(key.to_owned()).to_string()
+    }
+}
+
+/// A machine's file is looked for beside the scenario: where that lies elsewhere, its path is absolute.
+fn machine(text: &str, path: Option<&Path>) -> String {
+    let (file, mode) = if Path::new(text).is_file() { (text, None) } else { split_mode(text) };
+    let folder = path.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
+    let is_here = folder.is_none_or(|folder| folder == Path::new("."));
+    match Path::new(file).canonicalize() {
+        Ok(found) if found.is_file() && !is_here => {
+            let mode = mode.map_or_else(String::new, |mode| format!("@{mode}"));
+            format!("{}{mode}", found.display())
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// Writes the text to its place.
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    if path == Path::new("-") { output::print(text) } else { Whole::begin(path)?.write(text) }
+}
