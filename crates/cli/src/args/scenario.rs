@@ -20,7 +20,7 @@ pub(crate) struct FileArgs {
 
     /// What the file said.
     #[arg(skip)]
-    pub(crate) origin: Option<Origin>,
+    pub(crate) origin: Option<Box<Origin>>,
 
     /// What `--save-scenario` writes.
     #[arg(skip)]

@@ -112,18 +112,12 @@ fn listed(
         let (label, part) = point(value)?;
         axis.add(reader, value.span(), Point { label, parts: vec![part] })?;
     }
-    axis.is_some(reader, &span)
+    axis.not_empty(reader, &span)
 }
 
 /// The axes of `[axis.NAME]`, whose values have names and may change several keys at once.
 pub(super) fn of_names(reader: &Reader<'_>, names: &DeTable<'_>) -> Result<Vec<Axis>, Failure> {
-    names_in_order(names).map(|(key, value)| of_name(reader, key, value)).collect()
-}
-
-fn names_in_order<'t, 'a>(
-    names: &'t DeTable<'a>,
-) -> impl Iterator<Item = crate::toml_file::Entry<'t, 'a>> {
-    entries(names).into_iter()
+    entries(names).into_iter().map(|(key, value)| of_name(reader, key, value)).collect()
 }
 
 fn of_name(
@@ -162,7 +156,7 @@ fn of_name(
         }
         axis.add(reader, value.span(), Point { label: label.to_owned(), parts })?;
     }
-    axis.is_some(reader, &key.span())
+    axis.not_empty(reader, &key.span())
 }
 
 impl Axis {
@@ -197,7 +191,7 @@ impl Axis {
         Ok(())
     }
 
-    fn is_some(self, reader: &Reader<'_>, span: &Range<usize>) -> Result<Axis, Failure> {
+    fn not_empty(self, reader: &Reader<'_>, span: &Range<usize>) -> Result<Axis, Failure> {
         if self.values.is_empty() {
             let what = format!("{}: found no value, expected one at least", self.name);
             return Err(reader.doc.wrong(span, &what));

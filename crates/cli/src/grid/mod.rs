@@ -10,6 +10,7 @@ mod plan;
 mod results;
 mod store;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
@@ -103,14 +104,24 @@ fn check(plan: Plan, shard: Option<Shard>) -> Result<Checked, Failure> {
         }
         entries.push(Entry { id, values: plan.labels(cell).map(str::to_owned).collect() });
     }
-    let order = largest_first(sizes.len(), |job| sizes[job].1);
-    let mine = |place: &usize| shard.is_none_or(|shard| place % shard.of == shard.index);
-    let jobs =
-        order.iter().enumerate().filter(|(place, _)| mine(place)).map(|(_, &job)| sizes[job].0);
-    let jobs = jobs.collect();
+    let jobs = jobs(&sizes, &entries, shard);
     let axes = plan.axes.iter().map(|axis| axis.name.clone()).collect();
     let manifest = Manifest::new(axes, entries, shard.map(|shard| shard.to_string()))?;
     Ok(Checked { plan, manifest, jobs })
+}
+
+/// The cells of the shard, given by number and size, the largest first.
+///
+/// Cells are dealt out by size, and among those of one size by id, which is as good as chance: in the order
+/// of the plan a shard could get all cells with the heaviest value of an axis.
+fn jobs(sizes: &[(usize, usize)], entries: &[Entry], shard: Option<Shard>) -> Vec<usize> {
+    let mut dealt: Vec<&(usize, usize)> = sizes.iter().collect();
+    dealt.sort_by_key(|(cell, size)| (Reverse(*size), &entries[*cell].id));
+    let is_mine = |place: usize| shard.is_none_or(|shard| place % shard.of == shard.index);
+    let mine = dealt.iter().enumerate().filter(|(place, _)| is_mine(*place));
+    let mine: BTreeSet<usize> = mine.map(|(_, (cell, _))| *cell).collect();
+    let order = largest_first(sizes.len(), |job| sizes[job].1);
+    order.into_iter().map(|job| sizes[job].0).filter(|cell| mine.contains(cell)).collect()
 }
 
 /// What is wrong with a cell, and which one that is if no line of the plan is to blame.

@@ -91,7 +91,7 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Refused> {
         if is_saved {
             args.file.saved = save::text(run, args.file.save_scenario.as_deref());
         }
-        args.file.origin = Some(origin);
+        args.file.origin = Some(Box::new(origin));
     }
     Ok(cli)
 }
@@ -117,7 +117,7 @@ pub(crate) fn arguments(file: &str, written: &Written) -> Result<RunArgs, Failur
         }
     };
     let Command::Run(mut args) = cli.command else { unreachable!("the command is `run`") };
-    args.file.origin = Some(origin);
+    args.file.origin = Some(Box::new(origin));
     Ok(args)
 }
 
@@ -219,7 +219,7 @@ fn placed(origin: &Origin, error: clap::Error) -> Refused {
 
 /// The failure of a scenario, with the line of the file that is to blame for it.
 pub(crate) fn blamed(args: &RunArgs, why: Failure) -> Failure {
-    let Some(Origin { written, .. }) = &args.file.origin else { return why };
+    let Some(Origin { written, .. }) = args.file.origin.as_deref() else { return why };
     match (&why, written.to_blame(args)) {
         (Failure::Input(text) | Failure::File(text), Some(at)) => {
             Failure::Input(format!("{at}: {text}"))
@@ -263,7 +263,7 @@ pub(crate) fn is_repeated<'a>(
     args: &RunArgs,
     runs: impl Iterator<Item = &'a Report>,
 ) -> Result<(), Failure> {
-    let Some(Origin { file, digests, .. }) = &args.file.origin else { return Ok(()) };
+    let Some(Origin { file, digests, .. }) = args.file.origin.as_deref() else { return Ok(()) };
     for (run, want) in runs.filter(|run| run.end != End::Interrupted).zip(digests) {
         if run.digest != *want {
             let seed = run.scenario.seed;
