@@ -147,7 +147,9 @@ impl<'a> Reader<'a> {
     ) -> Result<Vec<String>, Failure> {
         let long = arg.get_long().unwrap_or_default();
         let is_switch = !arg.get_action().takes_values();
-        let may_be_bare = arg.get_num_args().is_some_and(|nr| nr.min_values() == 0);
+        // Where the value may also be the next word, a bare option would take the name of the scenario.
+        let may_be_bare = arg.get_num_args().is_some_and(|nr| nr.min_values() == 0)
+            && arg.is_require_equals_set();
         match value.get_ref() {
             DeValue::Boolean(false) if is_switch || may_be_bare => return Ok(Vec::new()),
             DeValue::Boolean(true) if is_switch || may_be_bare => {
