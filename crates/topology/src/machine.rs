@@ -17,6 +17,9 @@ pub enum Arch {
     X86,
     /// SMT, CACHE, MC when firmware describes coregroups, PKG.
     Power,
+    /// SMT, CLS, MC, PKG, whatever a package holds: `default_topology` of `kernel/sched/topology.c`,
+    /// as arm64 uses it.
+    Generic,
 }
 
 /// Where one CPU lies.
@@ -56,6 +59,9 @@ pub struct Topology {
     /// Row by row: `nodes * nodes` distances, 10 on the diagonal.
     pub(crate) distances: Vec<u32>,
     pub(crate) reclaim_distance: u32,
+    /// By CPU and by node: the number that the machine's own kernel gives it.
+    pub(crate) os_cpus: Vec<u32>,
+    pub(crate) os_nodes: Vec<u32>,
     pub(crate) costs: OsCosts,
     pub(crate) cost_facts: Vec<(&'static str, Fact)>,
     pub(crate) idle_states: Vec<IdleState>,
@@ -165,6 +171,21 @@ impl Topology {
     #[must_use]
     pub fn nr_packages(&self) -> usize {
         self.packages.len()
+    }
+
+    /// The number that the kernel of the real machine gives a CPU.
+    ///
+    /// It is the number here, unless some numbers are missing there: CPUs that are off, or Power in a
+    /// lower SMT mode. The order is the same, so the kernel's walks over masks are, too.
+    #[must_use]
+    pub fn os_cpu(&self, cpu: CpuId) -> u32 {
+        self.os_cpus[cpu.idx()]
+    }
+
+    /// The number that the kernel of the real machine gives a node; see [`Topology::os_cpu`].
+    #[must_use]
+    pub fn os_node(&self, node: NodeId) -> u32 {
+        self.os_nodes[node.idx()]
     }
 
     /// The core of a CPU.

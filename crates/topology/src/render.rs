@@ -73,6 +73,9 @@ fn summary(text: &mut String, r: &MachineReport) {
         text,
         &format!("NUMA type {}, reclaim distance {}", r.numa_topology_type, r.reclaim_distance),
     );
+    if let Some(numbers) = &r.os_numbers {
+        wrapped(text, "the machine's own kernel calls them ", std::slice::from_ref(numbers));
+    }
 }
 
 fn count(n: usize, what: &str) -> String {

@@ -121,6 +121,8 @@ pub struct MachineReport {
     pub nr_packages: usize,
     /// The L3 that hardware shares, in KiB, if known.
     pub l3_kib: Option<u64>,
+    /// How the kernel of the real machine numbers CPUs and nodes, if otherwise than here.
+    pub os_numbers: Option<String>,
     /// How the nodes are wired.
     pub numa_topology_type: &'static str,
     /// The node distance beyond which domains lose their placement flags.
@@ -167,6 +169,7 @@ impl MachineReport {
             nr_cores: topology.nr_cores(),
             nr_llcs: topology.nr_llcs(),
             nr_packages: topology.nr_packages(),
+            os_numbers: os_numbers(topology),
             l3_kib: topology.facts().cache_kib.l3.as_ref().map(crate::Fact::rounded),
             numa_topology_type: domains.numa_topology_type().name(),
             reclaim_distance: topology.reclaim_distance(),
@@ -215,4 +218,36 @@ fn domain(domains: &Domains, sd: &SchedDomain) -> DomainReport {
         flags: sd.flags.names(kernel).collect(),
         groups: groups.collect(),
     }
+}
+
+/// The numbers of CPUs and nodes where the kernel of the real machine leaves some out.
+fn os_numbers(topology: &Topology) -> Option<String> {
+    let nodes: Vec<u32> =
+        (0..topology.nr_nodes()).map(|n| topology.os_node(NodeId::new(n))).collect();
+    let cpus: Vec<u32> = topology.cpus().iter().map(|cpu| topology.os_cpu(cpu)).collect();
+    let is_plain =
+        |numbers: &[u32]| numbers.iter().zip(0..).all(|(number, plain)| *number == plain);
+    let told = [("CPUs", cpus), ("nodes", nodes)];
+    let told: Vec<String> = told
+        .iter()
+        .filter(|(_, numbers)| !is_plain(numbers))
+        .map(|(what, numbers)| format!("{what} {}", ranges(numbers)))
+        .collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
+/// Rising numbers as a list such as `0-3,8`.
+fn ranges(numbers: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let text = |(first, last): &(u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    ranges.iter().map(text).collect::<Vec<_>>().join(",")
 }

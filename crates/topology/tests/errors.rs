@@ -42,8 +42,8 @@ fn an_unknown_key_comes_with_its_neighbours() {
         "[mode.two]",
         "[colour]\nx = 1\n[mode.two]",
         "m.toml:10: unknown key `colour`, expected one of name, title, arch, default_mode, \
-         reclaim_distance, cores, mode, node, distance, costs, idle, core, llc, package, cluster, \
-         coregroup, vendor, uarch, model, line_bytes, page_kib, frequency_ghz, cache_kib, \
+         reclaim_distance, os_cpus, os_nodes, cores, mode, node, distance, costs, idle, core, \
+         llc, package, cluster, coregroup, vendor, uarch, model, line_bytes, page_kib, frequency_ghz, cache_kib, \
          latency_ns, c2c_ns, bandwidth_gbs, smt",
     );
     check(

@@ -117,7 +117,7 @@ pub(super) fn levels(topology: &Topology, kernel: Kernel) -> Vec<Level> {
     let llc = || Masks::new(n, |cpu| topology.llc_span(topology.llc_of(cpu)));
     let mut levels = vec![Level::new("SMT", share | SdFlags::SHARE_CPUCAPACITY, smt)];
     match topology.arch() {
-        Arch::X86 => {
+        Arch::X86 | Arch::Generic => {
             let masks = listed(topology, &topology.clusters);
             let masks = masks.unwrap_or_else(|| Masks::new(n, |cpu| topology.smt_mask(cpu)));
             levels.push(Level::new("CLS", cluster, masks));
@@ -134,7 +134,7 @@ pub(super) fn levels(topology: &Topology, kernel: Kernel) -> Vec<Level> {
         }
     }
     let node = || Masks::new(n, |cpu| topology.node_span(topology.node_of(cpu)));
-    if topology.arch() == Arch::Power || !has_numa_in_package(topology) {
+    if topology.arch() != Arch::X86 || !has_numa_in_package(topology) {
         let name = if kernel == Kernel::V6_1 { "DIE" } else { "PKG" };
         levels.push(Level::new(name, SdFlags::NONE, node()));
     }

@@ -7,6 +7,7 @@ mod costs;
 mod hardware;
 mod layout;
 mod mode;
+mod numbers;
 mod plausible;
 pub(crate) mod reader;
 mod syntax;
@@ -40,6 +41,8 @@ const OWN_KEYS: &[&str] = &[
     "arch",
     "default_mode",
     "reclaim_distance",
+    "os_cpus",
+    "os_nodes",
     "cores",
     "mode",
     "node",
@@ -92,6 +95,7 @@ fn lower(root: &Table<'_>, mode: &mode::Mode<'_>) -> Result<Topology> {
     let line_transfer = hardware::line_transfer(root, &facts.c2c_ns, &layout, packages.len())?;
     let cost_facts = costs::read(root, &mode.table, &facts.c2c_ns)?;
     let cores = spans(&layout.cores);
+    let nr_cpus = cores.iter().map(CpuSet::len).sum();
     let seats = seats(&cores, &llcs, &node_spans, &packages);
     Ok(Topology {
         name: root.need("name", "a text")?.label()?.to_owned(),
@@ -107,6 +111,8 @@ fn lower(root: &Table<'_>, mode: &mode::Mode<'_>) -> Result<Topology> {
         clusters: spans(&layout.clusters),
         coregroups: spans(&layout.coregroups),
         distances,
+        os_cpus: numbers::read(root, "os_cpus", nr_cpus, "CPU")?,
+        os_nodes: numbers::read(&mode.table, "os_nodes", nodes.len(), "node")?,
         reclaim_distance: reclaim_distance(root)?,
         costs: costs::values(&cost_facts),
         cost_facts,
@@ -142,7 +148,8 @@ fn reclaim_distance(root: &Table<'_>) -> Result<u32> {
 
 fn arch(root: &Table<'_>) -> Result<Arch> {
     let item = root.get("arch");
-    item.map_or(Ok(Arch::X86), |item| item.name_of(&[("x86", Arch::X86), ("power", Arch::Power)]))
+    let names = [("x86", Arch::X86), ("power", Arch::Power), ("generic", Arch::Generic)];
+    item.map_or(Ok(Arch::X86), |item| item.name_of(&names))
 }
 
 fn seats(cores: &[CpuSet], llcs: &[CpuSet], nodes: &[CpuSet], packages: &[CpuSet]) -> Vec<Seat> {

@@ -26,6 +26,7 @@ pub(crate) const KEYS: &[&str] = &[
     "llcs_per_socket",
     "cores_per_coregroup",
     "costs",
+    "os_nodes",
 ];
 
 /// The name of the one mode of a machine that lists its nodes with `[[node]]`.

@@ -1,0 +1,363 @@
+//! A tree of `/sys/devices/system`, as Linux shows it to user space.
+//!
+//! Source: `Documentation/ABI/stable/sysfs-devices-system-cpu`, `Documentation/ABI/stable/sysfs-devices-node`
+//! and `Documentation/admin-guide/cputopology.rst` of Linux. Old kernels write masks only, new ones lists too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cpuinfo;
+use crate::error::{ImportError, at, quoted, whole};
+use crate::found::{Cache, Distances, Found, Node};
+use crate::set::{self, Set};
+
+type Result<T> = std::result::Result<T, ImportError>;
+
+/// The files of a tree that tell of CPUs, caches and nodes, by their path below `/sys/devices/system`.
+///
+/// A folder, a tarball and the running machine are the same here.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    files: BTreeMap<String, String>,
+}
+
+impl Tree {
+    /// The place of a file in the tree, if it is one of those that are read.
+    ///
+    /// `path` may lie anywhere: `host/sys/devices/system/cpu/online` and `cpu/online` are the same.
+    #[must_use]
+    pub fn place(path: &str) -> Option<String> {
+        let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+        let (name, folders) = parts.split_last()?;
+        if folders.last() == Some(&"proc") && matches!(*name, "cpuinfo" | "hwloc-nofile-info") {
+            return Some((*name).to_owned());
+        }
+        if let [.., "devices", kind @ ("cpu_atom" | "cpu_core")] = folders {
+            return (*name == "cpus").then(|| format!("{kind}/cpus"));
+        }
+        let system = folders.iter().position(|part| *part == "system").map_or(0, |at| at + 1);
+        let below = parts.get(system..)?;
+        is_read(below).then(|| below.join("/"))
+    }
+
+    /// Adds the text of a file at its [`Tree::place`].
+    pub fn insert(&mut self, place: String, text: String) {
+        self.files.insert(place, text);
+    }
+
+    /// Whether no file of a tree was found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.keys().all(|path| !path.starts_with("cpu/"))
+    }
+
+    fn get(&self, path: &str) -> Option<&str> {
+        let blank = |c: char| c.is_whitespace() || c == '\0';
+        self.files.get(path).map(|text| text.trim_matches(blank))
+    }
+
+    /// The numbers `N` of the folders `{within}{name}N`.
+    fn numbered(&self, within: &str, name: &str) -> Set {
+        let below = self.files.range(within.to_owned()..).map(|(path, _)| path);
+        let below = below.take_while(|path| path.starts_with(within));
+        let folder = |path: &String| {
+            let (folder, _) = path.get(within.len()..)?.split_once('/')?;
+            set::number(folder.strip_prefix(name)?)
+        };
+        below.filter_map(folder).collect()
+    }
+}
+
+const TOPOLOGY: &[&str] = &[
+    "core_cpus",
+    "core_cpus_list",
+    "thread_siblings",
+    "thread_siblings_list",
+    "package_cpus",
+    "package_cpus_list",
+    "core_siblings",
+    "core_siblings_list",
+    "cluster_cpus",
+    "cluster_cpus_list",
+    "physical_package_id",
+    "book_siblings",
+    "book_siblings_list",
+];
+const CACHE: &[&str] =
+    &["level", "type", "size", "shared_cpu_map", "shared_cpu_list", "coherency_line_size"];
+
+fn is_read(parts: &[&str]) -> bool {
+    let numbered = |part: &str, name: &str| part.strip_prefix(name).and_then(set::number).is_some();
+    match parts {
+        ["cpu", name] => matches!(*name, "online" | "possible" | "present"),
+        ["cpu", cpu, rest @ ..] if numbered(cpu, "cpu") => match rest {
+            ["online" | "cpu_capacity"] => true,
+            ["topology", name] => TOPOLOGY.contains(name),
+            ["cache", index, name] => numbered(index, "index") && CACHE.contains(name),
+            ["cpufreq", name] => *name == "cpuinfo_max_freq",
+            _ => false,
+        },
+        ["node", "online"] => true,
+        ["node", node, name] => {
+            numbered(node, "node") && matches!(*name, "cpulist" | "cpumap" | "distance")
+        }
+        _ => false,
+    }
+}
+
+/// Reads a tree.
+pub(crate) fn read(tree: &Tree, file: &str) -> Result<Found> {
+    let reader = Reader { tree, file };
+    let mut found = Found { kind: "sysfs".to_owned(), ..Found::default() };
+    found.processor = cpuinfo::read(tree.get("cpuinfo").unwrap_or(""));
+    for (key, value) in
+        tree.get("hwloc-nofile-info").unwrap_or("").lines().filter_map(cpuinfo::pair)
+    {
+        if key == "Architecture" {
+            found.processor.architecture = Some(value.to_owned());
+        }
+    }
+    reader.cpus(&mut found)?;
+    reader.topology(&mut found)?;
+    reader.caches(&mut found)?;
+    reader.kinds(&mut found)?;
+    reader.nodes(&mut found)?;
+    Ok(found)
+}
+
+struct Reader<'t> {
+    tree: &'t Tree,
+    file: &'t str,
+}
+
+impl Reader<'_> {
+    /// A set that stands as a mask or as a list; `None` if there is no such file.
+    fn set(&self, list: &str, mask: &str) -> Result<Option<Set>> {
+        for (path, read, expected) in
+            [(mask, set::mask as fn(&str) -> Option<Set>, set::MASK), (list, set::list, set::LIST)]
+        {
+            if let Some(text) = self.tree.get(path) {
+                let wrong =
+                    || at(self.file, path, format!("found {}, expected {expected}", quoted(text)));
+                return read(text).map(Some).ok_or_else(wrong);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The CPUs that share something with `cpu`, as mask or list. Where the two differ (in trees that were
+    /// changed by hand), the one counts that holds the CPU itself, and of two such the list.
+    fn shared(&self, path: &str, list: &str, cpu: u32) -> Result<Option<Set>> {
+        let mask = self.set("", path)?;
+        let list = self.set(list, "")?.filter(|list| list.contains(&cpu));
+        Ok(list.or(mask))
+    }
+
+    fn number(&self, path: &str) -> Result<Option<u64>> {
+        let Some(text) = self.tree.get(path) else { return Ok(None) };
+        let wrong = || at(self.file, path, format!("found {}, expected a number", quoted(text)));
+        text.parse().map(Some).map_err(|_| wrong())
+    }
+
+    /// The CPUs that run: those that are online and have a topology.
+    fn cpus(&self, found: &mut Found) -> Result<()> {
+        let folders = self.tree.numbered("cpu/", "cpu");
+        let has_topology = |cpu: &&u32| {
+            let within = format!("cpu/cpu{cpu}/topology/");
+            self.tree
+                .files
+                .range(within.clone()..)
+                .next()
+                .is_some_and(|(p, _)| p.starts_with(&within))
+        };
+        let described: Set = folders.iter().filter(has_topology).copied().collect();
+        let mut online = self.set("cpu/online", "")?.unwrap_or_else(|| described.clone());
+        for cpu in &folders {
+            if self.tree.get(&format!("cpu/cpu{cpu}/online")) == Some("0") {
+                online.remove(cpu);
+            }
+        }
+        if online.is_empty() {
+            let what = "found no CPU that is online, expected cpu/online or cpu/cpuN/topology";
+            return Err(whole(self.file, what));
+        }
+        let missing: Set = online.difference(&described).copied().collect();
+        if described.is_empty() {
+            return Err(whole(
+                self.file,
+                "found no cpu/cpuN/topology of any CPU, expected one of each",
+            ));
+        }
+        if !missing.is_empty() {
+            let what = format!(
+                "CPUs {} are online, but the tree has no cpu/cpuN/topology of them",
+                set::written(&missing)
+            );
+            return Err(at(self.file, "cpu/online", what));
+        }
+        let present = self.set("cpu/present", "")?.unwrap_or(folders);
+        found.hidden = present.difference(&online).copied().collect();
+        found.cpus = online;
+        Ok(())
+    }
+
+    fn topology(&self, found: &mut Found) -> Result<()> {
+        let mut by_id: BTreeMap<u64, Set> = BTreeMap::new();
+        let cpus = found.cpus.clone();
+        for cpu in &cpus {
+            let within = format!("cpu/cpu{cpu}/topology");
+            let first = |names: &[&str]| -> Result<Option<Set>> {
+                for name in names {
+                    let path = format!("{within}/{name}");
+                    if let Some(set) = self.shared(&path, &format!("{path}_list"), *cpu)? {
+                        return Ok(Some(set));
+                    }
+                }
+                Ok(None)
+            };
+            let core = first(&["core_cpus", "thread_siblings"])?;
+            let Some(core) = core else {
+                let what =
+                    "found neither core_cpus nor thread_siblings, expected the CPUs of its core";
+                return Err(at(self.file, within, what));
+            };
+            found.cores.push(self.own(core, *cpu, &within)?);
+            if let Some(package) = first(&["package_cpus", "core_siblings"])? {
+                found.packages.push(self.own(package, *cpu, &within)?);
+            } else if let Some(id) =
+                self.number(&format!("{within}/physical_package_id")).unwrap_or(None)
+            {
+                by_id.entry(id).or_default().insert(*cpu);
+            }
+            if let Some(cluster) = first(&["cluster_cpus"])? {
+                found.clusters.push(cluster);
+            }
+            if let Some(book) = first(&["book_siblings"])?
+                && book.len() < cpus.len()
+            {
+                found.kinds.push(("book of s390".to_owned(), book));
+            }
+        }
+        found.packages.extend(by_id.into_values());
+        Ok(())
+    }
+
+    /// The CPUs that share something with a CPU hold that CPU.
+    fn own(&self, cpus: Set, cpu: u32, within: &str) -> Result<Set> {
+        if cpus.contains(&cpu) {
+            return Ok(cpus);
+        }
+        let what = format!("the siblings of CPU {cpu} are {}, without itself", set::written(&cpus));
+        Err(at(self.file, within, what))
+    }
+
+    fn caches(&self, found: &mut Found) -> Result<()> {
+        let mut seen = BTreeSet::new();
+        for cpu in found.cpus.clone() {
+            let within = format!("cpu/cpu{cpu}/cache/");
+            for index in self.tree.numbered(&within, "index") {
+                let path = format!("{within}index{index}");
+                let level = self.number(&format!("{path}/level"))?;
+                let shared = |name: &str| format!("{path}/shared_cpu_{name}");
+                let cpus = self.shared(&shared("map"), &shared("list"), cpu)?;
+                let (Some(level), Some(cpus)) = (level, cpus) else { continue };
+                let level = u32::try_from(level).ok().filter(|level| (1..=5).contains(level));
+                let Some(level) = level else {
+                    return Err(at(
+                        self.file,
+                        format!("{path}/level"),
+                        "expected a level from 1 to 5",
+                    ));
+                };
+                let is_instruction = self.tree.get(&format!("{path}/type")) == Some("Instruction");
+                let line = self.number(&format!("{path}/coherency_line_size")).unwrap_or(None);
+                let line = line.filter(|&bytes| bytes.is_power_of_two() && bytes <= 1024);
+                found.processor.line_bytes = found.processor.line_bytes.or(line);
+                if seen.insert((level, is_instruction, cpus.clone())) {
+                    let kib = self.tree.get(&format!("{path}/size")).and_then(kib);
+                    found.caches.push(Cache { level, is_instruction, kib, cpus });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Cores of different kinds: what x86 says of its hybrids, and capacities of arm64.
+    fn kinds(&self, found: &mut Found) -> Result<()> {
+        for (kind, name) in [("cpu_atom", "Atom"), ("cpu_core", "Core")] {
+            let path = format!("{kind}/cpus");
+            if let Some(cpus) = self.set(&path, "")?.filter(|cpus| !cpus.is_empty()) {
+                found.kinds.push((name.to_owned(), cpus));
+            }
+        }
+        let mut capacities: BTreeMap<u64, Set> = BTreeMap::new();
+        let mut clocks = Vec::new();
+        for &cpu in &found.cpus {
+            if let Some(capacity) = self.number(&format!("cpu/cpu{cpu}/cpu_capacity"))? {
+                capacities.entry(capacity).or_default().insert(cpu);
+            }
+            clocks.extend(
+                self.number(&format!("cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq")).unwrap_or(None),
+            );
+        }
+        let name = |capacity: u64| format!("capacity {capacity}");
+        found.kinds.extend(capacities.into_iter().map(|(capacity, cpus)| (name(capacity), cpus)));
+        let mhz = |khz: &u64| khz / 1000;
+        let ends = clocks.iter().min().map(mhz).zip(clocks.iter().max().map(mhz));
+        found.processor.max_mhz = ends.filter(|&(least, most)| least >= 100 && most <= 20_000);
+        Ok(())
+    }
+
+    fn nodes(&self, found: &mut Found) -> Result<()> {
+        let numbers = self.tree.numbered("node/", "node");
+        let mut nodes = Vec::new();
+        for &number in &numbers {
+            let within = format!("node/node{number}");
+            let cpus = self.set(&format!("{within}/cpulist"), &format!("{within}/cpumap"))?;
+            nodes.push(Node { number, cpus: cpus.unwrap_or_default(), is_special: false });
+        }
+        found.distances = self.distances(&numbers)?;
+        found.nodes = (!nodes.is_empty()).then_some(nodes);
+        Ok(())
+    }
+
+    /// The table of distances; `None` if a node has no row.
+    fn distances(&self, numbers: &Set) -> Result<Option<Distances>> {
+        let online = self.set("node/online", "")?.unwrap_or_default();
+        let possible = self.set("node/possible", "")?.unwrap_or_default();
+        let mut values = Vec::new();
+        for &number in numbers {
+            let path = format!("node/node{number}/distance");
+            let Some(text) = self.tree.get(&path) else { return Ok(None) };
+            let row: Option<Vec<u64>> =
+                text.split_whitespace().map(|word| word.parse().ok()).collect();
+            let Some(row) = row else {
+                let what = format!("found {}, expected the distances to all nodes", quoted(text));
+                return Err(at(self.file, path, what));
+            };
+            // A column for each node that is online; some kernels count those that may come.
+            let columns =
+                [numbers, &online, &possible].into_iter().find(|set| set.len() == row.len());
+            let Some(columns) = columns else {
+                let what = format!("found {} distances for {} nodes", row.len(), numbers.len());
+                return Err(at(self.file, path, what));
+            };
+            let own = columns.iter().zip(&row).filter(|(node, _)| numbers.contains(node));
+            values.extend(own.map(|(_, distance)| *distance));
+        }
+        let is_whole = !numbers.is_empty() && values.len() == numbers.len() * numbers.len();
+        Ok(is_whole.then(|| Distances { nodes: numbers.iter().copied().collect(), values }))
+    }
+}
+
+/// `1024K` or `32M`, in KiB.
+fn kib(text: &str) -> Option<u64> {
+    let (number, unit) =
+        text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let number: u64 = number.parse().ok().filter(|&number| number < 1 << 40)?;
+    match unit {
+        "K" => Some(number),
+        "M" => Some(number * 1024),
+        _ => None,
+    }
+    .filter(|&kib| kib > 0)
+}

@@ -1,0 +1,14 @@
+//! Any text is imported as a machine that the topology package accepts, or refused with one sentence.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use simsched_import::{Request, Source, import};
+use simsched_topology::Topology;
+
+fuzz_target!(|text: &str| {
+    let request = Request { file: "source", name: "m", llc: None };
+    match import(Source::Text(text), &request) {
+        Ok(imported) => assert!(Topology::parse(&imported.toml, "m", None).is_ok()),
+        Err(error) => assert!(!error.to_string().contains('\n')),
+    }
+});
