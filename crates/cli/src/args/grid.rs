@@ -13,7 +13,7 @@ use clap::Args;
                         less precise than asked for, 130 after Ctrl-C; the same command then goes on."
 )]
 pub(crate) struct SweepArgs {
-    /// The plan: a scenario file with a table [grid] of lists (docs/sweep.md)
+    /// The plan: a scenario file with a table `grid` of lists (docs/sweep.md)
     #[arg(value_name = "PLAN.toml")]
     pub(crate) plan: PathBuf,
 
