@@ -19,15 +19,18 @@ pub(crate) struct ScheduleArgs {
     pub(crate) trace_dat: Option<PathBuf>,
 
     /// Tell each time that a task had a CPU, as `perf sched timehist` does
-    #[arg(long, help_heading = HEADING, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
+    #[arg(long, help_heading = HEADING, value_name = "FILE|-", num_args = 0..=1)]
+    #[arg(default_missing_value = "-", require_equals = true)]
     pub(crate) timehist: Option<PathBuf>,
 
     /// Tell how long tasks waited for a CPU, as `perf sched latency` does
-    #[arg(long, help_heading = HEADING, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
+    #[arg(long, help_heading = HEADING, value_name = "FILE|-", num_args = 0..=1)]
+    #[arg(default_missing_value = "-", require_equals = true)]
     pub(crate) latency: Option<PathBuf>,
 
     /// Tell who runs on which CPU at each switch, as `perf sched map` does
-    #[arg(long, help_heading = HEADING, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
+    #[arg(long, help_heading = HEADING, value_name = "FILE|-", num_args = 0..=1)]
+    #[arg(default_missing_value = "-", require_equals = true)]
     pub(crate) map: Option<PathBuf>,
 }
 

@@ -111,3 +111,16 @@ fn runs_that_never_started_are_no_runs() {
     let (missing, _) = rest.split_once(" never started").unwrap();
     assert!((18..=20).contains(&missing.parse::<u32>().unwrap()), "{text}");
 }
+
+#[test]
+fn the_schedule_of_what_was_simulated_is_whole() {
+    let path = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("interrupted.dat");
+    let _ = std::fs::remove_file(&path);
+    let args = LONG.replace("--json -", &format!("--json - --trace-dat {}", path.display()));
+    let (code, text) = interrupted(start(&args));
+    assert_eq!(code, Some(130));
+    let report: Value = serde_json::from_str(&text).unwrap();
+    // Nearly all switches are in pages of some 4000 bytes, of which each takes 64 and its time.
+    let bytes = std::fs::metadata(&path).unwrap().len();
+    assert!(bytes > 64 * report["context_switches"].as_u64().unwrap());
+}

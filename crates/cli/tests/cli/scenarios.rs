@@ -107,7 +107,7 @@ fn what_is_wrong_in_a_file_is_told_with_its_line_and_the_nearest_name() {
         ("topo = 't8'\nworkload = 'hackbnch'\n", "bad.toml:2: ", "did you mean `hackbench`"),
         ("topo = 't8'\nworkload = 7\n", "bad.toml:2: workload: found 7", "a list of its words"),
         ("topo = 't8'\nparanoid = 'yes'\n", "bad.toml:2: paranoid: found \"yes\"", "true or false"),
-        ("topo = 't8'\ntimehist = true\n", "bad.toml:2: timehist: found true", "a text"),
+        ("topo = 't8'\nftrace = true\n", "bad.toml:2: ftrace: found true", "a text"),
         ("topo = 't8'\npolicy = 'cfs+'\n", "bad.toml:2: ", "nothing behind a `+`"),
         ("topo = 't8'\nseed = = 1\n", "bad.toml:2: no TOML", ""),
         ("seed = 1\n", "bad.toml: topo is missing", "--topo"),

@@ -23,7 +23,7 @@ fn run(options: &str) -> Value {
 /// The same with one file of the schedule, and its text.
 fn written(option: &str) -> (Value, String) {
     let path = path(&format!("schedule{option}"));
-    let report = run(&format!("{option} {}", path.display()));
+    let report = run(&format!("{option}={}", path.display()));
     (report, std::fs::read_to_string(path).unwrap())
 }
 
@@ -35,7 +35,7 @@ fn number(report: &Value, key: &str) -> usize {
 fn a_run_is_the_same_whether_its_schedule_is_written_or_not() {
     let dat = path("schedule.dat");
     let map = path("schedule.map");
-    let both = format!("--trace-dat {} --map {}", dat.display(), map.display());
+    let both = format!("--trace-dat {} --map={}", dat.display(), map.display());
     assert_eq!(run(&both), run(""));
 }
 
@@ -153,4 +153,21 @@ fn a_full_disk_ends_the_run() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(said, "simsched: /dev/full: No space left on device (os error 28)\n");
     assert!(output.stdout.is_empty());
+}
+
+/// Every line that docs/traces.md shows is printed by one of its commands.
+#[test]
+fn the_how_to_shows_what_is_printed() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/traces.md");
+    // A published package has no documents beside it.
+    let Ok(page) = std::fs::read_to_string(path) else { return };
+    let commands = page.lines().filter_map(|line| line.strip_prefix("simsched "));
+    let small = commands.filter(|command| command.contains("--topo t8"));
+    let printed: Vec<String> = small.map(prints).collect();
+    assert_eq!(printed.len(), 4);
+    let printed: Vec<&str> = printed.iter().flat_map(|text| text.lines()).map(str::trim_end).collect();
+    let blocks = page.split("```text\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    for line in blocks.flat_map(str::lines) {
+        assert!(printed.contains(&line), "no command prints: {line}");
+    }
 }
