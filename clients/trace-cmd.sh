@@ -3,14 +3,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(realpath -m "${CLIENTS_DIR:-target/clients}")/trace-cmd
-simsched=${SIMSCHED:-target/release/simsched}
+if [ -z "${SIMSCHED:-}" ]; then
+    cargo build --quiet -p simsched
+    SIMSCHED=${CARGO_TARGET_DIR:-target}/debug/simsched
+fi
 mkdir -p "$work"
 command -v trace-cmd > /dev/null || apt-get install -y -q trace-cmd > "$work/apt.log"
 
 compare() {
     local topo=$1
     shift
-    "$simsched" run --quiet --topo "$topo" --duration 300ms --trace-dat "$work/run.dat" --ftrace "$work/run.txt" \
+    "$SIMSCHED" run --quiet --topo "$topo" --duration 300ms --trace-dat "$work/run.dat" --ftrace "$work/run.txt" \
         -- "$@" > /dev/null
     trace-cmd report -N "$work/run.dat" > "$work/read.txt" 2> "$work/errors.txt"
     cmp "$work/run.txt" "$work/read.txt"

@@ -3,14 +3,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(realpath -m "${CLIENTS_DIR:-target/clients}")/trappy
-simsched=${SIMSCHED:-target/release/simsched}
+if [ -z "${SIMSCHED:-}" ]; then
+    cargo build --quiet -p simsched
+    SIMSCHED=${CARGO_TARGET_DIR:-target}/debug/simsched
+fi
 mkdir -p "$work"
 command -v trace-cmd > /dev/null || apt-get install -y -q trace-cmd > "$work/apt.log"
 if [ ! -x "$work/venv/bin/python" ]; then
     python3 -m venv "$work/venv"
     "$work/venv/bin/pip" install -q trappy==6.0.1
 fi
-"$simsched" run --quiet --topo t8 --ftrace "$work/run.txt" --trace-dat "$work/run.dat" --json "$work/run.json" \
+"$SIMSCHED" run --quiet --topo t8 --ftrace "$work/run.txt" --trace-dat "$work/run.dat" --json "$work/run.json" \
     -- hackbench -g 1 -l 5 > /dev/null
 for trace in run.txt run.dat; do
     "$work/venv/bin/python" -W ignore - "$work/$trace" "$work/run.json" << 'PYTHON'

@@ -165,7 +165,8 @@ fn the_how_to_shows_what_is_printed() {
     let small = commands.filter(|command| command.contains("--topo t8"));
     let printed: Vec<String> = small.map(prints).collect();
     assert_eq!(printed.len(), 4);
-    let printed: Vec<&str> = printed.iter().flat_map(|text| text.lines()).map(str::trim_end).collect();
+    let printed: Vec<&str> =
+        printed.iter().flat_map(|text| text.lines()).map(str::trim_end).collect();
     let blocks = page.split("```text\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     for line in blocks.flat_map(str::lines) {
         assert!(printed.contains(&line), "no command prints: {line}");
