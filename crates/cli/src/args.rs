@@ -1,6 +1,7 @@
 //! The command line, and nothing else.
 
 mod grid;
+mod import;
 mod scenario;
 mod schedule;
 mod shell;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use simsched_core::Nanos;
 
 pub(crate) use self::grid::{MergeArgs, Shard, SweepArgs};
+pub(crate) use self::import::{ImportArgs, LlcArg};
 pub(crate) use self::scenario::FileArgs;
 pub(crate) use self::schedule::{Form, ScheduleArgs};
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
@@ -190,6 +192,8 @@ pub(crate) enum TopoCommand {
         #[arg(value_name = "FILE")]
         file: String,
     },
+    /// Make a machine file from what hwloc, lscpu or /sys/devices/system tells of a machine
+    Import(ImportArgs),
 }
 
 /// The arguments of `simsched topo show`.

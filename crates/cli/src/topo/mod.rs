@@ -1,6 +1,8 @@
 //! `simsched topo`: which machines there are, what one looks like, what is wrong with a file.
 
+mod import;
 mod json;
+mod tree;
 
 use std::fs;
 use std::io::ErrorKind;
@@ -24,6 +26,7 @@ pub(crate) fn topo(command: &TopoCommand) -> Result<(), Failure> {
         TopoCommand::List => output::print(&render_list(&MachineSummary::builtins())),
         TopoCommand::Show(args) => show(args),
         TopoCommand::Check { file } => check(file),
+        TopoCommand::Import(args) => import::import(args),
     }
 }
 

@@ -22,5 +22,6 @@ mod schedule;
 mod shell;
 mod sweeps;
 mod text;
+mod topo_import;
 mod validate;
 mod validate_spans;
