@@ -2,6 +2,7 @@
 
 mod grid;
 mod import;
+mod results;
 mod scenario;
 mod schedule;
 mod shell;
@@ -15,6 +16,7 @@ use simsched_core::Nanos;
 
 pub(crate) use self::grid::{MergeArgs, Shard, SweepArgs};
 pub(crate) use self::import::{ImportArgs, LlcArg};
+pub(crate) use self::results::ResultsArgs;
 pub(crate) use self::scenario::FileArgs;
 pub(crate) use self::schedule::{Form, ScheduleArgs};
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
@@ -146,6 +148,9 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub(crate) schedule: ScheduleArgs,
+
+    #[command(flatten)]
+    pub(crate) results: ResultsArgs,
 
     /// Write the result as JSON to this file; `-` prints it in place of the text
     #[arg(long, value_name = "FILE|-")]

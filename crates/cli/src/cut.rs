@@ -24,6 +24,7 @@ use crate::meter::{Meter, RATES, Totals};
 use crate::progress::Progress;
 use crate::report::End;
 use crate::run::Watch;
+use crate::schedstat::SchedInfo;
 use crate::student::Spread;
 use crate::trend::Trend;
 
@@ -93,6 +94,8 @@ pub(crate) struct Window {
     pub(crate) counters: Counters,
     /// Where processes are at home, if that is asked for.
     pub(crate) llc: Option<LlcSeries>,
+    /// What `/proc/schedstat` would show, if that is asked for.
+    pub(crate) sched_info: Option<SchedInfo>,
 }
 
 impl Observer for Window {
@@ -101,6 +104,7 @@ impl Observer for Window {
         self.counters.on(world, tracepoint);
         self.stats.on(world, tracepoint);
         self.llc.on(world, tracepoint);
+        self.sched_info.on(world, tracepoint);
     }
 }
 

@@ -23,7 +23,7 @@ impl DomainTable {
         let mut table = DomainTable::default();
         for cpu in (0..nr_cpus).map(CpuId::new) {
             let mut at = 0;
-            policy.domains(cpu, &mut |name, counts| {
+            policy.domains(cpu, &mut |name, _, counts| {
                 if at == table.names.len() {
                     table.push(name);
                 }
@@ -53,11 +53,12 @@ fn counters(sums: &SdCounts) -> Value {
     let by_kind = |counts: [u64; 3]| -> Map<String, Value> {
         KINDS.iter().zip(counts).map(|(kind, count)| ((*kind).to_owned(), count.into())).collect()
     };
+    let imbalance = [0, 1, 2].map(|kind| sums.lb_imbalance.iter().map(|of| of[kind]).sum());
     json!({
         "lb_count": by_kind(sums.lb_count),
         "lb_balanced": by_kind(sums.lb_balanced),
         "lb_failed": by_kind(sums.lb_failed),
-        "lb_imbalance": by_kind(sums.lb_imbalance),
+        "lb_imbalance": by_kind(imbalance),
         "lb_gained": by_kind(sums.lb_gained),
         "lb_hot_gained": by_kind(sums.lb_hot_gained),
         "lb_nobusyq": by_kind(sums.lb_nobusyq),

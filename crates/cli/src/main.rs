@@ -26,6 +26,7 @@ mod report;
 mod run;
 mod scenario;
 mod scenario_file;
+mod schedstat;
 mod sensitivity;
 mod settings;
 mod shell;

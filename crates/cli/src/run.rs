@@ -5,6 +5,7 @@ use std::sync::Arc;
 use simsched_core::observe::{Digest, Invariants, LlcSeries, Stats};
 use simsched_core::{Config, MarkId, Nanos, Notes, Policy, Seed, SimTime, Simulator, Workload};
 use simsched_topology::Topology;
+use simsched_trace::schedstat::SchedStat;
 
 use crate::cut::{Cut, Cutter, Slice, Window};
 use crate::extensive::Extensive;
@@ -15,6 +16,7 @@ use crate::precision::{Ask, Goal, Sampled};
 use crate::progress::Progress;
 use crate::record::{Outputs, Recorder};
 use crate::report::{self, CutReport, End, Percentiles, Report, ScenarioReport, Wakeups};
+use crate::schedstat::SchedInfo;
 
 /// Who watches every run; the rules are checked and the schedule is written on request.
 pub(crate) type Watch = (Stats, (Window, (Digest, (Option<Invariants>, Option<Box<Recorder>>))));
@@ -34,6 +36,8 @@ pub(crate) struct Plan<P, W> {
     pub(crate) precision: Option<(Ask, Goal)>,
     /// In intervals of which length it is told where processes are at home; none is not at all.
     pub(crate) llc_interval: Option<Nanos>,
+    /// Whether `/proc/schedstat` is asked for.
+    pub(crate) schedstat: bool,
     pub(crate) paranoid: bool,
     /// Where its schedule is written.
     pub(crate) outputs: Outputs,
@@ -57,6 +61,8 @@ pub(crate) struct Measured<P> {
     pub(crate) sampled: Option<Sampled>,
     /// Where processes were at home, if that was asked for.
     pub(crate) llc: Option<LlcReport>,
+    /// `/proc/schedstat` at the end of the run, if that was asked for.
+    pub(crate) schedstat: Option<SchedStat>,
     pub(crate) digest: Digest,
 }
 
@@ -88,7 +94,9 @@ impl<P: Policy, W: Workload> Plan<P, W> {
         let rules = self.paranoid.then(|| Invariants::new(nr_cpus, nr_tasks));
         let series =
             |interval| LlcSeries::new(&self.topology, nr_tasks, setup.procs.len(), interval);
-        let window = Window { llc: self.llc_interval.map(series), ..Window::default() };
+        let sched_info = self.schedstat.then(|| SchedInfo::new(nr_cpus, nr_tasks));
+        let llc = self.llc_interval.map(series);
+        let window = Window { llc, sched_info, ..Window::default() };
         let watch = (new_stats(), (window, (Digest::default(), (rules, recorder))));
         let meter = Meter::new(self.round);
         let workload = Metered::new(self.workload, &meter);
@@ -116,6 +124,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
             series.finish(world.now());
         }
         let llc = window.llc.map(|series| LlcReport::of(&series, &topology, &setup.procs));
+        let schedstat = window.sched_info.map(|counted| counted.table(&world, &policy));
         let measured = Measured {
             end,
             events,
@@ -128,6 +137,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
             cut: None,
             sampled,
             llc,
+            schedstat,
             digest,
         };
         Ok(match (cut, window.stats) {
@@ -242,6 +252,7 @@ mod tests {
             precision: None,
             round: None,
             llc_interval: None,
+            schedstat: false,
             paranoid: true,
             outputs: Outputs::default(),
         }

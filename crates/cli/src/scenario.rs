@@ -7,6 +7,7 @@ use simsched_core::observe::SpanStats;
 use simsched_core::{Nanos, Policy};
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
+use simsched_trace::schedstat::SchedStat;
 use simsched_workloads::WorkloadError;
 use simsched_workloads::catalog::{self as workloads, Benchmark, MarkTimes, Ran, SpanTimes};
 
@@ -43,6 +44,8 @@ pub(crate) struct Scenario {
     precision: Option<Ask>,
     /// In intervals of which length it is told where processes are at home.
     llc_interval: Option<Nanos>,
+    /// Whether `/proc/schedstat` is asked for.
+    schedstat: bool,
     paranoid: bool,
 }
 
@@ -66,6 +69,8 @@ pub(crate) struct Outcome {
     pub(crate) totals: Totals,
     /// and what part that is, if it is not all.
     pub(crate) cut: Option<Cut>,
+    /// `/proc/schedstat` of the simulated kernel, if that was asked for.
+    pub(crate) schedstat: Option<SchedStat>,
 }
 
 impl Scenario {
@@ -87,6 +92,7 @@ impl Scenario {
             span: None,
             precision: args.precision.map(|percent| Ask { percent, limit: args.precision_limit }),
             llc_interval: args.llc_interval,
+            schedstat: args.results.schedstat.is_some(),
             paranoid: args.paranoid,
         };
         // Whatever is wrong is said now, and not by one of many threads.
@@ -115,6 +121,7 @@ impl Scenario {
             span: side.span,
             precision: None,
             llc_interval: None,
+            schedstat: false,
             paranoid: false,
         };
         scenario.benchmark(seed)?;
@@ -180,6 +187,7 @@ impl Scenario {
             precision: self.precision.zip(Goal::of(benchmark.as_ref())),
             round: benchmark.rounds().map(|(mark, _)| mark),
             llc_interval: self.llc_interval,
+            schedstat: self.schedstat,
             paranoid: self.paranoid,
             outputs,
         };
@@ -187,7 +195,13 @@ impl Scenario {
         let told = tell(benchmark.as_ref(), &measured);
         let text = told.text.clone();
         let report = measured.report(self.named(seed)?, told);
-        Ok(Outcome { report, text, totals: measured.totals, cut: measured.cut })
+        Ok(Outcome {
+            report,
+            text,
+            totals: measured.totals,
+            cut: measured.cut,
+            schedstat: measured.schedstat,
+        })
     }
 
     /// What the report of a run with this seed says of the scenario.

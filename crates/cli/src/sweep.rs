@@ -13,6 +13,7 @@ use crate::record::Outputs;
 use crate::report::{End, Report};
 use crate::scenario::{self, Outcome, Scenario};
 use crate::scenario_file;
+use crate::schedstat;
 use crate::summary::Summary;
 
 /// Does what `simsched run` is asked for.
@@ -36,20 +37,30 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     // Whoever stops us from here on leaves no temporary file.
     interrupt::listen();
     let outputs = Outputs::of(args, scenario.topology().nr_cpus())?;
+    let schedstat = schedstat::Target::of(args)?;
     let place = Place::of(args.json.as_deref())?;
     match args.seeds {
-        None => one(args, &scenario, place, outputs),
+        None => one(args, &scenario, place, (outputs, schedstat)),
         Some(seeds) => many(args, &scenario, seeds, place),
     }
 }
 
-fn one(args: &RunArgs, scenario: &Scenario, place: Place, outputs: Outputs) -> Result<(), Failure> {
+/// One run; what it is recorded in are files of which each tells one run.
+fn one(
+    args: &RunArgs,
+    scenario: &Scenario,
+    place: Place,
+    (outputs, schedstat): (Outputs, Option<schedstat::Target>),
+) -> Result<(), Failure> {
     let mut progress = Progress::start(args.quiet);
-    let Outcome { report, text, .. } =
-        scenario.measure_into(args.seed, Some(&mut progress), outputs)?;
+    let outcome = scenario.measure_into(args.seed, Some(&mut progress), outputs)?;
     progress.clear();
+    let Outcome { report, text, .. } = outcome;
+    let counted = schedstat.zip(outcome.schedstat.as_ref());
+    let in_place = counted.map_or(Ok(None), |(target, counted)| target.tell(counted))?;
     place.tell(&output::json(&report), || {
-        format!("{text}\n{}", output::text::run(&report, scenario.topology()))
+        let text = || format!("{text}\n{}", output::text::run(&report, scenario.topology()));
+        in_place.unwrap_or_else(text)
     })?;
     progress.done(report.events);
     scenario_file::is_repeated(args, [&report].into_iter())?;

@@ -95,8 +95,10 @@ pub struct SdCounts {
     pub lb_balanced: [u64; 3],
     /// Those that found an imbalance and moved nothing.
     pub lb_failed: [u64; 3],
-    /// The sum of the imbalances.
-    pub lb_imbalance: [u64; 3],
+    /// The sum of the imbalances, by what was to be made equal: load, utilization, the number of tasks, a
+    /// task that does not fit, a task that prefers an LLC (`enum migration_type`). Before version 17 of
+    /// `/proc/schedstat` all are one sum.
+    pub lb_imbalance: [[u64; 3]; 5],
     /// Tasks that were pulled.
     pub lb_gained: [u64; 3],
     /// Tasks that were pulled although cache-hot.
@@ -125,13 +127,13 @@ impl std::ops::AddAssign for SdCounts {
             (&mut self.lb_count, other.lb_count),
             (&mut self.lb_balanced, other.lb_balanced),
             (&mut self.lb_failed, other.lb_failed),
-            (&mut self.lb_imbalance, other.lb_imbalance),
             (&mut self.lb_gained, other.lb_gained),
             (&mut self.lb_hot_gained, other.lb_hot_gained),
             (&mut self.lb_nobusyq, other.lb_nobusyq),
             (&mut self.lb_nobusyg, other.lb_nobusyg),
         ];
-        for (sums, counts) in rows {
+        let imbalances = self.lb_imbalance.iter_mut().zip(other.lb_imbalance);
+        for (sums, counts) in rows.into_iter().chain(imbalances) {
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
         self.alb_count += other.alb_count;

@@ -2,7 +2,7 @@
 
 mod boxed;
 
-use simsched_topology::{CpuId, NodeId};
+use simsched_topology::{CpuId, CpuSet, NodeId};
 
 use crate::balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
 use crate::effects::Effects;
@@ -206,9 +206,9 @@ pub trait Policy {
         crate::NO_DOMAIN
     }
 
-    /// Hands out the counters of the sched domains of `cpu`, bottom-up, by the domain's name
+    /// Hands out the sched domains of `cpu`, bottom-up: the name, the CPUs and the counters of each
     /// (`/proc/schedstat`).
-    fn domains(&self, cpu: CpuId, emit: &mut dyn FnMut(&'static str, &SdCounts)) {
+    fn domains(&self, cpu: CpuId, emit: &mut dyn FnMut(&'static str, &CpuSet, &SdCounts)) {
         let _ = (cpu, emit);
     }
 

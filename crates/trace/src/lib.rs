@@ -9,6 +9,7 @@ mod event;
 mod ftrace;
 pub mod perf_sched;
 pub mod perfetto;
+pub mod schedstat;
 mod text;
 mod tracedat;
 

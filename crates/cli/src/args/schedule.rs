@@ -10,6 +10,10 @@ const HEADING: &str = "Schedule of the run, event by event";
 /// The outputs that tell the schedule of one run, event by event.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ScheduleArgs {
+    /// Write a Perfetto trace, for ui.perfetto.dev and its SQL: events, and how many tasks each CPU has
+    #[arg(long, help_heading = HEADING, value_name = "FILE.pftrace")]
+    pub(crate) trace: Option<PathBuf>,
+
     /// Write the scheduler's events as `trace-cmd report -N` prints them
     #[arg(long, help_heading = HEADING, value_name = "FILE|-")]
     pub(crate) ftrace: Option<PathBuf>,
@@ -37,6 +41,8 @@ pub(crate) struct ScheduleArgs {
 /// A form in which a schedule is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
+    /// A Perfetto trace.
+    Perfetto,
     /// The text of ftrace.
     Ftrace,
     /// trace.dat.
@@ -53,6 +59,7 @@ impl Form {
     /// The option that asks for it.
     pub(crate) fn option(self) -> &'static str {
         match self {
+            Form::Perfetto => "--trace",
             Form::Ftrace => "--ftrace",
             Form::TraceDat => "--trace-dat",
             Form::Timehist => "--timehist",
@@ -63,7 +70,7 @@ impl Form {
 
     /// Whether it can be printed.
     pub(crate) fn is_text(self) -> bool {
-        !matches!(self, Form::TraceDat)
+        !matches!(self, Form::TraceDat | Form::Perfetto)
     }
 
     /// Whether all of it is written at the end.
@@ -76,6 +83,7 @@ impl ScheduleArgs {
     /// Those that are asked for.
     pub(crate) fn given(&self) -> Vec<(Form, &Path)> {
         let all = [
+            (Form::Perfetto, &self.trace),
             (Form::Ftrace, &self.ftrace),
             (Form::TraceDat, &self.trace_dat),
             (Form::Timehist, &self.timehist),

@@ -3,7 +3,9 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use simsched_policies::catalog as policies;
 use simsched_trace::perf_sched::{Latency, Map, Timehist};
+use simsched_trace::perfetto::PerfettoWriter;
 use simsched_trace::{Ftrace, Sink, Threads, TraceDat};
 
 use super::order::Item;
@@ -59,7 +61,7 @@ impl Outputs {
         output::are_apart(&places)?;
         let mut outputs = Outputs::default();
         for (form, path) in given {
-            outputs.all.push(Output::open(form, path, nr_cpus)?);
+            outputs.all.push(Output::open(form, path, nr_cpus, &args.policy)?);
         }
         Ok(outputs)
     }
@@ -120,7 +122,7 @@ impl Outputs {
 }
 
 impl Output {
-    fn open(form: Form, path: &Path, nr_cpus: usize) -> Result<Output, Failure> {
+    fn open(form: Form, path: &Path, nr_cpus: usize, policy: &str) -> Result<Output, Failure> {
         if is_stdout(path) && !form.is_text() {
             return Err(Failure::Input(format!(
                 "{}: found '-', expected a file, as the text of the run goes to stdout",
@@ -136,6 +138,7 @@ impl Output {
             (Form::TraceDat, Some(file)) => {
                 Box::new(TraceDat::new(target, file.scratch()?, nr_cpus))
             }
+            (Form::Perfetto, _) => Box::new(PerfettoWriter::new(target, &release(policy))),
             (Form::Ftrace | Form::TraceDat, _) => Box::new(Ftrace::new(target, nr_cpus)),
             (Form::Timehist, _) => Box::new(Timehist::new(target)),
             (Form::Latency, _) => Box::new(Latency::new(target)),
@@ -156,4 +159,11 @@ impl Output {
 /// Whether an option asks for stdout.
 fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// The release of the kernel that a policy stands for, as `uname -r` prints it.
+fn release(policy: &str) -> String {
+    let name = policies::canonical_name(policy, &[]).unwrap_or_default();
+    let version = name.split('@').nth(1).and_then(|rest| rest.split('+').next());
+    format!("{}.0", version.unwrap_or("6.1"))
 }

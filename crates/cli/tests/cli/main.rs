@@ -18,6 +18,7 @@ mod readme;
 mod reference;
 mod resume;
 mod scenarios;
+mod schedstat;
 mod schedule;
 mod shell;
 mod sweeps;

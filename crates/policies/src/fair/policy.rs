@@ -4,7 +4,7 @@ use simsched_core::{
     BalanceStep, Dequeue, Effects, Enqueue, Look, Moves, NO_DOMAIN, Placement, Policy, Preempt,
     Preferences, SdCounts, TaskId, TaskState, Touched, Trigger, TtwuQueue, Wakeup, World,
 };
-use simsched_topology::{CpuId, Domains, Kernel, NodeId};
+use simsched_topology::{CpuId, CpuSet, Domains, Kernel, NodeId};
 
 use super::entity::EntityId as Se;
 use super::queueing::DequeueFlags;
@@ -204,9 +204,9 @@ impl Policy for Fair {
         at.and_then(|at| u8::try_from(at).ok()).unwrap_or(NO_DOMAIN)
     }
 
-    fn domains(&self, cpu: CpuId, emit: &mut dyn FnMut(&'static str, &SdCounts)) {
+    fn domains(&self, cpu: CpuId, emit: &mut dyn FnMut(&'static str, &CpuSet, &SdCounts)) {
         for (at, sd) in Fair::domains(self).of(cpu).iter().enumerate() {
-            emit(sd.name, &self.balance.sd(cpu, at).counts);
+            emit(sd.name, &sd.span, &self.balance.sd(cpu, at).counts);
         }
     }
 

@@ -63,7 +63,7 @@ fn herd(driver: &mut Driver, cpu: u16, nr_tasks: u32) {
 fn gained(driver: &Driver) -> u64 {
     let mut gained = 0;
     for cpu in driver.kit.world().topology().cpus().iter() {
-        Policy::domains(&driver.fair, cpu, &mut |_, counts| {
+        Policy::domains(&driver.fair, cpu, &mut |_, _, counts| {
             gained += counts.lb_gained.iter().sum::<u64>();
         });
     }

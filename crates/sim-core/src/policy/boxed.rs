@@ -1,6 +1,6 @@
 //! A policy in a box is a policy: for those who choose it at run time.
 
-use simsched_topology::{CpuId, NodeId};
+use simsched_topology::{CpuId, CpuSet, NodeId};
 
 use super::{Dequeue, Enqueue, Placement, Policy, Preempt, TtwuQueue, Wakeup};
 use crate::balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
@@ -161,7 +161,7 @@ impl<T: Policy + ?Sized> Policy for Box<T> {
         (**self).domain_of(from, to)
     }
 
-    fn domains(&self, cpu: CpuId, emit: &mut dyn FnMut(&'static str, &SdCounts)) {
+    fn domains(&self, cpu: CpuId, emit: &mut dyn FnMut(&'static str, &CpuSet, &SdCounts)) {
         (**self).domains(cpu, emit);
     }
 

@@ -350,6 +350,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     fn sched_yield(&mut self, cpu: CpuId, task: TaskId) -> Step {
         self.done(cpu, Outcome::Done);
         self.world.update_rq_clock(cpu);
+        self.world.count(cpu, |rq| rq.yld_count += 1);
         self.policy.yield_task(&self.world, cpu, task);
         let is_batch = self.world.task(task).policy == SchedPolicy::Batch;
         if self.world.rq(cpu).nr_running != 1 && !is_batch {

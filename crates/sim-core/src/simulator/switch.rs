@@ -33,6 +33,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             self.begin(cpu, Stage::Schedule, Cost::ContextSwitch, wait);
             return Ok(());
         }
+        self.world.count(cpu, |rq| rq.sched_count += 1);
         self.world.update_rq_clock_unless_skipped(cpu);
         let locked = self.lock_rq(cpu, cpu, 0);
         self.stall(cpu, Cost::RqLock, locked);
@@ -123,6 +124,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     fn idle_begins(&mut self, cpu: CpuId) {
+        self.world.count(cpu, |rq| rq.sched_goidle += 1);
         self.policy.idle_entered(&self.world, cpu);
         let desk = self.desk(cpu);
         (desk.idle_begins, desk.idle_ticked) = (true, false);

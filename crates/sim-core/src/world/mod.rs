@@ -230,6 +230,12 @@ impl World {
         }
     }
 
+    /// The counters of the runqueue of `cpu` that `/proc/schedstat` shows and idleness does not depend on.
+    #[inline]
+    pub(crate) fn count(&mut self, cpu: CpuId, change: impl FnOnce(&mut RqRow)) {
+        change(&mut self.rqs[cpu.idx()]);
+    }
+
     /// `cpu` enters an idle state with this exit latency, or leaves it (`sched_idle_set_state()`).
     pub(crate) fn set_idle_state(&mut self, cpu: CpuId, exit_latency_us: Option<u32>) {
         self.rqs[cpu.idx()].exit_latency_us = exit_latency_us;

@@ -31,6 +31,12 @@ pub struct RqRow {
     /// The advertised exit latency of the idle state that the CPU is in, in us; `None` while it is in
     /// none, or where no driver tells (`idle_get_state()`).
     pub exit_latency_us: Option<u32>,
+    /// Calls of `__schedule()` (`rq->sched_count`).
+    pub sched_count: u64,
+    /// How often the idle task was picked, also after itself (`rq->sched_goidle`).
+    pub sched_goidle: u64,
+    /// Calls of `sched_yield()` (`rq->yld_count`).
+    pub yld_count: u64,
     /// The next `schedule()` leaves the clock as it is (`RQCF_REQ_SKIP`).
     pub(crate) skip_update: bool,
 }
@@ -51,6 +57,9 @@ impl RqRow {
             stopper: false,
             stopping: false,
             exit_latency_us: None,
+            sched_count: 0,
+            sched_goidle: 0,
+            yld_count: 0,
             skip_update: false,
         }
     }

@@ -236,6 +236,10 @@ impl<W: Write> Sink for PerfettoWriter<W> {
         Ok(())
     }
 
+    fn wants_counters(&self) -> bool {
+        true
+    }
+
     fn counter(&mut self, time: u64, cpu: u32, name: &'static str, value: u64) -> io::Result<()> {
         self.begin()?;
         let track = self.track(cpu, name)?;

@@ -151,7 +151,8 @@ impl Fair {
         };
         debug_assert_ne!(busiest, env.dst_cpu);
         let (sd, idle) = self.sd_of(env);
-        sd.counts.lb_imbalance[idle] += env.imbalance.max(0).cast_unsigned();
+        let imbalance = env.imbalance.max(0).cast_unsigned();
+        sd.counts.lb_imbalance[env.migration_type as usize][idle] += imbalance;
         env.src_cpu = busiest;
         env.flags.all_pinned = true;
         attempt.moved = 0;
