@@ -172,3 +172,20 @@ fn the_how_to_shows_what_is_printed() {
         assert!(printed.contains(&line), "no command prints: {line}");
     }
 }
+
+/// A task that is moved while it runs makes way for the stopper of its CPU, which moves it and sleeps again.
+#[test]
+fn the_stopper_is_a_thread_as_others() {
+    let path = path("stopper.txt");
+    let scenario = "--duration 20ms -- lab:hogs-herd-16";
+    prints(&format!("run --quiet --topo t8 --ftrace {} {scenario}", path.display()));
+    let text = std::fs::read_to_string(path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let to =
+        lines.iter().position(|line| line.contains("next_comm=migration/2 next_pid=5")).unwrap();
+    assert!(lines[to].contains("prev_pid=2000 prev_prio=120 prev_state=R ==>"), "{}", lines[to]);
+    let own: Vec<&&str> =
+        lines[to..].iter().filter(|line| line.trim_start().starts_with("migration/2-5 ")).collect();
+    assert!(own[0].contains("sched_migrate_task:") && own[0].contains("orig_cpu=2"), "{}", own[0]);
+    assert!(own[1].contains("prev_pid=5 prev_prio=0 prev_state=S"), "{}", own[1]);
+}
