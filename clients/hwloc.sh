@@ -72,7 +72,7 @@ for packed in crates/import/tests/data/hwloc/*.xml.gz; do
     compare "$dir/$name" "$dir/v2.xml"
 done
 for shape in "package:2 numa:1 l3:12 l2:8 core:1 pu:2" "package:4 l3:1 numa:2 core:9 pu:1" "package:1 l2:4 core:2 pu:4"; do
-    lstopo-no-graphics -i "$shape" --of xml -f "$dir/shape.xml"
+    lstopo-no-graphics -i "$shape" --of xml -f "$dir/shape.xml" 2>/dev/null
     compare "$dir/shape.xml" "$dir/shape.xml"
 done
 if lstopo-no-graphics --of xml -f "$dir/live.xml" 2>/dev/null && [ -e /sys/devices/system/cpu/cpu0/topology ]; then

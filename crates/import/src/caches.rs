@@ -62,7 +62,7 @@ impl Caches<'_> {
     fn of_level(&self, level: u32) -> Result<Vec<CpuSet>> {
         let caches = self.found.caches.iter().filter(|c| c.level == level && !c.is_instruction);
         let sets: Vec<Set> = caches.map(|cache| cache.cpus.clone()).collect();
-        self.numbers.distinct(&sets, &format!("cache of level {level}, or two cache"), self.file)
+        self.numbers.distinct(&sets, &format!("level-{level} cache"), self.file)
     }
 
     /// The last level that Linux asks for: the third, or the second where there is no third

@@ -235,7 +235,8 @@ fn architecture(processor: &Processor, file: &str, notes: &mut Vec<String>) -> R
     };
     match name {
         "x86_64" | "amd64" | "i386" | "i486" | "i586" | "i686" | "x86" | "k1om" => Ok(Arch::X86),
-        "ppc64" | "ppc64le" | "ppc" => Ok(Arch::Power),
+        // Rust calls them powerpc, `uname -m` ppc.
+        "ppc64" | "ppc64le" | "ppc" | "powerpc64" | "powerpc" => Ok(Arch::Power),
         "aarch64" | "arm64" | "arm" | "armv7l" | "armv8l" | "riscv64" => Ok(Arch::Generic),
         other => Err(whole(
             file,

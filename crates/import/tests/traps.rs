@@ -332,3 +332,18 @@ fn of_a_mask_and_a_list_that_differ_the_one_counts_that_holds_the_cpu() {
         assert_eq!((imported.counts.cpus, imported.counts.packages), (1, 1));
     }
 }
+
+#[test]
+fn the_architecture_chooses_the_levels() {
+    for (name, arch) in [
+        ("x86_64", Arch::X86),
+        ("ppc64le", Arch::Power),
+        ("powerpc64", Arch::Power),
+        ("aarch64", Arch::Generic),
+        ("riscv64", Arch::Generic),
+    ] {
+        let info = format!("<info name=\"Architecture\" value=\"{name}\"/>");
+        let imported = imported(&xml(&core(3, 1024, &[0, 1]), &info));
+        assert_eq!(machine(&imported, None).arch(), arch, "{name}");
+    }
+}
