@@ -2,6 +2,7 @@
 
 mod grid;
 mod import;
+mod replay;
 mod results;
 mod scenario;
 mod schedule;
@@ -16,6 +17,7 @@ use simsched_core::Nanos;
 
 pub(crate) use self::grid::{MergeArgs, Shard, SweepArgs};
 pub(crate) use self::import::{ImportArgs, LlcArg};
+pub(crate) use self::replay::ReplayArgs;
 pub(crate) use self::results::ResultsArgs;
 pub(crate) use self::scenario::FileArgs;
 pub(crate) use self::schedule::{Form, ScheduleArgs};
@@ -79,6 +81,12 @@ pub(crate) enum Command {
     Policies(PoliciesArgs),
     /// List the workloads, or show the options of one
     Workloads(WorkloadsArgs),
+    /// Run a schedule that a kernel recorded, and hold what happens against the recording
+    ///
+    /// Each thread computes and sleeps as it did there, and the policy decides where and when: on the
+    /// machine and under the policy of the recording, or on others. As a workload (`-- replay TRACE`)
+    /// a recording can be given to `run` and `compare`, too. docs/replay.md tells what is taken from it.
+    Replay(ReplayArgs),
     /// Run the scenarios of the kernel lab, and judge the results by those of a real kernel
     ///
     /// A folder holds what one kernel did on one machine. Every scenario of it is run on the

@@ -22,6 +22,7 @@ mod parallel;
 mod precision;
 mod progress;
 mod record;
+mod replay;
 mod report;
 mod run;
 mod scenario;
@@ -68,6 +69,7 @@ fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Lab(args) => lab::lab(args),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),
+        Command::Replay(args) => replay::replay(args),
         Command::Workloads(args) => list::workloads(args.name.as_deref()),
     }
 }

@@ -152,6 +152,10 @@ impl<W: Workload> Workload for Metered<W> {
         op
     }
 
+    fn dispatch(&self, task: TaskId) -> Option<simsched_core::Nanos> {
+        self.workload.dispatch(task)
+    }
+
     fn notes(&self) -> Notes {
         self.workload.notes()
     }

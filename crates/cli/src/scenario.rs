@@ -18,6 +18,7 @@ use crate::meter::{ROUNDS, Totals};
 use crate::precision::{Ask, Goal};
 use crate::progress::Progress;
 use crate::record::Outputs;
+use crate::replay::{self, Recorded};
 use crate::report::{self, End, Report, ScenarioReport};
 use crate::run::{self, Measured, Plan, Told};
 use crate::settings::{self, Settings};
@@ -37,6 +38,8 @@ pub(crate) struct Scenario {
     given: BTreeMap<String, String>,
     /// The workload's command line as given.
     workload: Vec<String>,
+    /// The recording that it is, if it is one.
+    recorded: Option<Box<Recorded>>,
     duration: Option<Nanos>,
     /// How much of a run is measured; none is the whole run.
     span: Option<Slice>,
@@ -80,12 +83,14 @@ impl Scenario {
     /// One sentence about the first argument that names something that does not exist.
     pub(crate) fn new(args: &RunArgs) -> Result<Scenario, Failure> {
         let (topology, file) = topo::load(&args.topo)?;
+        let settings = Settings::sort(&args.policy, &args.settings)?;
         let scenario = Scenario {
+            recorded: recorded(&args.workload, &topology, &settings)?,
             topology: Arc::new(topology),
             topology_file: file.unwrap_or("built-in").to_owned(),
             topology_hash: file.map(|_| topo::hash(&args.topo)).transpose()?,
             policy: args.policy.clone(),
-            settings: Settings::sort(&args.policy, &args.settings)?,
+            settings,
             given: args.settings.iter().cloned().collect(),
             workload: args.workload.clone(),
             duration: args.duration,
@@ -109,12 +114,14 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::new`].
     pub(crate) fn of_side(side: &Side<'_>, seed: u64) -> Result<Scenario, Failure> {
+        let settings = Settings::sort(side.policy, side.settings)?;
         let scenario = Scenario {
+            recorded: recorded(side.workload, side.topology, &settings)?,
             topology: Arc::clone(side.topology),
             topology_file: side.topology_file.to_owned(),
             topology_hash: None,
             policy: side.policy.to_owned(),
-            settings: Settings::sort(side.policy, side.settings)?,
+            settings,
             given: side.settings.iter().cloned().collect(),
             workload: side.workload.to_vec(),
             duration: side.duration,
@@ -150,7 +157,15 @@ impl Scenario {
         policies::build(&self.policy, &self.settings.policy).map_err(settings::refused)
     }
 
+    /// The recording that the workload is, if it is one.
+    pub(crate) fn recorded(&mut self) -> Option<&mut Recorded> {
+        self.recorded.as_deref_mut()
+    }
+
     fn benchmark(&self, seed: u64) -> Result<Box<dyn Benchmark>, Failure> {
+        if let Some(recorded) = &self.recorded {
+            return Ok(Box::new(recorded.replay.clone()));
+        }
         workloads::parse(&self.workload, seed, self.topology.nr_cpus()).map_err(Failure::input)
     }
 
@@ -236,6 +251,17 @@ impl Outcome {
     pub(crate) fn counts(&self) -> bool {
         self.report.end != End::Interrupted
     }
+}
+
+/// The recording that a workload's command line names, if it names one.
+fn recorded(
+    workload: &[String],
+    topology: &Topology,
+    settings: &Settings,
+) -> Result<Option<Box<Recorded>>, Failure> {
+    let open =
+        || replay::open(&workload[1..], topology.nr_cpus(), settings.config.hz).map(Box::new);
+    replay::is_meant(workload).then(open).transpose()
 }
 
 /// The program whose list of options the workload's command line asks for, if it does.

@@ -50,7 +50,7 @@ pub use simulator::{Simulator, Status};
 pub use time::{Nanos, SimTime};
 pub use touched::{Access, Function, LineId, Touch, Touched};
 pub use workload::{
-    Notes, Op, Outcome, RegionSpec, SchedPolicy, Setup, SocketSpec, Start, Stores, TaskSpec,
-    Workload,
+    Notes, Op, Outcome, RecordedTimes, RegionSpec, SchedPolicy, Setup, SocketSpec, Start, Stores,
+    TaskSpec, Workload,
 };
 pub use world::{BOOT_CLOCK, RqRow, TaskRow, TaskState, Tasks, World};

@@ -2,7 +2,9 @@
 
 mod setup;
 
-pub use setup::{RegionSpec, SchedPolicy, Setup, SocketSpec, Start, Stores, TaskSpec};
+pub use setup::{
+    RecordedTimes, RegionSpec, SchedPolicy, Setup, SocketSpec, Start, Stores, TaskSpec,
+};
 
 use simsched_topology::CpuId;
 
@@ -24,6 +26,13 @@ pub trait Workload {
     /// What a program that measures itself has written so far; most leave that to their marks.
     fn notes(&self) -> Notes {
         Notes::default()
+    }
+
+    /// How long an idle CPU takes to the switch to `task`, which was just woken, if that was measured
+    /// ([`RecordedTimes`]); `None` is as long as usual.
+    fn dispatch(&self, task: TaskId) -> Option<Nanos> {
+        let _ = task;
+        None
     }
 
     /// What it has counted itself up to `now` is not to count: only what follows is measured.
@@ -65,6 +74,10 @@ impl<T: Workload + ?Sized> Workload for Box<T> {
 
     fn notes(&self) -> Notes {
         (**self).notes()
+    }
+
+    fn dispatch(&self, task: TaskId) -> Option<Nanos> {
+        (**self).dispatch(task)
     }
 
     fn measure_from(&mut self, now: SimTime) {

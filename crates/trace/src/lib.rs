@@ -7,8 +7,10 @@
 
 mod event;
 mod ftrace;
+pub mod history;
 pub mod perf_sched;
 pub mod perfetto;
+pub mod reader;
 pub mod schedstat;
 mod text;
 mod tracedat;

@@ -6,7 +6,8 @@ pub use crate::args::OptionInfo;
 pub use crate::benchmark::{BenchResult, Benchmark, LeastPart, MarkTimes, Ran, SpanTimes, Teams};
 use crate::error::WorkloadError;
 use crate::{
-    hackbench, lab, netperf, schbench, schbench_old, stream, stress_ng, sysbench, tbench, verilator,
+    hackbench, lab, netperf, replay, schbench, schbench_old, stream, stress_ng, sysbench, tbench,
+    verilator,
 };
 
 /// A workload as it is listed for users.
@@ -103,6 +104,17 @@ pub const ENTRIES: &[Entry] = &[
         names: &[],
         parse: |_, args, seed, _| {
             Ok(Box::new(verilator::Run { verilator: verilator::parse(args)?, seed }))
+        },
+    },
+    Entry {
+        name: replay::NAME,
+        doc: "a schedule that a kernel recorded, or a simulation: FILE is text of perf script or ftrace",
+        options: replay::OPTIONS,
+        names: &[],
+        // What stands in files is for the command to read.
+        parse: |_, args, _, _| {
+            replay::parse(args)?;
+            Err(WorkloadError::NeedsFile { program: replay::NAME })
         },
     },
     Entry {

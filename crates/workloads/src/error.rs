@@ -45,6 +45,12 @@ pub enum WorkloadError {
         /// Of which program.
         program: &'static str,
     },
+    /// A program that is made of what stands in a file, and was given none.
+    #[error("{program}: the file was not read")]
+    NeedsFile {
+        /// Which program.
+        program: &'static str,
+    },
     /// An option that the program has, but with or without a value, or with one that it does not
     /// take, or that cannot be simulated.
     #[error("{program}: {what}")]

@@ -10,6 +10,7 @@ pub mod catalog;
 pub mod hackbench;
 pub mod lab;
 pub mod netperf;
+pub mod replay;
 pub mod schbench;
 pub mod schbench_old;
 pub mod stream;

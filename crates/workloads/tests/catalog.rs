@@ -86,11 +86,11 @@ fn what_cannot_be_simulated_is_refused_in_a_sentence() {
         ),
         (
             "hackbensh",
-            "there is no workload `hackbensh` (known: hackbench, netperf, tbench, sysbench, stream, schbench, schbench-old, stress-ng, verilator, lab:NAME); did you mean `hackbench`?",
+            "there is no workload `hackbensh` (known: hackbench, netperf, tbench, sysbench, stream, schbench, schbench-old, stress-ng, verilator, replay, lab:NAME); did you mean `hackbench`?",
         ),
         (
             "xyz",
-            "there is no workload `xyz` (known: hackbench, netperf, tbench, sysbench, stream, schbench, schbench-old, stress-ng, verilator, lab:NAME)",
+            "there is no workload `xyz` (known: hackbench, netperf, tbench, sysbench, stream, schbench, schbench-old, stress-ng, verilator, replay, lab:NAME)",
         ),
     ];
     for (line, message) in refused {
@@ -182,8 +182,8 @@ fn every_entry_says_what_it_is() {
         assert!(!entry.doc.is_empty());
         assert_eq!(catalog::find(entry.name).unwrap().name, entry.name);
         let has_one_name = entry.names.is_empty();
-        // The real one does nothing either without being told what.
-        let has_defaults = has_one_name && entry.name != "stress-ng";
+        // Those that do nothing without being told what.
+        let has_defaults = has_one_name && !["stress-ng", "replay"].contains(&entry.name);
         assert_eq!(parse(entry.name).is_ok(), has_defaults, "its own defaults are taken");
         for option in entry.options {
             let names = (option.short, option.long);

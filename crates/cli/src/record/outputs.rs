@@ -20,6 +20,8 @@ const BUFFER: usize = 1 << 18;
 #[derive(Default)]
 pub(crate) struct Outputs {
     all: Vec<Output>,
+    /// Who is told without a file.
+    listener: Option<Box<dyn Sink>>,
     /// The first thing that went wrong.
     failure: Option<Failure>,
 }
@@ -66,9 +68,14 @@ impl Outputs {
         Ok(outputs)
     }
 
+    /// No file, but somebody who listens.
+    pub(crate) fn to(listener: Box<dyn Sink>) -> Outputs {
+        Outputs { listener: Some(listener), ..Outputs::default() }
+    }
+
     /// Whether there is nobody to tell.
     pub(crate) fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        self.all.is_empty() && self.listener.is_none()
     }
 
     /// Whether somebody wants counters.
@@ -79,7 +86,13 @@ impl Outputs {
     /// Tells all of them, until something goes wrong.
     pub(super) fn tell(&mut self, threads: &Threads, item: &Item) {
         match item {
-            Item::Event(event) => self.each(|sink, _| sink.event(threads, event)),
+            Item::Event(event) => {
+                if let Some(listener) = &mut self.listener {
+                    // It has nowhere to write, so nothing can fail.
+                    let _ = listener.event(threads, event);
+                }
+                self.each(|sink, _| sink.event(threads, event));
+            }
             Item::Counter { time, cpu, name, value } => {
                 self.each(
                     |sink, counts| {
@@ -109,6 +122,9 @@ impl Outputs {
 
     /// The schedule has ended at `time`: the files get their names.
     pub(super) fn finish(mut self, threads: &Threads, time: u64) -> Result<(), Failure> {
+        if let Some(listener) = &mut self.listener {
+            let _ = listener.finish(threads, time);
+        }
         self.each(|sink, _| sink.finish(threads, time));
         if let Some(failure) = self.failure {
             return Err(failure);

@@ -16,6 +16,7 @@ mod numa_imbalance;
 mod precision;
 mod readme;
 mod reference;
+mod replay;
 mod resume;
 mod scenarios;
 mod schedstat;

@@ -44,10 +44,24 @@ impl Prices {
     }
 
     /// The same where no idle state takes time to leave, and a line that is written none to be seen.
-    pub(crate) fn of_free_hardware(mut self) -> Prices {
+    fn of_free_hardware(mut self) -> Prices {
         (self.costs.poll_notice_same_llc, self.costs.poll_notice_cross) = (0, 0);
         self.idle_states.iter_mut().for_each(|state| state.measured_exit_ns = 0);
         self
+    }
+
+    /// Where all that the kernel and the hardware do is in the times of the tasks.
+    pub(crate) fn nothing(topology: &Topology) -> Prices {
+        let (costs, idle_states) = (OsCosts::free(), topology.idle_states().to_vec());
+        Prices { scan: [0; 3], scan_lines: [0; 3], costs, idle_states, jitter_1024: 0 }
+    }
+
+    /// The same of free hardware, or where timers expire when they are due, as it is recorded when that was.
+    pub(crate) fn of(mut self, free: bool, recorded: bool) -> Prices {
+        if recorded {
+            self.costs.timer_slack = 0;
+        }
+        if free { self.of_free_hardware() } else { self }
     }
 
     /// The price list itself.

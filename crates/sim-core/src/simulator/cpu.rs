@@ -159,6 +159,8 @@ pub(super) struct Desk {
     pub wakee: Option<(TaskId, WakeKind)>,
     /// Since when the CPU has been handling interrupts, or its softirq.
     pub irq_since: SimTime,
+    /// Who was queued here last, where recorded times are replayed.
+    pub woken: Option<TaskId>,
     /// The task that the CPU is switching away from.
     pub prev: Option<TaskId>,
     /// Tasks whose timers have expired and are not handled yet.
@@ -335,6 +337,7 @@ impl Desk {
             rq_holder: None,
             wakee: None,
             irq_since: SimTime::ZERO,
+            woken: None,
             prev: None,
             timers: VecDeque::with_capacity(4),
             inbox: VecDeque::with_capacity(32),

@@ -14,7 +14,7 @@ use crate::workload::{Op, Workload};
 impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `cpu` stalls for `ns` before it goes on with anything else.
     pub(super) fn stall(&mut self, cpu: CpuId, what: Cost, ns: Nanos) {
-        if ns == Nanos::ZERO {
+        if ns == Nanos::ZERO || self.is_paid(cpu) {
             return;
         }
         self.note_stall(cpu, what, ns);

@@ -44,6 +44,10 @@ pub struct Simulator<P, W, O> {
     pub(super) has_aftermath: bool,
     /// So many events at one instant are too many.
     pub(super) at_once_limit: u64,
+    /// What the kernel does where a task is current is part of what the tasks compute,
+    pub(super) recorded: bool,
+    /// and an idle CPU takes so long to a task; none takes what it takes here.
+    pub(super) dispatch: Option<Nanos>,
     /// Parts of memory that the workload has declared.
     pub(super) nr_regions: usize,
     pub(super) config: Config,
@@ -131,7 +135,11 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         policy.attach(&world);
         let homes = policy.lines();
         let hardware = Hardware::new(&topology, &setup, &homes, config.hardware)?;
-        let prices = Prices::new(&topology, config.jitter_1024, &hardware.transfers);
+        let is_free = config.hardware == HardwareModel::Free;
+        let prices = match setup.recorded {
+            Some(_) if is_free => Prices::nothing(&topology),
+            _ => Prices::new(&topology, config.jitter_1024, &hardware.transfers),
+        };
         let quantum = prices.quantum();
         let nr_cpus = topology.nr_cpus();
         let deepest = Desk::new(&topology, &[]).governor;
@@ -140,11 +148,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let mut simulator = Simulator {
             agenda: Agenda::in_turns(nr_cpus, setup.tasks.len(), quantum),
             ipc: Ipc::new(&setup, config.ipc),
-            prices: if config.hardware == HardwareModel::Free {
-                prices.of_free_hardware()
-            } else {
-                prices
-            },
+            prices: prices.of(is_free, setup.recorded.is_some()),
+            recorded: setup.recorded.is_some(),
+            dispatch: setup.recorded.filter(|_| is_free).map(|times| times.dispatch),
             nr_regions: setup.regions.len(),
             has_lines: !homes.is_empty(),
             has_preferences: policy.preferences().is_some(),
@@ -241,9 +247,18 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         &mut self.desks[cpu.idx()]
     }
 
+    /// Whether what `cpu` does for its current task is part of what that computes.
+    #[inline]
+    pub(super) fn is_paid(&self, cpu: CpuId) -> bool {
+        self.recorded && self.cpus[cpu.idx()].task.is_some()
+    }
+
     /// `ns` as `cpu` happens to pay it now.
     #[inline]
     pub(super) fn jittered(&mut self, cpu: CpuId, ns: u32) -> Nanos {
+        if self.is_paid(cpu) {
+            return Nanos::ZERO;
+        }
         self.prices.jittered(&mut self.cpus[cpu.idx()].dice, ns)
     }
 
@@ -280,6 +295,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let row = &mut self.cpus[cpu.idx()];
         if row.cost != cost || row.debt != 0 || row.debt_end > row.charged {
             self.charge_now(cpu);
+            if self.is_paid(cpu) {
+                self.cpus[cpu.idx()].debt = 0;
+            }
             let row = &mut self.cpus[cpu.idx()];
             row.cost = cost;
             row.debt_end = now + Nanos(u64::from(std::mem::take(&mut row.debt)));

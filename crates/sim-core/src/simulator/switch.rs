@@ -20,7 +20,13 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let list = self.prices.list();
         let leaves = self.world.curr(cpu).is_some_and(|task| self.is_leaving(task));
         let ns = if leaves { list.sleep_entry } else { list.sleep_entry + list.pick };
-        let ns = self.jittered(cpu, ns);
+        let ns = match self.dispatch {
+            Some(usual) if self.cpus[cpu.idx()].task.is_none() => {
+                let woken = self.desks[cpu.idx()].woken.take();
+                woken.and_then(|task| self.workload.dispatch(task)).unwrap_or(usual)
+            }
+            _ => self.jittered(cpu, ns),
+        };
         self.begin(cpu, Stage::Schedule, Cost::ContextSwitch, ns);
     }
 

@@ -312,6 +312,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `activate_task()`.
     pub(super) fn activate(&mut self, cpu: CpuId, task: TaskId, why: Enqueue) {
         self.policy.enqueue(&self.world, cpu, task, why);
+        if self.recorded {
+            self.desk(cpu).woken = Some(task);
+        }
         let row = self.world.task_mut(task);
         row.on_rq = true;
         row.state = TaskState::Running;

@@ -3,7 +3,7 @@
 use simsched_topology::{CpuId, CpuSet};
 
 use crate::ids::{MarkId, ProcId};
-use crate::time::SimTime;
+use crate::time::{Nanos, SimTime};
 
 /// The scheduling policies of the fair class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,6 +105,18 @@ pub struct RegionSpec {
     pub stores: Stores,
 }
 
+/// Times that were measured on a real machine, from the switch to a task to the switch away from it.
+///
+/// They hold what the kernel did on a CPU whose task was current: that takes no time of its own. What an
+/// idle CPU does before it switches to a task is in no task's time. Timers have no slack, as it is known
+/// when they expired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordedTimes {
+    /// From the call for a task to the switch to it, on a CPU that was idle. It holds where the hardware
+    /// is free; else that takes what it takes on the machine.
+    pub dispatch: Nanos,
+}
+
 /// All that a run consists of, declared before it starts: tables have their final size, ids are
 /// fixed, and a fork allocates nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -134,6 +146,8 @@ pub struct Setup {
     /// How fast a thread of this workload computes beside a busy sibling, in thousandths, where that is
     /// known; else as the machine says. It depends on what is computed.
     pub smt_milli: Option<u16>,
+    /// What the tasks compute was measured on a real machine, from switch to switch.
+    pub recorded: Option<RecordedTimes>,
     /// Marks by [`MarkId`]: their names.
     pub marks: Vec<String>,
     /// What is to be measured: for each task the time from passing the first mark of a pair to

@@ -112,6 +112,7 @@ impl Base {
             footprints,
             regions,
             smt_milli,
+            recorded,
             marks,
             spans,
         } = own;
@@ -136,6 +137,7 @@ impl Base {
         all.masks.extend(masks);
         all.regions.extend(regions);
         all.smt_milli = all.smt_milli.or(smt_milli);
+        all.recorded = all.recorded.or(recorded);
         all.marks.extend(marks.into_iter().map(name));
     }
 }

@@ -1,0 +1,158 @@
+//! `replay`: a recorded schedule as a workload of `run`, `compare` and the like, and the command
+//! `simsched replay`, which holds the replay against the recording.
+
+mod command;
+mod json;
+mod source;
+mod tally;
+mod text;
+
+use std::path::Path;
+
+use simsched_trace::history::{self, Deed, Does, History, Life, Seen};
+use simsched_trace::reader::{self, Trace};
+use simsched_trace::{Thread, ThreadIx};
+use simsched_workloads::replay::{self as workload, Recording, Replay};
+
+use crate::failure::Failure;
+
+pub(crate) use command::replay;
+
+/// A recording that was read, and its programs for one machine.
+pub(crate) struct Recorded {
+    pub(crate) replay: Replay,
+    /// What the file says, without its events.
+    pub(crate) facts: Facts,
+    /// By thread of the recording.
+    pub(crate) seen: Vec<Seen>,
+    /// By thread of the recording.
+    pub(crate) threads: Vec<Thread>,
+    pub(crate) recording: Recording,
+}
+
+/// What a file says beside its events.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    pub(crate) format: reader::Format,
+    pub(crate) events: u64,
+    pub(crate) other_events: u64,
+    pub(crate) lost_events: u64,
+    /// How often a thread was not where its events before had said.
+    pub(crate) gaps: u64,
+    pub(crate) nr_cpus: u32,
+    /// In ns.
+    pub(crate) resolution: u64,
+    /// Idle tasks and stoppers.
+    pub(crate) left_out: usize,
+    /// Threads of which only a name is known.
+    pub(crate) idle: usize,
+    /// Threads of real-time classes.
+    pub(crate) real_time: usize,
+    /// When a tick came, in ns from the first event, if that was found.
+    pub(crate) tick: Option<u64>,
+}
+
+/// Whether a command line names a recording.
+pub(crate) fn is_meant(argv: &[String]) -> bool {
+    argv.first().is_some_and(|name| name == workload::NAME)
+}
+
+/// The recording that the words behind `replay` name, for a machine of so many CPUs with `hz` ticks each
+/// second.
+///
+/// # Errors
+/// One sentence about the options, or about the file and its line.
+pub(crate) fn open(args: &[String], nr_cpus: usize, hz: u32) -> Result<Recorded, Failure> {
+    let (file, mut options) = workload::parse(args).map_err(Failure::input)?;
+    let bytes = source::bytes(Path::new(file))?;
+    let trace = reader::read(&bytes).map_err(|e| Failure::Input(format!("{file}: {e}")))?;
+    drop(bytes);
+    let history = History::of(&trace);
+    let tick = 1_000_000_000 / u64::from(hz.max(1));
+    options.tick = History::tick(&trace, tick);
+    let (players, recording) = recording(&trace, &history);
+    let lives = players.iter().map(|ix| &history.lives[ix.0 as usize]);
+    let seen = lives.map(|life| life.seen).collect();
+    let threads: Vec<Thread> = players.iter().map(|ix| trace.threads.get(*ix).clone()).collect();
+    let machine = |thread: &&Thread| history::is_idle(thread) || history::is_stopper(thread);
+    let left_out = trace.threads.all.iter().filter(machine).count();
+    let replay = Replay::new(file, &recording, options, nr_cpus, tick)
+        .map_err(|e| Failure::Input(format!("{file}: {e}")))?;
+    let facts = Facts {
+        format: trace.format,
+        events: trace.told.len() as u64,
+        other_events: trace.other_events,
+        lost_events: trace.lost_events,
+        gaps: history.gaps,
+        nr_cpus: trace.nr_cpus,
+        resolution: trace.resolution,
+        left_out,
+        idle: trace.threads.all.len() - left_out - threads.len(),
+        real_time: threads.iter().filter(|thread| thread.prio < 100).count(),
+        tick: options.tick,
+    };
+    Ok(Recorded { replay, facts, seen, threads, recording })
+}
+
+/// The threads of a trace that did something, and what they did.
+fn recording(trace: &Trace, history: &History) -> (Vec<ThreadIx>, Recording) {
+    let mut players = Vec::new();
+    let mut places = vec![usize::MAX; history.lives.len()];
+    for (nth, life) in (0..).zip(&history.lives) {
+        if life.begin != history::Begin::Unknown {
+            places[nth as usize] = players.len();
+            players.push(ThreadIx(nth));
+        }
+    }
+    let threads = players.iter().map(|ix| {
+        let life = &history.lives[ix.0 as usize];
+        let Thread { pid, tgid, comm, prio } = trace.threads.get(*ix).clone();
+        workload::Thread {
+            comm,
+            pid,
+            tgid,
+            prio,
+            begin: begin(life),
+            deeds: life.deeds.iter().map(|deed| lowered(*deed, history.begin, &places)).collect(),
+            end: match life.end {
+                history::End::Awake => workload::End::Awake,
+                history::End::Asleep => workload::End::Asleep,
+                history::End::Exited => workload::End::Exited,
+            },
+            cpus: life.cpus.iter().copied().collect(),
+        }
+    });
+    let threads = threads.collect();
+    (players, Recording { span: history.end - history.begin, dispatch: history.dispatch, threads })
+}
+
+fn begin(life: &Life) -> workload::Begin {
+    match life.begin {
+        history::Begin::Forked(dispatch) => workload::Begin::Forked(dispatch),
+        history::Begin::Running(cpu) => workload::Begin::Running(cpu),
+        history::Begin::Waiting(cpu) => workload::Begin::Waiting(cpu),
+        history::Begin::Asleep(cpu) => workload::Begin::Asleep(cpu),
+        history::Begin::Unknown => unreachable!("who did nothing does not play"),
+    }
+}
+
+/// A deed of a history that begins at `zero`, where threads have these places.
+fn lowered(deed: Deed, zero: u64, places: &[usize]) -> workload::Deed {
+    let place = |ix: ThreadIx| places[ix.0 as usize];
+    let does = match deed.does {
+        Does::In(_) => workload::Does::In,
+        Does::Out => workload::Does::Out,
+        Does::Sleep(wake) => workload::Does::Sleep(wake.map(|wake| {
+            let how = match wake.by {
+                Some(_) => workload::Wake::Thread,
+                None => workload::Wake::Outside(wake.time.saturating_sub(zero)),
+            };
+            (how, wake.dispatch)
+        })),
+        Does::Wakes(wakee, nth) => workload::Does::Wakes(place(wakee), nth),
+        Does::Forks(child) => workload::Does::Forks(place(child)),
+        Does::Prio(prio) => workload::Does::Prio(prio),
+        Does::Exits => workload::Does::Exits,
+    };
+    workload::Deed { time: deed.time.saturating_sub(zero), does }
+}

@@ -1,0 +1,73 @@
+//! `simsched replay`: a recording is given back, and can be asked what-if questions.
+
+use serde_json::Value;
+
+use crate::common::{file, json, prints, simsched};
+
+/// The text of ftrace of a run of ours, which is a recording like any other one.
+fn recorded(name: &str, workload: &str) -> String {
+    let path = file(&format!("{name}.txt"), "");
+    let path = path.to_str().unwrap().to_owned();
+    prints(&format!("run --topo t8 -q --ftrace {path} -- {workload}"));
+    path
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap()
+}
+
+#[test]
+fn a_run_is_given_back_to_the_nanosecond_and_to_two_percent_of_its_switches() {
+    for workload in ["lab:pingpong-1w20", "lab:periodic-N", "lab:schbench-1x4", "lab:share-0x4"] {
+        let path = recorded(&workload.replace(':', "-"), workload);
+        let options = "--topo t8 --set hardware=free --affinity seen -q --json -";
+        let replay = json(&format!("replay {path} {options}"));
+        let threads = replay["threads"].as_array().unwrap();
+        assert!(threads.len() > 2, "{workload}");
+        for thread in threads {
+            let runtime = |side: &str| number(&thread[side]["runtime_ns"]);
+            assert_eq!(runtime("recorded"), runtime("replayed"), "{workload}: {thread}");
+        }
+        let switches = |side: &str| number(&replay[side]["switches"]);
+        let (from, to) = (switches("recorded"), switches("replayed"));
+        assert!(50 * from.abs_diff(to) <= from, "{workload}: {from} switches, then {to}");
+        assert_eq!(replay["recording"]["format"], "ftrace");
+    }
+}
+
+#[test]
+fn a_recording_is_a_workload_that_policies_can_be_compared_with() {
+    let path = recorded("replay-compared", "lab:schbench-1x4");
+    let text = prints(&format!(
+        "compare --topo t16 --policy cfs --policy eevdf@6.12 --seeds 1 -q -- replay {path} --timers relative"
+    ));
+    assert!(text.contains(&format!("replay {path} --timers relative")), "{text}");
+    assert!(text.contains("context_switches"), "{text}");
+    let same = format!("run --topo t16 -q --json - -- replay {path}");
+    assert_eq!(json(&same), json(&same));
+}
+
+#[test]
+fn what_cannot_be_replayed_is_told_with_its_line() {
+    let path = file("replay-bad.txt", "# tracer: nop\nnonsense\n");
+    let path = path.to_str().unwrap();
+    let cases = [
+        (
+            format!("replay {path} --topo t8"),
+            format!("{path}: line 2: found 'nonsense', expected "),
+        ),
+        ("replay /no/such.txt --topo t8".into(), "/no/such.txt: No such file".into()),
+        ("run --topo t8 -- replay".into(), "replay: found no file, expected ".into()),
+        (
+            format!("run --topo t8 -- replay {path} --timers never"),
+            "replay: --timers: found 'never', expected absolute or relative".into(),
+        ),
+    ];
+    for (args, told) in cases {
+        let output = simsched(&args);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args}: {errors}");
+        assert!(errors.starts_with(&format!("simsched: {told}")), "{args}: {errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
+}

@@ -1,0 +1,356 @@
+//! `Builder`: a history, event by event.
+
+use super::{Begin, Deed, Does, End, History, Life, Wake, is_idle, is_player};
+use crate::event::{Event, PrevState, ThreadIx, Threads, What};
+use crate::reader::{Context, Renice, Told, Trace};
+
+/// A history that is being told.
+pub(super) struct Builder<'a> {
+    threads: &'a Threads,
+    begin: u64,
+    end: u64,
+    resolution: u64,
+    rows: Vec<Row>,
+    gaps: u64,
+    /// How long threads that were called for waited that got a CPU from its idle task, in ns.
+    dispatches: Vec<u64>,
+}
+
+/// What is known of a thread while events come.
+#[derive(Default)]
+struct Row {
+    life: Life,
+    state: State,
+    /// How often it has got a CPU; its deeds are told apart by it.
+    run: u32,
+    /// The deeds in the order in which they were told, with the place of each within its run.
+    deeds: Vec<(Place, Deed)>,
+    /// The call for it that was told last, while it ran or slept.
+    called: Option<Call>,
+    /// Since when it is awake and waits, if that began with a wakeup: for its latency.
+    woken: Option<u64>,
+    /// How many of its sleeps threads have ended.
+    waits: u32,
+    /// When it was born, if it has not run yet.
+    born: Option<u64>,
+}
+
+/// Where a deed stands: the run of the thread, and what is first, in the middle and last in it.
+type Place = (u32, u8, u64);
+
+const FIRST: u8 = 0;
+const MIDDLE: u8 = 1;
+const LAST: u8 = 2;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// No event has told.
+    #[default]
+    Unknown,
+    /// Its parent has told of it, and it is not awake yet; the fork.
+    New(Call),
+    Running {
+        since: u64,
+        cpu: u32,
+    },
+    Waiting,
+    /// Since when.
+    Asleep(u64),
+    Ended,
+}
+
+/// A call for a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Call {
+    /// When.
+    time: u64,
+    /// By whom, and in which of its runs; none is no thread.
+    by: Option<(ThreadIx, u32)>,
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(trace: &'a Trace) -> Builder<'a> {
+        let time = |told: &Told| told.event.time;
+        Builder {
+            threads: &trace.threads,
+            begin: trace.told.first().map_or(0, time),
+            end: trace.told.last().map_or(0, time),
+            resolution: trace.resolution,
+            rows: trace.threads.all.iter().map(|_| Row::default()).collect(),
+            gaps: 0,
+            dispatches: Vec::new(),
+        }
+    }
+
+    fn row(&mut self, ix: ThreadIx) -> &mut Row {
+        &mut self.rows[ix.0 as usize]
+    }
+
+    pub(super) fn event(&mut self, told: &Told) {
+        let Event { time, cpu, current, what } = told.event;
+        if is_player(self.threads, current) && self.row(current).state == State::Unknown {
+            let begin = self.begin;
+            let row = self.row(current);
+            row.life.begin = Begin::Running(cpu);
+            row.gets(begin, cpu);
+        }
+        match what {
+            What::Switch { prev, prev_state, next } => {
+                self.out(prev, time, cpu, prev_state);
+                let from_idle = is_idle(self.threads.get(prev));
+                let latency = self.gets(next, time, cpu);
+                if from_idle && is_player(self.threads, next) {
+                    let resolution = self.resolution;
+                    self.row(next).dispatched(time, resolution);
+                    self.dispatches.extend(latency);
+                }
+                self.row(next).born = None;
+            }
+            What::Waking { wakee, target_cpu } => self.waking(told, wakee, target_cpu),
+            What::Wakeup { wakee, target_cpu } => self.wakeup(told, wakee, target_cpu),
+            What::WakeupNew { wakee, target_cpu } => self.wakeup_new(told, wakee, target_cpu),
+            What::Migrate { task, .. } => self.row(task).life.seen.migrations += 1,
+            What::Fork { parent, child } => {
+                let by = Some((parent, self.row(parent).run));
+                let row = self.row(child);
+                if row.state == State::Unknown {
+                    row.state = State::New(Call { time, by });
+                }
+            }
+            What::Exit { .. } => {}
+        }
+    }
+
+    pub(super) fn renice(&mut self, renice: &Renice) {
+        let row = self.row(renice.thread);
+        let place = match row.state {
+            State::Running { .. } => (row.run, MIDDLE, renice.time),
+            _ => (row.run + 1, FIRST, renice.time),
+        };
+        row.deeds.push((place, Deed { time: renice.time, does: Does::Prio(renice.prio) }));
+    }
+
+    /// `prev` leaves its CPU.
+    fn out(&mut self, prev: ThreadIx, time: u64, cpu: u32, state: PrevState) {
+        if !is_player(self.threads, prev) {
+            return;
+        }
+        if !matches!(self.row(prev).state, State::Running { cpu: at, .. } if at == cpu) {
+            // How it came here was not told.
+            self.gaps += 1;
+            self.gets(prev, time, cpu);
+        }
+        let row = self.row(prev);
+        let State::Running { since, .. } = row.state else { return };
+        row.life.seen.runtime += time.saturating_sub(since);
+        row.life.seen.switches += 1;
+        let (state, does) = match state {
+            PrevState::Running { .. } => (State::Waiting, Does::Out),
+            PrevState::Zombie | PrevState::Dead => (State::Ended, Does::Exits),
+            _ => (State::Asleep(time), Does::Sleep(None)),
+        };
+        row.state = state;
+        row.tell(LAST, time, does);
+        if !matches!(state, State::Asleep(_)) {
+            row.called = None;
+        }
+    }
+
+    /// `next` gets its CPU; how long ago it was called for, if it was.
+    fn gets(&mut self, next: ThreadIx, time: u64, cpu: u32) -> Option<u64> {
+        if !is_player(self.threads, next) {
+            return None;
+        }
+        match self.row(next).state {
+            State::Unknown => self.row(next).life.begin = Begin::Waiting(cpu),
+            State::Asleep(_) => {
+                // Whoever woke it called before it slept, or is not told of.
+                let call = self.row(next).called.unwrap_or(Call { time, by: None });
+                self.wakes(next, call);
+            }
+            State::New(fork) => self.born(next, fork),
+            State::Running { since, .. } => {
+                self.gaps += 1;
+                let row = self.row(next);
+                row.life.seen.runtime += time.saturating_sub(since);
+                row.tell(LAST, time, Does::Out);
+            }
+            State::Ended => self.gaps += 1,
+            State::Waiting => {}
+        }
+        let row = self.row(next);
+        let latency = row.woken.take().map(|woken| time.saturating_sub(woken));
+        if let Some(latency) = latency {
+            let seen = &mut row.life.seen;
+            seen.wakeups += 1;
+            seen.latency_sum += latency;
+            seen.latency_max = seen.latency_max.max(latency);
+        }
+        row.gets(time, cpu);
+        latency
+    }
+
+    /// Who calls for `wakee`: the current thread, unless it is no thread that does.
+    fn caller(&self, told: &Told, wakee: ThreadIx) -> Call {
+        let Event { time, current, .. } = told.event;
+        let is_own = told.context != Context::Interrupt && current != wakee;
+        let by = (is_own && is_player(self.threads, current))
+            .then(|| (current, self.rows[current.0 as usize].run));
+        Call { time, by }
+    }
+
+    fn waking(&mut self, told: &Told, wakee: ThreadIx, target: u32) {
+        if !is_player(self.threads, wakee) {
+            return;
+        }
+        let call = self.caller(told, wakee);
+        let begin = self.begin;
+        let row = self.row(wakee);
+        match row.state {
+            State::Unknown => {
+                row.asleep_at_begin(begin, target);
+                row.called = Some(call);
+            }
+            State::Asleep(_) | State::Running { .. } => row.called = Some(call),
+            _ => {}
+        }
+    }
+
+    /// The wakee is queued: so ends its sleep, whoever has called for it.
+    fn wakeup(&mut self, told: &Told, wakee: ThreadIx, target: u32) {
+        if !is_player(self.threads, wakee) {
+            return;
+        }
+        let caller = self.caller(told, wakee);
+        let begin = self.begin;
+        if self.row(wakee).state == State::Unknown {
+            self.row(wakee).asleep_at_begin(begin, target);
+        }
+        let row = self.row(wakee);
+        match row.state {
+            State::Asleep(_) => {
+                let call = row.called.unwrap_or(caller);
+                self.wakes(wakee, call);
+            }
+            // It was still awake, or only about to sleep: nothing has come of the call.
+            State::Running { .. } => row.called = None,
+            _ => {}
+        }
+    }
+
+    fn wakeup_new(&mut self, told: &Told, wakee: ThreadIx, target: u32) {
+        if !is_player(self.threads, wakee) {
+            return;
+        }
+        let caller = self.caller(told, wakee);
+        let begin = self.begin;
+        match self.row(wakee).state {
+            State::New(fork) => self.born(wakee, Call { time: told.event.time, ..fork }),
+            State::Unknown if caller.by.is_some() => self.born(wakee, caller),
+            State::Unknown => {
+                self.row(wakee).asleep_at_begin(begin, target);
+                self.wakes(wakee, caller);
+            }
+            _ => {}
+        }
+    }
+
+    /// A new thread is awake.
+    fn born(&mut self, child: ThreadIx, fork: Call) {
+        let row = self.row(child);
+        row.state = State::Waiting;
+        row.life.begin = Begin::Forked(None);
+        row.born = Some(fork.time);
+        let Some((parent, run)) = fork.by else { return };
+        let deed = Deed { time: fork.time, does: Does::Forks(child) };
+        self.row(parent).deeds.push(((run, MIDDLE, fork.time), deed));
+    }
+
+    /// The sleep of `wakee` is over, by this call.
+    fn wakes(&mut self, wakee: ThreadIx, call: Call) {
+        let resolution = self.resolution;
+        let row = self.row(wakee);
+        let State::Asleep(since) = row.state else { return };
+        row.state = State::Waiting;
+        row.called = None;
+        row.woken = Some(call.time);
+        let by = call.by.map(|(by, _)| by);
+        let wake = Wake { time: call.time.max(since), by, dispatch: None };
+        if let Some(Deed { does: Does::Sleep(woken), .. }) = row.last_sleep() {
+            *woken = Some(wake);
+        }
+        if let Some((by, run)) = call.by {
+            let nth = row.waits;
+            row.waits += 1;
+            let time = call.time.max(since + resolution);
+            let deed = Deed { time, does: Does::Wakes(wakee, nth) };
+            self.row(by).deeds.push(((run, MIDDLE, time), deed));
+        }
+    }
+
+    pub(super) fn finish(mut self) -> History {
+        let (begin, end) = (self.begin, self.end);
+        for nth in 0..self.rows.len() {
+            // Called for, and not yet back on a CPU.
+            if let (State::Asleep(_), Some(call)) = (self.rows[nth].state, self.rows[nth].called) {
+                self.wakes(ThreadIx(u32::try_from(nth).unwrap_or(u32::MAX)), call);
+            }
+        }
+        for row in &mut self.rows {
+            match row.state {
+                State::Running { since, .. } => {
+                    row.life.seen.runtime += end.saturating_sub(since);
+                    row.tell(LAST, end, Does::Out);
+                }
+                State::Asleep(_) => row.life.end = End::Asleep,
+                State::Ended => row.life.end = End::Exited,
+                _ => {}
+            }
+            row.deeds.sort_by_key(|(place, _)| *place);
+            row.life.deeds = row.deeds.iter().map(|(_, deed)| *deed).collect();
+        }
+        let lives = self.rows.into_iter().map(|row| row.life).collect();
+        self.dispatches.sort_unstable();
+        let dispatch = self.dispatches.get(self.dispatches.len() / 2).copied().unwrap_or(0);
+        History { begin, end, lives, dispatch, gaps: self.gaps }
+    }
+}
+
+impl Row {
+    fn tell(&mut self, part: u8, time: u64, does: Does) {
+        self.deeds.push(((self.run, part, time), Deed { time, does }));
+    }
+
+    fn gets(&mut self, time: u64, cpu: u32) {
+        self.run += 1;
+        self.life.cpus.insert(cpu);
+        self.state = State::Running { since: time, cpu };
+        self.tell(FIRST, time, Does::In(cpu));
+    }
+
+    /// It has slept since before the window began.
+    fn asleep_at_begin(&mut self, begin: u64, cpu: u32) {
+        self.life.begin = Begin::Asleep(cpu);
+        self.state = State::Asleep(begin);
+        self.tell(LAST, begin, Does::Sleep(None));
+    }
+
+    /// It has got a CPU from the idle task at `time`: how long behind what made it awake.
+    fn dispatched(&mut self, time: u64, resolution: u64) {
+        let born = self.born.take();
+        if let (Begin::Forked(first), Some(born)) = (&mut self.life.begin, born) {
+            *first = Some(time.saturating_sub(born));
+        } else if let Some(Deed { time: since, does: Does::Sleep(Some(wake)) }) = self.last_sleep()
+        {
+            let made =
+                if wake.by.is_some() { wake.time.max(*since + resolution) } else { wake.time };
+            wake.dispatch = Some(time.saturating_sub(made));
+        }
+    }
+
+    /// The sleep that has begun last.
+    fn last_sleep(&mut self) -> Option<&mut Deed> {
+        let deeds = self.deeds.iter_mut().rev().map(|(_, deed)| deed);
+        deeds.into_iter().find(|deed| matches!(deed.does, Does::Sleep(_)))
+    }
+}

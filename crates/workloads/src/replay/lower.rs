@@ -1,0 +1,285 @@
+//! `lower`: a recording to programs.
+
+use std::collections::BTreeMap;
+
+use simsched_core::{Nanos, ProcId, RecordedTimes, SchedPolicy, Setup, Start, TaskId, TaskSpec};
+use simsched_topology::{CpuId, CpuSet};
+
+use super::{
+    Act, Affinity, Begin, Deed, Does, Lowered, Options, Player, Recording, Thread, Timers, Wake,
+};
+use crate::error::WorkloadError;
+
+/// The priority of nice value 0.
+const PRIO: i32 = 120;
+/// The first priority that is none of a real-time class.
+const FAIR: i32 = 100;
+
+/// Names of threads of the kernel that belong to the CPU whose number follows.
+const PINNED: [&str; 9] = [
+    "kworker/",
+    "ksoftirqd/",
+    "cpuhp/",
+    "rcuc/",
+    "irq_work/",
+    "idle_inject/",
+    "ktimers/",
+    "backlog_napi/",
+    "migration/",
+];
+
+/// The programs of a recording, for a machine of so many CPUs with ticks of `tick` ns.
+///
+/// # Errors
+/// When it has no thread, or more of something than a run can hold.
+pub fn lower(
+    recording: &Recording,
+    options: &Options,
+    nr_cpus: usize,
+    tick: u64,
+) -> Result<Lowered, WorkloadError> {
+    let threads = order(recording);
+    let mut task_of = vec![None; recording.threads.len()];
+    for (task, thread) in threads.iter().enumerate() {
+        task_of[*thread] = Some(TaskId::new(task));
+    }
+    let dispatch = Nanos(recording.dispatch);
+    let lead = options.tick.map_or(0, |at| (tick - at % tick) % tick);
+    let mut lowered = Lowered {
+        setup: Setup { recorded: Some(RecordedTimes { dispatch }), ..Setup::default() },
+        acts: Vec::new(),
+        players: Vec::new(),
+        lead,
+        threads,
+        wakeups: 0,
+    };
+    let mut waits = Vec::with_capacity(recording.threads.len());
+    for thread in &recording.threads {
+        waits.push(lowered.wakeups);
+        let is_wait = |deed: &&Deed| matches!(deed.does, Does::Sleep(Some((Wake::Thread, _))));
+        let own = thread.deeds.iter().filter(is_wait).count();
+        lowered.wakeups = lowered.wakeups.saturating_add(u32::try_from(own).unwrap_or(u32::MAX));
+    }
+    let mut procs = BTreeMap::new();
+    for nth in lowered.threads.clone() {
+        let thread = &recording.threads[nth];
+        let proc = *procs.entry(thread.tgid).or_insert_with(|| {
+            lowered.setup.procs.push(thread.comm.clone());
+            ProcId::new(lowered.setup.procs.len() - 1)
+        });
+        lowered.setup.tasks.push(spec(thread, proc, options.affinity, nr_cpus));
+        let first = lowered.acts.len();
+        Writer {
+            acts: &mut lowered.acts,
+            task_of: &task_of,
+            lead,
+            timers: options.timers,
+            waits: &waits,
+            wait: waits[nth],
+            done: 0,
+        }
+        .thread(thread);
+        let end = lowered.acts.len();
+        let row = |at| {
+            u32::try_from(at).map_err(|_| WorkloadError::TooMany {
+                what: "steps of a recording",
+                count: at as u64,
+                limit: u32::MAX.into(),
+            })
+        };
+        let dispatch = match thread.begin {
+            Begin::Forked(dispatch) => short(dispatch),
+            _ => 0,
+        };
+        let (first, end) = (row(first)?, row(end)?);
+        lowered.players.push(Player { first, end, ends: thread.end, dispatch });
+    }
+    if lowered.setup.tasks.iter().all(|task| task.start == Start::Spawned) {
+        let what = "no thread of the recording runs, waits or sleeps at its begin".to_owned();
+        return Err(WorkloadError::Usage { program: super::NAME, what });
+    }
+    // A futex word for each thread, and one for the end.
+    lowered.setup.futexes = u32::try_from(lowered.players.len() + 1).unwrap_or(u32::MAX);
+    lowered.setup.marks = vec!["done".to_owned(), "end".to_owned()];
+    Ok(lowered)
+}
+
+/// The threads in the order of their tasks: who sleeps at the begin comes first, so that all of them
+/// are asleep when the others begin; then those who run, then those who wait for them.
+fn order(recording: &Recording) -> Vec<usize> {
+    let rank = |thread: &Thread| match thread.begin {
+        Begin::Asleep(_) => 0,
+        Begin::Running(_) => 1,
+        Begin::Waiting(_) => 2,
+        Begin::Forked(_) => 3,
+    };
+    let mut order: Vec<usize> = (0..recording.threads.len()).collect();
+    order.sort_by_key(|nth| rank(&recording.threads[*nth]));
+    order
+}
+
+fn spec(thread: &Thread, proc: ProcId, affinity: Affinity, nr_cpus: usize) -> TaskSpec {
+    let allowed = allowed(thread, affinity, nr_cpus);
+    let start = match thread.begin {
+        Begin::Forked(_) => Start::Spawned,
+        Begin::Running(cpu) | Begin::Waiting(cpu) | Begin::Asleep(cpu) => {
+            // On a smaller machine CPUs stand for several.
+            let cpu = CpuId::new(cpu as usize % nr_cpus.max(1));
+            let first = allowed.and_then(|set| if set.contains(cpu) { None } else { set.first() });
+            Start::AtZero(first.unwrap_or(cpu))
+        }
+    };
+    TaskSpec {
+        name: thread.comm.clone(),
+        proc,
+        nice: nice(thread.prio),
+        policy: SchedPolicy::Normal,
+        allowed,
+        start,
+    }
+}
+
+/// The nice value of a priority; real-time classes, of which there are none here, get the least.
+pub(super) fn nice(prio: i32) -> i8 {
+    i8::try_from((prio - PRIO).clamp(-20, 19)).unwrap_or(0)
+}
+
+/// Whether a priority is one of a real-time class.
+pub(super) fn is_real_time(prio: i32) -> bool {
+    prio < FAIR
+}
+
+fn allowed(thread: &Thread, affinity: Affinity, nr_cpus: usize) -> Option<CpuSet> {
+    let mut set = CpuSet::new();
+    let mut add = |cpu: u32| {
+        if (cpu as usize) < nr_cpus {
+            set.insert(CpuId::new(cpu as usize));
+        }
+    };
+    match affinity {
+        Affinity::Known => add(own_cpu(&thread.comm)?),
+        Affinity::Seen => thread.cpus.iter().for_each(|cpu| add(*cpu)),
+    }
+    (!set.is_empty()).then_some(set)
+}
+
+/// The CPU to which a thread of the kernel of this name belongs.
+fn own_cpu(comm: &str) -> Option<u32> {
+    let number = PINNED.iter().find_map(|name| comm.strip_prefix(name))?;
+    let digits = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
+    // `kworker/u17:1` belongs to none.
+    number[..digits].parse().ok()
+}
+
+/// Writes the acts of one thread.
+struct Writer<'a> {
+    acts: &'a mut Vec<Act>,
+    task_of: &'a [Option<TaskId>],
+    lead: u64,
+    timers: Timers,
+    /// By thread: the number of its first wakeup.
+    waits: &'a [u32],
+    /// The number of its next wakeup.
+    wait: u32,
+    /// What it has computed since its last act, in ns.
+    done: u64,
+}
+
+impl Writer<'_> {
+    fn thread(&mut self, thread: &Thread) {
+        if matches!(thread.begin, Begin::Running(_)) && self.lead > 0 {
+            self.acts.push(Act::RunUntil(self.lead));
+        }
+        let ends = ends_of_runs(&thread.deeds);
+        let mut since = None;
+        for (deed, end) in thread.deeds.iter().zip(ends) {
+            // A wakeup that took effect when its waker was gone was done before.
+            let time = deed.time.min(end);
+            if let Some(since) = &mut since {
+                self.done += time.saturating_sub(*since);
+                *since = time.max(*since);
+            }
+            match deed.does {
+                Does::In => since = Some(time),
+                Does::Out | Does::Exits => since = None,
+                Does::Sleep(wake) => {
+                    since = None;
+                    self.sleep(time, wake);
+                }
+                Does::Wakes(wakee, nth) => {
+                    if let Some(task) = self.task(wakee) {
+                        self.act(Act::Wake(task, self.waits[wakee] + nth));
+                    }
+                }
+                Does::Forks(child) => {
+                    if let Some(task) = self.task(child) {
+                        self.act(Act::Spawn(task));
+                    }
+                }
+                Does::Prio(prio) if is_real_time(prio) => {}
+                Does::Prio(prio) => self.act(Act::Nice(nice(prio))),
+            }
+        }
+        self.compute();
+    }
+
+    fn compute(&mut self) {
+        let ns = std::mem::take(&mut self.done);
+        if ns > 0 {
+            self.acts.push(Act::Run(ns));
+        }
+    }
+
+    fn act(&mut self, act: Act) {
+        self.compute();
+        self.acts.push(act);
+    }
+
+    /// The task of a thread of the recording.
+    fn task(&self, thread: usize) -> Option<TaskId> {
+        self.task_of.get(thread).copied().flatten()
+    }
+
+    fn sleep(&mut self, time: u64, wake: Option<(Wake, Option<u64>)>) {
+        if let Some((_, dispatch)) = wake {
+            self.act(Act::Dispatch(short(dispatch)));
+        }
+        match (wake.map(|(wake, _)| wake), self.timers) {
+            // The rest of the recording: all wait for its end.
+            (None, _) => self.compute(),
+            (Some(Wake::Thread), _) => {
+                let wait = self.wait;
+                self.wait += 1;
+                self.act(Act::Wait(wait));
+            }
+            (Some(Wake::Outside(at)), Timers::Absolute) => {
+                self.act(Act::SleepUntil(self.lead + at))
+            }
+            (Some(Wake::Outside(at)), Timers::Relative) => {
+                self.act(Act::Sleep(at.saturating_sub(time)));
+            }
+        }
+    }
+}
+
+/// A time that fits into an act; what is not known is 0.
+fn short(ns: Option<u64>) -> u32 {
+    ns.map_or(0, |ns| u32::try_from(ns).unwrap_or(u32::MAX))
+}
+
+/// By deed: the time at which the run of its thread ends in which it is.
+fn ends_of_runs(deeds: &[Deed]) -> Vec<u64> {
+    let mut end = u64::MAX;
+    let mut ends: Vec<u64> = deeds
+        .iter()
+        .rev()
+        .map(|deed| {
+            if matches!(deed.does, Does::Out | Does::Exits | Does::Sleep(_)) {
+                end = deed.time;
+            }
+            end
+        })
+        .collect();
+    ends.reverse();
+    ends
+}

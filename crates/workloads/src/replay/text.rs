@@ -1,0 +1,177 @@
+//! replay as it is typed, and what a run of one says.
+
+use std::sync::Arc;
+
+use simsched_core::Workload;
+
+use super::{Affinity, DONE, END, Ends, Options, Players, Recording, Shared, Timers, lower};
+use crate::args::{self, OptionInfo};
+use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
+use crate::error::WorkloadError;
+
+/// How it is called.
+pub const NAME: &str = "replay";
+
+/// Its options.
+pub const OPTIONS: &[OptionInfo] = &[
+    OptionInfo::long(
+        "timers",
+        Some("absolute|relative"),
+        "absolute",
+        "sleeps that no thread ended last until the instant of the recording, or as long as there",
+    ),
+    OptionInfo::long(
+        "affinity",
+        Some("known|seen"),
+        "known",
+        "threads may run everywhere but kernel threads of one CPU, or only where they ran",
+    ),
+];
+
+/// The file that a command line names, and its options.
+///
+/// # Errors
+/// One sentence that names the option or what is missing.
+pub fn parse(args: &[String]) -> Result<(&str, Options), WorkloadError> {
+    let (given, words) = args::parse_with_words(NAME, OPTIONS, args)?;
+    let mut options = Options::default();
+    for given in given {
+        let wrong = |expected| {
+            let name = given.option.long.unwrap_or_default();
+            let what = format!("--{name}: found '{}', expected {expected}", given.value);
+            Err(WorkloadError::Usage { program: NAME, what })
+        };
+        match (given.option.long, given.value) {
+            (Some("timers"), "absolute") => options.timers = Timers::Absolute,
+            (Some("timers"), "relative") => options.timers = Timers::Relative,
+            (Some("timers"), _) => return wrong("absolute or relative"),
+            (_, "known") => options.affinity = Affinity::Known,
+            (_, "seen") => options.affinity = Affinity::Seen,
+            _ => return wrong("known or seen"),
+        }
+    }
+    match words[..] {
+        [file] => Ok((file, options)),
+        [] => Err(usage("found no file, expected the text of `perf script` or `trace-cmd report`")),
+        [_, word, ..] => Err(usage(&format!("unexpected argument '{word}'"))),
+    }
+}
+
+fn usage(what: &str) -> WorkloadError {
+    WorkloadError::Usage { program: NAME, what: what.to_owned() }
+}
+
+/// A recording, to be replayed.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    file: String,
+    options: Options,
+    span: u64,
+    lowered: Shared,
+    ends: Option<Ends>,
+}
+
+impl Replay {
+    /// A recording out of `file`, for a machine of so many CPUs with ticks of `tick` ns.
+    ///
+    /// # Errors
+    /// When a run cannot hold it.
+    pub fn new(
+        file: &str,
+        recording: &Recording,
+        options: Options,
+        nr_cpus: usize,
+        tick: u64,
+    ) -> Result<Replay, WorkloadError> {
+        let lowered = Arc::new(lower(recording, &options, nr_cpus, tick)?);
+        Ok(Replay { file: file.to_owned(), options, span: recording.span, lowered, ends: None })
+    }
+
+    /// The same, and its one run tells when its tasks come to their ends.
+    #[must_use]
+    pub fn telling(self, ends: Ends) -> Replay {
+        Replay { ends: Some(ends), ..self }
+    }
+
+    /// Its programs.
+    #[must_use]
+    pub fn lowered(&self) -> &super::Lowered {
+        &self.lowered
+    }
+}
+
+impl Benchmark for Replay {
+    fn command(&self) -> String {
+        let mut command = format!("{NAME} {}", self.file);
+        if self.options.timers == Timers::Relative {
+            command += " --timers relative";
+        }
+        if self.options.affinity == Affinity::Seen {
+            command += " --affinity seen";
+        }
+        command
+    }
+
+    fn banner(&self) -> String {
+        let threads = self.lowered.players.len();
+        let us = self.span / 1_000;
+        format!("replay of {}: {threads} threads, {}.{:03} ms", self.file, us / 1_000, us % 1_000)
+    }
+
+    fn workload(&self) -> Box<dyn Workload + Send> {
+        Box::new(Players::new(Arc::clone(&self.lowered), self.ends.clone()))
+    }
+
+    fn result(&self, marks: &[MarkTimes], _: &[SpanTimes]) -> BenchResult {
+        let of = |mark: simsched_core::MarkId| marks.get(mark.idx()).copied().unwrap_or_default();
+        let (done, end) = (of(DONE), of(END));
+        let values = vec![
+            ("threads", self.lowered.players.len() as u64),
+            ("recorded_ns", self.span),
+            ("awake_at_end", done.count),
+        ];
+        let is_over = end.count > 0;
+        let elapsed_ns = if is_over { end.last_ns.saturating_sub(self.lowered.lead) } else { 0 };
+        let us = elapsed_ns / 1_000;
+        let text = if is_over {
+            format!("elapsed_ms: {}.{:03}", us / 1_000, us % 1_000)
+        } else {
+            "elapsed: not finished".to_owned()
+        };
+        BenchResult { text, elapsed_ns, throughput_milli: None, values }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<(String, Options), String> {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        parse(&args).map(|(file, options)| (file.to_owned(), options)).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn options_stand_before_or_behind_the_file() {
+        let options =
+            Options { timers: Timers::Relative, affinity: Affinity::Seen, ..Options::default() };
+        for line in
+            ["a.txt --timers relative --aff=seen", "--timers=relative --affinity seen a.txt"]
+        {
+            assert_eq!(parsed(line), Ok(("a.txt".to_owned(), options)), "{line}");
+        }
+        assert_eq!(parsed("a.txt"), Ok(("a.txt".to_owned(), Options::default())));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_what_was_expected() {
+        let told = |line: &str| parsed(line).unwrap_err();
+        assert!(told("").contains("found no file"));
+        assert!(told("a b").contains("unexpected argument 'b'"));
+        assert_eq!(
+            told("a --timers soon"),
+            "replay: --timers: found 'soon', expected absolute or relative"
+        );
+        assert!(told("a --timer").contains("requires an argument"));
+    }
+}

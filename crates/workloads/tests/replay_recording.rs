@@ -1,0 +1,310 @@
+//! Recordings that are replayed: what threads computed, whom they woke, and when they slept.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use simsched_core::observe::Invariants;
+use simsched_core::{
+    Config, HardwareModel, Observer, SimTime, Simulator, Status, TaskId, Tracepoint, World,
+};
+use simsched_policies::catalog;
+use simsched_topology::Topology;
+use simsched_workloads::replay::{
+    Act, Affinity, Begin, Deed, Does, End, Options, Players, Recording, Thread, Timers, Wake, lower,
+};
+
+const TICK: u64 = 4_000_000;
+
+/// How long each task has had a CPU, and how often it has left it.
+#[derive(Debug, Default)]
+struct Clock {
+    current: Vec<Option<(TaskId, SimTime)>>,
+    runtime: Vec<u64>,
+    switches: Vec<u64>,
+}
+
+impl Clock {
+    fn of(tasks: usize) -> Clock {
+        Clock { current: vec![None; 64], runtime: vec![0; tasks], switches: vec![0; tasks] }
+    }
+
+    fn finish(&mut self, now: SimTime) {
+        for (task, since) in self.current.iter_mut().filter_map(Option::take) {
+            self.runtime[task.idx()] += now.since(since).get();
+        }
+    }
+}
+
+impl Observer for Clock {
+    fn on(&mut self, world: &World, tracepoint: Tracepoint) {
+        if let Tracepoint::Switch { cpu, next, .. } = tracepoint {
+            let next = next.map(|task| (task, world.now()));
+            if let Some((task, since)) = std::mem::replace(&mut self.current[cpu.idx()], next) {
+                self.runtime[task.idx()] += world.now().since(since).get();
+                self.switches[task.idx()] += 1;
+            }
+        }
+    }
+}
+
+fn thread(begin: Begin, deeds: &[(u64, Does)], end: End) -> Thread {
+    Thread {
+        comm: "t".to_owned(),
+        pid: 1,
+        tgid: 1,
+        prio: 120,
+        begin,
+        deeds: deeds.iter().map(|(time, does)| Deed { time: *time, does: *does }).collect(),
+        end,
+        cpus: vec![0],
+    }
+}
+
+fn lowered(recording: &Recording, options: &Options) -> simsched_workloads::replay::Lowered {
+    lower(recording, options, 8, TICK).unwrap()
+}
+
+/// What each thread had of a CPU, by the table of the recording.
+fn recorded(thread: &Thread) -> u64 {
+    let mut since = None;
+    let mut sum = 0;
+    for deed in &thread.deeds {
+        match deed.does {
+            Does::In => since = Some(deed.time),
+            Does::Out | Does::Sleep(_) | Does::Exits => {
+                sum += since.take().map_or(0, |since| deed.time - since);
+            }
+            _ => {}
+        }
+    }
+    sum
+}
+
+/// Replays on 8 CPUs, with all rules checked; runtimes and switches by thread, and the time at the end.
+fn replayed(recording: &Recording, options: &Options, policy: &str) -> (Vec<u64>, Vec<u64>, u64) {
+    let lowered = Arc::new(lowered(recording, options));
+    let nr = lowered.players.len();
+    let threads = lowered.threads.clone();
+    let workload = Players::new(lowered, None);
+    let config = Config { hardware: HardwareModel::Free, ..Config::default() };
+    let policy = catalog::build(policy, &[]).unwrap();
+    let topology = Arc::new(Topology::builtin("t8", None).unwrap());
+    let watch = (Clock::of(nr), Invariants::new(8, nr));
+    let mut run = Simulator::new(topology, policy, workload, watch, config).unwrap();
+    run.set_paranoid();
+    assert_eq!(run.run_until(SimTime::NEVER).unwrap(), Status::Finished);
+    let (world, _, _, (mut clock, mut rules)) = run.into_parts();
+    rules.finish(&world).unwrap();
+    clock.finish(world.now());
+    let (mut runtime, mut switches) = (vec![0; nr], vec![0; nr]);
+    for (task, nth) in threads.iter().enumerate() {
+        (runtime[*nth], switches[*nth]) = (clock.runtime[task], clock.switches[task]);
+    }
+    (runtime, switches, world.now().get())
+}
+
+#[test]
+fn a_thread_computes_between_what_it_does_for_others() {
+    let sleep = Does::Sleep(Some((Wake::Outside(900), Some(30))));
+    let one = [
+        (0, Does::In),
+        (100, Does::Wakes(1, 0)),
+        (150, Does::Out),
+        (200, Does::In),
+        // It takes effect when its waker has gone to sleep, and is done before.
+        (290, Does::Wakes(1, 1)),
+        (260, sleep),
+        (950, Does::Prio(125)),
+        (930, Does::In),
+        (1_000, Does::Out),
+    ];
+    let wait = Does::Sleep(Some((Wake::Thread, None)));
+    let two = [(0, wait), (120, Does::In), (130, wait), (300, Does::In), (310, Does::Exits)];
+    let threads = vec![
+        thread(Begin::Running(0), &one, End::Awake),
+        thread(Begin::Asleep(3), &two, End::Exited),
+    ];
+    let recording = Recording { span: 1_000, dispatch: 5, threads };
+    let of = |timers| {
+        let lowered = lowered(&recording, &Options { timers, ..Options::default() });
+        let player = lowered.players[1];
+        // Who sleeps at the begin is the first task.
+        assert_eq!(lowered.threads, [1, 0]);
+        lowered.acts[player.first as usize..player.end as usize].to_vec()
+    };
+    let begin = [
+        Act::Run(100),
+        Act::Wake(TaskId(0), 0),
+        Act::Run(110),
+        Act::Wake(TaskId(0), 1),
+        Act::Dispatch(30),
+    ];
+    let absolute = of(Timers::Absolute);
+    assert_eq!(absolute[..5], begin);
+    assert_eq!(absolute[5..7], [Act::SleepUntil(900), Act::Nice(5)]);
+    assert_eq!(absolute.last(), Some(&Act::Run(70)));
+    assert_eq!(of(Timers::Relative)[5], Act::Sleep(640));
+}
+
+#[test]
+fn a_replay_begins_so_that_its_ticks_come_with_those_of_the_recording() {
+    let deeds = [(0, Does::In), (9_000_000, Does::Out)];
+    let threads = vec![thread(Begin::Running(2), &deeds, End::Awake)];
+    let recording = Recording { span: 9_000_000, dispatch: 0, threads };
+    let options = Options { tick: Some(TICK + 700_000), ..Options::default() };
+    let lowered = lowered(&recording, &options);
+    // 3.3 ms into the run the recording begins, 0.7 ms before a tick.
+    assert_eq!((lowered.lead, lowered.acts[0]), (3_300_000, Act::RunUntil(3_300_000)));
+    assert_eq!(lowered.acts[1..], [Act::Run(9_000_000)]);
+}
+
+#[test]
+fn threads_of_the_kernel_stay_on_the_cpu_of_their_name() {
+    let named = |comm: &str, affinity| {
+        let deeds = [(0, Does::In), (5, Does::Exits)];
+        let thread = thread(Begin::Running(0), &deeds, End::Exited);
+        let threads = vec![Thread { comm: comm.to_owned(), cpus: vec![2, 3], ..thread }];
+        let recording = Recording { span: 5, dispatch: 0, threads };
+        let lowered = lowered(&recording, &Options { affinity, ..Options::default() });
+        lowered.setup.tasks[0].allowed.map(|set| set.to_string())
+    };
+    let known = |comm| named(comm, Affinity::Known);
+    assert_eq!(known("kworker/5:1-events"), Some("5".to_owned()));
+    assert_eq!(known("ksoftirqd/7"), Some("7".to_owned()));
+    for everywhere in ["kworker/u16:2", "kworker/99:1", "worker/5", "kswapd0"] {
+        assert_eq!(known(everywhere), None, "{everywhere}");
+    }
+    assert_eq!(named("worker/5", Affinity::Seen), Some("2-3".to_owned()));
+}
+
+#[test]
+fn a_recording_in_which_nobody_begins_is_refused() {
+    let recording = Recording {
+        span: 5,
+        dispatch: 0,
+        threads: vec![thread(Begin::Forked(None), &[], End::Awake)],
+    };
+    let told = lower(&recording, &Options::default(), 8, TICK).unwrap_err().to_string();
+    assert_eq!(told, "replay: no thread of the recording runs, waits or sleeps at its begin");
+}
+
+/// A ping-pong of two threads on two CPUs: 2 us until the other is woken, 1 us until one sleeps, 5 us to the
+/// switch. Each switch of the recording is there in the replay, at its time.
+#[test]
+fn a_ping_pong_is_repeated_switch_by_switch() {
+    const TURNS: u64 = 50;
+    let mut deeds = [vec![(0, Does::In)], vec![]];
+    deeds[1].push((0, Does::Sleep(Some((Wake::Thread, Some(5_000))))));
+    for turn in 0..TURNS {
+        let (at, own) = (turn * 7_000, usize::try_from(turn % 2).unwrap());
+        deeds[own].push((at + 2_000, Does::Wakes(1 - own, u32::try_from(turn / 2).unwrap())));
+        let woken = (turn + 2 <= TURNS).then_some((Wake::Thread, Some(5_000)));
+        deeds[own].push((at + 3_000, Does::Sleep(woken)));
+        deeds[1 - own].push((at + 7_000, Does::In));
+    }
+    let last = usize::try_from(TURNS % 2).unwrap();
+    deeds[last].push((TURNS * 7_000 + 1_000, Does::Out));
+    let threads = vec![
+        thread(Begin::Running(0), &deeds[0], if last == 0 { End::Awake } else { End::Asleep }),
+        thread(Begin::Asleep(1), &deeds[1], if last == 1 { End::Awake } else { End::Asleep }),
+    ];
+    let recording = Recording { span: TURNS * 7_000 + 1_000, dispatch: 5_000, threads };
+    let want: Vec<u64> = recording.threads.iter().map(recorded).collect();
+    for policy in ["cfs", "eevdf@6.12"] {
+        let (runtime, switches, now) = replayed(&recording, &Options::default(), policy);
+        assert_eq!(runtime, want, "{policy}");
+        // Behind the end the other one is woken to end, which is no switch of the recording.
+        let slept = recording.threads.iter().map(|thread| {
+            thread.deeds.iter().filter(|deed| matches!(deed.does, Does::Sleep(_))).count() as u64
+        });
+        let all: u64 = slept.sum();
+        assert!((all..=all + 2).contains(&switches.iter().sum()), "{policy}: {switches:?}");
+        assert!(now.abs_diff(recording.span) <= 10_000, "{policy}: {now}");
+    }
+}
+
+/// What happens next in a made-up recording: which thread, what, and how much later.
+type Move = (usize, u8, u64);
+
+/// A recording in which each thread has a CPU to itself, from moves.
+fn made(threads: usize, moves: &[Move]) -> Recording {
+    let mut deeds = vec![vec![(0, Does::In)]; threads];
+    let mut waits = vec![0; threads];
+    // By thread: until when it sleeps, or for ever.
+    let mut asleep: Vec<Option<(usize, u64)>> = vec![None; threads];
+    let mut now = 0;
+    for (nth, what, later) in moves {
+        now += 1 + later;
+        let own = nth % threads;
+        for other in 0..threads {
+            if let Some((place, until)) = asleep[other]
+                && until <= now
+            {
+                deeds[other][place].1 = Does::Sleep(Some((Wake::Outside(until), None)));
+                deeds[other].push((until, Does::In));
+                asleep[other] = None;
+            }
+        }
+        if asleep[own].is_some() {
+            continue;
+        }
+        match what {
+            0 => {
+                asleep[own] = Some((deeds[own].len(), now + later * 3 + 1));
+                deeds[own].push((now, Does::Sleep(None)));
+            }
+            1 => {
+                asleep[own] = Some((deeds[own].len(), u64::MAX));
+                deeds[own].push((now, Does::Sleep(None)));
+            }
+            _ => {
+                let sleeps =
+                    (0..threads).find(|t| asleep[*t].is_some_and(|(_, at)| at == u64::MAX));
+                let Some(wakee) = sleeps else { continue };
+                let (place, _) = asleep[wakee].take().unwrap();
+                deeds[wakee][place].1 = Does::Sleep(Some((Wake::Thread, None)));
+                deeds[own].push((now, Does::Wakes(wakee, waits[wakee])));
+                waits[wakee] += 1;
+                deeds[wakee].push((now, Does::In));
+            }
+        }
+    }
+    let span = now + 100_000;
+    let life = |(nth, deeds): (usize, &mut Vec<(u64, Does)>)| {
+        let awake = asleep[nth].is_none();
+        if awake {
+            deeds.push((span, Does::Out));
+        }
+        let end = if awake { End::Awake } else { End::Asleep };
+        thread(Begin::Running(u32::try_from(nth % 8).unwrap()), deeds, end)
+    };
+    Recording { span, dispatch: 5_000, threads: deeds.iter_mut().enumerate().map(life).collect() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn whoever_sleeps_and_wakes_gets_its_run_time_to_the_nanosecond(
+        threads in 1..12_usize,
+        moves in prop::collection::vec((0..12_usize, 0..4_u8, 0..2_000_000_u64), 0..60),
+        relative in any::<bool>(),
+        tick in prop::option::of(0..TICK),
+    ) {
+        let recording = made(threads, &moves);
+        let timers = if relative { Timers::Relative } else { Timers::Absolute };
+        let options = Options { timers, tick, ..Options::default() };
+        let lead = lowered(&recording, &options).lead;
+        for policy in ["cfs", "eevdf@6.12"] {
+            let (runtime, _, _) = replayed(&recording, &options, policy);
+            for (thread, runtime) in recording.threads.iter().zip(runtime) {
+                let want = recorded(thread);
+                // Who begins on a CPU of its own runs from the begin of the run, not of the recording.
+                prop_assert!(
+                    (want..=want + lead).contains(&runtime), "{policy}: {runtime}, recorded {want}"
+                );
+            }
+        }
+    }
+}
