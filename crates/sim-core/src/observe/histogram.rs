@@ -82,6 +82,12 @@ impl Histogram {
         Nanos(u64::try_from(mean).expect("a mean is at most the maximum"))
     }
 
+    /// The buckets that have any, from short to long: the longest span of each, and its count.
+    pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u64)> {
+        let some = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        some.map(|(idx, count)| (Nanos(last_of(idx)), *count))
+    }
+
     /// The quantile `num/den`: the least span that at least that part of all spans do not exceed.
     ///
     /// The span of rank `ceil(count * num / den)`, but at least the first, is looked up and rounded
@@ -179,6 +185,13 @@ mod tests {
         let histogram = of(&[1_000, 1_000, 1_000_000, 1_000_000]);
         assert_eq!(histogram.quantile(1, 2), Nanos(1_003));
         assert_eq!(histogram.quantile(3, 4), Nanos(1_000_000));
+    }
+
+    /// 300 lies in 300..=301, as spans from 256 to 511 are told apart by twos.
+    #[test]
+    fn buckets_are_told_with_their_ends_and_counts() {
+        let found: Vec<(Nanos, u64)> = of(&[300, 7, 7, 301]).buckets().collect();
+        assert_eq!(found, [(Nanos(7), 2), (Nanos(301), 2)]);
     }
 
     /// Spans of all magnitudes: a mantissa, shifted.

@@ -6,6 +6,7 @@ mod invariants;
 mod life;
 mod llc;
 mod lockstep;
+mod series;
 mod spans;
 mod stats;
 mod wasted;
@@ -15,6 +16,7 @@ pub use histogram::Histogram;
 pub use invariants::{Invariants, Violation};
 pub use llc::{ByCause, LlcRow, LlcSeries};
 pub use lockstep::{Divergence, Recorder, Step, lockstep};
+pub use series::CpuSeries;
 pub use spans::SpanStats;
 pub use stats::{MarkStats, Stats};
 

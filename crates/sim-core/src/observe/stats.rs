@@ -38,6 +38,9 @@ pub struct Stats {
     by_distance: [u64; Distance::ALL.len()],
     migrations: Box<[[u64; REASONS]; Cause::NAMES.len()]>,
     by_domain: [u64; DOMAINS],
+    /// By the LLC that was left, then by the one that was entered.
+    by_llc: Vec<u64>,
+    nr_llcs: usize,
     wakeups_by_reason: Box<[u64; REASONS]>,
     new_by_reason: Box<[u64; REASONS]>,
     wakeup_latency: Histogram,
@@ -91,6 +94,8 @@ impl Stats {
             by_distance: [0; Distance::ALL.len()],
             migrations: Box::new([[0; REASONS]; Cause::NAMES.len()]),
             by_domain: [0; DOMAINS],
+            by_llc: vec![0; topology.nr_llcs() * topology.nr_llcs()],
+            nr_llcs: topology.nr_llcs(),
             wakeups_by_reason: Box::new([0; REASONS]),
             new_by_reason: Box::new([0; REASONS]),
             wakeup_latency: Histogram::new(),
@@ -162,6 +167,12 @@ impl Stats {
     #[must_use]
     pub fn migrations_by_domain(&self) -> &[u64; DOMAINS] {
         &self.by_domain
+    }
+
+    /// Migrations by the LLC that was left, in rows of those that were entered.
+    #[must_use]
+    pub fn migrations_by_llc(&self) -> &[u64] {
+        &self.by_llc
     }
 
     /// Wakeups of tasks that had run before.
@@ -326,7 +337,10 @@ impl Observer for Stats {
             Tracepoint::Running { task, .. } => self.running(world.now(), task),
             Tracepoint::Migrate { from, to, cause, reason, domain, .. } => {
                 self.by_cause[cause as usize] += 1;
-                self.by_distance[world.topology().distance_class(from, to).idx()] += 1;
+                let topology = world.topology();
+                self.by_distance[topology.distance_class(from, to).idx()] += 1;
+                let [left, entered] = [from, to].map(|cpu| topology.llc_of(cpu).idx());
+                self.by_llc[left * self.nr_llcs + entered] += 1;
                 self.migrations[cause as usize][usize::from(reason.0)] += 1;
                 self.by_domain[usize::from(domain).min(DOMAINS - 1)] += 1;
             }
