@@ -15,6 +15,7 @@ mod lab;
 mod list;
 mod llc;
 mod meter;
+mod mmtests;
 mod number;
 mod output;
 mod paired;

@@ -6,6 +6,7 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::list;
+use crate::mmtests;
 use crate::output::{self, Place};
 use crate::parallel::each_in_parallel;
 use crate::progress::Progress;
@@ -38,19 +39,21 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     interrupt::listen();
     let outputs = Outputs::of(args, scenario.topology().nr_cpus())?;
     let schedstat = schedstat::Target::of(args)?;
+    let command = scenario.named(args.seed)?.workload;
+    let mmtests = mmtests::Folder::of(args.results.mmtests.as_deref(), &[&args.policy], &command)?;
     let place = Place::of(args.json.as_deref())?;
     match args.seeds {
-        None => one(args, &scenario, place, (outputs, schedstat)),
-        Some(seeds) => many(args, &scenario, seeds, place),
+        None => one(args, &scenario, place, (outputs, schedstat, mmtests)),
+        Some(seeds) => many(args, &scenario, seeds, (place, mmtests)),
     }
 }
 
-/// One run; what it is recorded in are files of which each tells one run.
+/// One run; what it is recorded in are files that tell one run.
 fn one(
     args: &RunArgs,
     scenario: &Scenario,
     place: Place,
-    (outputs, schedstat): (Outputs, Option<schedstat::Target>),
+    (outputs, schedstat, mmtests): (Outputs, Option<schedstat::Target>, Option<mmtests::Folder>),
 ) -> Result<(), Failure> {
     let mut progress = Progress::start(args.quiet);
     let outcome = scenario.measure_into(args.seed, Some(&mut progress), outputs)?;
@@ -62,6 +65,7 @@ fn one(
         let text = || format!("{text}\n{}", output::text::run(&report, scenario.topology()));
         in_place.unwrap_or_else(text)
     })?;
+    mmtests.map_or(Ok(()), |folder| folder.write(0, &[(&report, text.as_str())]))?;
     progress.done(report.events);
     scenario_file::is_repeated(args, [&report].into_iter())?;
     precise([&report].into_iter())
@@ -73,7 +77,12 @@ fn precise<'a>(mut runs: impl Iterator<Item = &'a Report>) -> Result<(), Failure
     if runs.any(misses) { Err(Failure::Below) } else { Ok(()) }
 }
 
-fn many(args: &RunArgs, scenario: &Scenario, seeds: u64, place: Place) -> Result<(), Failure> {
+fn many(
+    args: &RunArgs,
+    scenario: &Scenario,
+    seeds: u64,
+    (place, mmtests): (Place, Option<mmtests::Folder>),
+) -> Result<(), Failure> {
     let progress = Mutex::new((0, Progress::start(args.quiet)));
     let run = |k: usize| {
         if interrupt::is_asked() {
@@ -83,18 +92,24 @@ fn many(args: &RunArgs, scenario: &Scenario, seeds: u64, place: Place) -> Result
         let (done, progress) = &mut *progress.lock().expect("no run panics while it counts");
         *done += 1;
         progress.runs(*done, seeds);
-        measured.map(|measured| has_started(&measured.report).then_some(measured.report))
+        let told = |Outcome { report, text, .. }| has_started(&report).then_some((report, text));
+        measured.map(told)
     };
     // All are collected before the first error is looked at: which one it is must not depend on
     // which thread was faster.
     let nr_runs = usize::try_from(seeds).expect("at most 10,000");
-    let runs: Vec<Result<Option<Report>, Failure>> = each_in_parallel(nr_runs, run);
+    let runs: Vec<Result<Option<(Report, String)>, Failure>> = each_in_parallel(nr_runs, run);
     let runs = runs.into_iter().filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
+    let (runs, texts): (Vec<Report>, Vec<String>) = runs.into_iter().unzip();
     let summary = Summary::of(scenario.named(args.seed)?, runs);
     let mut progress = progress.into_inner().expect("no run panics while it counts").1;
     progress.clear();
     let text = || output::table::seeds(&summary, scenario.topology(), seeds);
     place.tell(&output::json(&summary), text)?;
+    if let Some(folder) = mmtests {
+        let told = texts.iter().map(String::as_str);
+        folder.write(0, &summary.runs.iter().zip(told).collect::<Vec<_>>())?;
+    }
     progress.done(summary.runs.iter().map(|run| run.events).sum());
     scenario_file::is_repeated(args, summary.runs.iter())?;
     precise(summary.runs.iter())

@@ -15,6 +15,11 @@ pub(crate) struct ResultsArgs {
     /// v15=after.txt; without a file it is printed in place of the text (docs/schedstat.md)
     #[arg(long, help_heading = HEADING, value_name = "VERSION[=FILE]", value_parser = schedstat)]
     pub(crate) schedstat: Option<Schedstat>,
+
+    /// Write what the program prints with each seed into a folder of results of mmtests, for
+    /// `compare-mmtests.pl -d DIR -b BENCHMARK -n POLICY` (docs/mmtests.md)
+    #[arg(long, help_heading = HEADING, value_name = "DIR", conflicts_with = "precision")]
+    pub(crate) mmtests: Option<PathBuf>,
 }
 
 /// What `--schedstat` asks for.

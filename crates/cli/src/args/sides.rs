@@ -52,6 +52,11 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) duration: Option<Nanos>,
 
+    /// Write what the program prints under each policy, with each seed, into a folder of results of
+    /// mmtests, for `compare-mmtests.pl -d DIR -b BENCHMARK -n POLICY,POLICY` (docs/mmtests.md)
+    #[arg(long, value_name = "DIR", conflicts_with = "span")]
+    pub(crate) mmtests: Option<PathBuf>,
+
     /// At each low and high end of the machine's physical parameters too, and list those that make
     /// the change of a metric better, neutral or worse in place of what it is
     #[arg(long)]

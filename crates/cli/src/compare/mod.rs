@@ -13,7 +13,7 @@ use crate::output::{self, Place};
 use crate::progress::Progress;
 use crate::scenario::{self, Outcome, Scenario, Side};
 use crate::sensitivity::{self, Sure, Sweep};
-use crate::{interrupt, list, sides, topo};
+use crate::{interrupt, list, mmtests, sides, topo};
 
 use metrics::Classes;
 pub(crate) use metrics::Row;
@@ -75,6 +75,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         output::say(&format!("note: {note}"));
     }
     interrupt::listen();
+    let command = scenarios[0].named(args.seed)?.workload;
+    let mmtests = mmtests::Folder::of(args.mmtests.as_deref(), &policies, &command)?;
     let place = Place::of(args.json.as_deref())?;
     let progress = Mutex::new(Progress::start(args.quiet));
     let runs = match of_all(&scenarios, args.seed, args.seeds, &progress) {
@@ -92,7 +94,16 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         comparison.sweep = Some(sweep(&comparison, &again, &progress)?);
     }
     progress.into_inner().expect("nobody panics while telling").clear();
-    place.tell(&output::json(&json::of(&comparison)), || text::of(&comparison, &topology))
+    place.tell(&output::json(&json::of(&comparison)), || text::of(&comparison, &topology))?;
+    mmtests.map_or(Ok(()), |folder| write(&folder, &comparison.runs))
+}
+
+/// Writes the runs of all sides.
+fn write(folder: &mmtests::Folder, sides: &[Vec<Outcome>]) -> Result<(), Failure> {
+    sides.iter().enumerate().try_for_each(|(policy, runs)| {
+        let told = runs.iter().map(|outcome| (&outcome.report, outcome.text.as_str()));
+        folder.write(policy, &told.collect::<Vec<_>>())
+    })
 }
 
 fn check(args: &CompareArgs) -> Result<(), Failure> {

@@ -12,6 +12,7 @@ mod interrupt;
 mod json;
 mod lab;
 mod llc;
+mod mmtests;
 mod numa_imbalance;
 mod precision;
 mod readme;

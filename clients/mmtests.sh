@@ -1,0 +1,15 @@
+#!/bin/sh
+# compare-mmtests.pl of mmtests (MMTESTS, a checkout of github.com/gormanm/mmtests) reads --mmtests.
+# Needs perl with File::Which, File::Slurp, Math::Gradient and YAML::PP, and gawk
+# (Debian: libfile-which-perl libfile-slurp-perl libmath-gradient-perl libyaml-pp-perl gawk).
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+into=${CLIENTS_DIR:-$here/../target/clients}/mmtests
+simsched=${SIMSCHED:-$here/../target/debug/simsched}
+if [ -z "${MMTESTS:-}" ]; then
+  echo "left out: compare-mmtests.pl (MMTESTS names no checkout)"
+  exit 0
+fi
+rm -rf "$into"
+mkdir -p "$into"
+python3 "$here/mmtests/check.py" "$simsched" "$into" "$MMTESTS"
