@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 mod bad_input;
+mod book;
 mod cache_aware_wakeup;
 mod common;
 mod compare;
