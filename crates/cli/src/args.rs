@@ -53,7 +53,7 @@ pub(crate) enum Command {
     /// The workload is the command that one would run on the real machine, after `--`; without one
     /// it is `hackbench --threads --pipe`. Its own output comes first, as the program prints it;
     /// then follows what the scheduler did.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Run a workload under several policies with the same seeds, and tell the differences
     ///
     /// The first policy is the base. All of them meet the same random numbers. For each metric

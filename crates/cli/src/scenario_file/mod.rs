@@ -118,7 +118,7 @@ pub(crate) fn arguments(file: &str, written: &Written) -> Result<RunArgs, Failur
     };
     let Command::Run(mut args) = cli.command else { unreachable!("the command is `run`") };
     args.file.origin = Some(Box::new(origin));
-    Ok(args)
+    Ok(*args)
 }
 
 /// The options of the file, then those of the command line, then the workload.
