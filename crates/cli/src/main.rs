@@ -10,6 +10,7 @@ mod extensive;
 mod failure;
 mod grid;
 mod identity;
+mod input;
 mod interrupt;
 mod lab;
 mod list;

@@ -14,6 +14,7 @@ use simsched_workloads::catalog::{self as workloads, Benchmark, MarkTimes, Ran, 
 use crate::args::RunArgs;
 use crate::cut::{Cut, Slice};
 use crate::failure::Failure;
+use crate::input;
 use crate::meter::{ROUNDS, Totals};
 use crate::precision::{Ask, Goal};
 use crate::progress::Progress;
@@ -40,6 +41,8 @@ pub(crate) struct Scenario {
     workload: Vec<String>,
     /// The recording that it is, if it is one.
     recorded: Option<Box<Recorded>>,
+    /// The file that it reads, if it reads one.
+    file: Option<Arc<str>>,
     duration: Option<Nanos>,
     /// How much of a run is measured; none is the whole run.
     span: Option<Slice>,
@@ -93,6 +96,7 @@ impl Scenario {
             settings,
             given: args.settings.iter().cloned().collect(),
             workload: args.workload.clone(),
+            file: input::of_workload(&args.workload)?,
             duration: args.duration,
             span: None,
             precision: args.precision.map(|percent| Ask { percent, limit: args.precision_limit }),
@@ -124,6 +128,7 @@ impl Scenario {
             settings,
             given: side.settings.iter().cloned().collect(),
             workload: side.workload.to_vec(),
+            file: input::of_workload(side.workload)?,
             duration: side.duration,
             span: side.span,
             precision: None,
@@ -148,6 +153,16 @@ impl Scenario {
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 
+    /// The text of the file that the workload reads.
+    pub(crate) fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    /// What the workload's file says and what changes nothing.
+    pub(crate) fn without_effect(&self, seed: u64) -> Result<Vec<String>, Failure> {
+        Ok(self.benchmark(seed)?.without_effect())
+    }
+
     /// The policy expression as given.
     pub(crate) fn policy_name(&self) -> &str {
         &self.policy
@@ -166,7 +181,11 @@ impl Scenario {
         if let Some(recorded) = &self.recorded {
             return Ok(Box::new(recorded.replay.clone()));
         }
-        workloads::parse(&self.workload, seed, self.topology.nr_cpus()).map_err(Failure::input)
+        let parsed = match &self.file {
+            Some(text) => workloads::parse_file(&self.workload, text, &self.topology),
+            None => workloads::parse(&self.workload, seed, self.topology.nr_cpus()),
+        };
+        parsed.map_err(Failure::input)
     }
 
     /// Runs with this seed.
@@ -297,6 +316,7 @@ fn tell<P>(benchmark: &dyn Benchmark, measured: &Measured<P>) -> Told {
     }
     let elapsed = Some(Nanos(result.elapsed_ns)).filter(|elapsed| elapsed.get() > 0);
     let mut numbers = report::named(result.values.into_iter());
+    numbers.extend(notes.by_task.iter().map(|(name, number)| (name.clone(), (*number).into())));
     if let Some((_, rounds)) = benchmark.rounds() {
         numbers.insert(ROUNDS.to_owned(), rounds.into());
     }

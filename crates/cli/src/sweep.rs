@@ -35,6 +35,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Some(note) = scenario.note() {
         output::say(&format!("note: {note}"));
     }
+    for line in scenario.without_effect(args.seed)? {
+        output::say(&format!("note: {line}"));
+    }
     // Whoever stops us from here on leaves no temporary file.
     interrupt::listen();
     let outputs = Outputs::of(args, scenario.topology().nr_cpus())?;

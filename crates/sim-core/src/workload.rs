@@ -61,6 +61,8 @@ pub struct Notes {
     pub text: String,
     /// What it has counted or divided, by name.
     pub values: Vec<(&'static str, u64)>,
+    /// The same of its tasks, where it measures each.
+    pub by_task: Vec<(String, i64)>,
 }
 
 impl<T: Workload + ?Sized> Workload for Box<T> {

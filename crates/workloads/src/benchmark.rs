@@ -20,6 +20,11 @@ pub trait Benchmark: Send + Sync {
         self.workload()
     }
 
+    /// What its input says and what changes nothing that is simulated: a line for each.
+    fn without_effect(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// How long a part of its run must be, so that what it reports of that part can stand for the
     /// whole.
     fn least_part(&self) -> LeastPart {

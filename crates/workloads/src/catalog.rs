@@ -1,13 +1,13 @@
 //! Every workload by name, with its options and text; a command line becomes a `Benchmark`.
 
-use simsched_topology::nearest;
+use simsched_topology::{Topology, nearest};
 
 pub use crate::args::OptionInfo;
 pub use crate::benchmark::{BenchResult, Benchmark, LeastPart, MarkTimes, Ran, SpanTimes, Teams};
 use crate::error::WorkloadError;
 use crate::{
-    hackbench, lab, netperf, replay, schbench, schbench_old, stream, stress_ng, sysbench, tbench,
-    verilator,
+    hackbench, lab, netperf, replay, rt_app, schbench, schbench_old, stream, stress_ng, sysbench,
+    tbench, verilator,
 };
 
 /// A workload as it is listed for users.
@@ -70,6 +70,16 @@ pub const ENTRIES: &[Entry] = &[
         names: &[],
         parse: |_, args, seed, nr_cpus| {
             Ok(Box::new(stream::Run { stream: stream::parse(args, nr_cpus)?, seed }))
+        },
+    },
+    Entry {
+        name: rt_app::NAME,
+        doc: "tasks, phases and events from a JSON file (rt-app 1.0 and its head of 2026)",
+        options: rt_app::OPTIONS,
+        names: &[],
+        parse: |name, args, _, _| {
+            let what = format!("the file {} was not read", rt_app::file(args)?);
+            Err(WorkloadError::Program { program: name.to_owned(), what })
         },
     },
     Entry {
@@ -142,6 +152,31 @@ pub fn find(name: &str) -> Result<&'static Entry, WorkloadError> {
             .map(str::to_owned)
             .collect(),
     })
+}
+
+/// The file that the command line `argv` names, where its program reads one: [`parse_file`] takes its
+/// text. `-` is the standard input.
+///
+/// # Errors
+/// One sentence that names the option or the value.
+pub fn file(argv: &[String]) -> Result<Option<&str>, WorkloadError> {
+    match argv.split_first() {
+        Some((name, args)) if name == rt_app::NAME => rt_app::file(args).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The benchmark that the command line `argv` means on this machine, where the file that it names has this
+/// text.
+///
+/// # Errors
+/// One sentence that names the option, or the line and column of the file.
+pub fn parse_file(
+    argv: &[String],
+    text: &str,
+    topology: &Topology,
+) -> Result<Box<dyn Benchmark>, WorkloadError> {
+    rt_app::parse(argv.get(1..).unwrap_or_default(), text, topology)
 }
 
 /// The benchmark that the command line `argv` means on a machine of so many CPUs: the program's name

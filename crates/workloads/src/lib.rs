@@ -11,6 +11,7 @@ pub mod hackbench;
 pub mod lab;
 pub mod netperf;
 pub mod replay;
+pub mod rt_app;
 pub mod schbench;
 pub mod schbench_old;
 pub mod stream;

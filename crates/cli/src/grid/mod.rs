@@ -159,7 +159,9 @@ impl Cell {
         let scenario = self.scenario(&args)?;
         let topology = scenario.topology();
         let text = topo::text(&args.topo)?.0;
-        let machine = format!("{} {}", identity::hex(text.as_bytes()), topology.mode());
+        // What a workload reads belongs to the cell, as the text of the machine does.
+        let file = scenario.file().map_or_else(String::new, |file| identity::hex(file.as_bytes()));
+        let machine = format!("{} {}{file}", identity::hex(text.as_bytes()), topology.mode());
         Ok((machine, topology.nr_cpus()))
     }
 

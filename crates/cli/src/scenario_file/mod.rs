@@ -18,6 +18,7 @@ use simsched_workloads::catalog as workloads;
 
 use crate::args::{Cli, Command, RunArgs};
 use crate::failure::{self, Failure};
+use crate::input;
 use crate::report::{End, Report};
 use crate::settings::Settings;
 use crate::toml_file::{self, Doc};
@@ -243,7 +244,12 @@ impl Written {
             return Some(&one.at);
         }
         let (_, at) = self.workload.as_ref()?;
-        workloads::parse(&args.workload, args.seed, topology.nr_cpus()).is_err().then_some(at)
+        let is_wrong = match input::of_workload(&args.workload) {
+            Ok(Some(text)) => workloads::parse_file(&args.workload, &text, &topology).is_err(),
+            Ok(None) => workloads::parse(&args.workload, args.seed, topology.nr_cpus()).is_err(),
+            Err(_) => true,
+        };
+        is_wrong.then_some(at)
     }
 }
 

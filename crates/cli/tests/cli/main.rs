@@ -20,6 +20,7 @@ mod readme;
 mod reference;
 mod replay;
 mod resume;
+mod rt_app;
 mod scenarios;
 mod schedstat;
 mod schedule;

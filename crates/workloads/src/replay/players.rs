@@ -211,6 +211,6 @@ impl Workload for Players {
     fn notes(&self) -> Notes {
         let Counts { passed, late } = self.counts;
         let values = vec![("waits_passed", passed), ("timers_late", late)];
-        Notes { text: String::new(), values }
+        Notes { values, ..Notes::default() }
     }
 }

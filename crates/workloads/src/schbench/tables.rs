@@ -118,6 +118,6 @@ impl Shared {
             let [p20, p50, p90, ..] = at(&self.rps);
             values.extend([("rps_p20", p20), ("rps_p50", p50), ("rps_p90", p90)]);
         }
-        Notes { text: self.tables.text.clone(), values }
+        Notes { text: self.tables.text.clone(), values, ..Notes::default() }
     }
 }

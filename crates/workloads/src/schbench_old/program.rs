@@ -339,7 +339,7 @@ impl Workload for Threads {
 
     fn notes(&self) -> Notes {
         let values = super::text::values(&self.latencies);
-        Notes { text: self.text.clone(), values }
+        Notes { text: self.text.clone(), values, ..Notes::default() }
     }
 
     fn measure_from(&mut self, _: SimTime) {
