@@ -54,6 +54,7 @@ pub(crate) fn setup() -> Setup {
         footprints: Vec::new(),
         regions: Vec::new(),
         smt_milli: None,
+        recorded: None,
     }
 }
 
