@@ -9,7 +9,7 @@
 //! can be trusted (batch means: Law, Simulation Modeling and Analysis, section 9.5.3), and whether
 //! the rates still change within it. What is not steady by then is measured all the same, and said.
 
-use simsched_core::observe::{LlcSeries, Stats};
+use simsched_core::observe::{CpuSeries, LlcSeries, Stats};
 use simsched_core::{
     Nanos, Observer, Policy, SimTime, Simulator, Status, Tracepoint, Workload, World,
 };
@@ -96,6 +96,8 @@ pub(crate) struct Window {
     pub(crate) llc: Option<LlcSeries>,
     /// What `/proc/schedstat` would show, if that is asked for.
     pub(crate) sched_info: Option<SchedInfo>,
+    /// How busy CPUs are over time, if that is asked for.
+    pub(crate) cpus: Option<CpuSeries>,
 }
 
 impl Observer for Window {
@@ -105,6 +107,7 @@ impl Observer for Window {
         self.stats.on(world, tracepoint);
         self.llc.on(world, tracepoint);
         self.sched_info.on(world, tracepoint);
+        self.cpus.on(world, tracepoint);
     }
 }
 

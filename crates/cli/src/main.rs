@@ -11,6 +11,7 @@ mod failure;
 mod grid;
 mod identity;
 mod input;
+mod inside;
 mod interrupt;
 mod lab;
 mod list;
@@ -19,7 +20,7 @@ mod meter;
 mod mmtests;
 mod number;
 mod output;
-mod paired;
+mod pages;
 mod parallel;
 mod precision;
 mod progress;
@@ -35,7 +36,6 @@ mod settings;
 mod shell;
 mod sides;
 mod states;
-mod student;
 mod summary;
 mod sweep;
 mod toml_file;
@@ -50,6 +50,7 @@ use clap::error::ErrorKind;
 use args::Command;
 use failure::{Failure, INTERRUPTED};
 use scenario_file::Refused;
+use simsched_pages::{paired, student};
 
 fn main() -> ExitCode {
     match scenario_file::parse(&std::env::args_os().collect::<Vec<_>>()) {
@@ -66,6 +67,8 @@ fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Validate(args) => validate::validate(args),
         Command::Sweep(args) => grid::sweep(args),
         Command::Merge(args) => grid::merge(args),
+        Command::Report(args) => pages::report(args),
+        Command::Explain(args) => pages::explain(args),
         Command::Topo(args) => topo::topo(&args.command),
         Command::Policies(args) => list::policies(args),
         Command::Lab(args) => lab::lab(args),

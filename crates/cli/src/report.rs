@@ -10,6 +10,7 @@ use simsched_topology::Distance;
 
 use crate::cut::Cut;
 use crate::extensive;
+use crate::inside::Inside;
 use crate::llc::LlcReport;
 use crate::meter::{Totals, WorkUnit};
 use crate::precision::PrecisionReport;
@@ -128,6 +129,9 @@ pub(crate) struct Report {
     /// Where processes were at home; absent unless asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) llc: Option<LlcReport>,
+    /// What pages draw.
+    #[serde(flatten)]
+    pub(crate) inside: Inside,
 }
 
 /// The part of a long run that was measured.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use simsched_core::observe::{Digest, Invariants, LlcSeries, Stats};
+use simsched_core::observe::{CpuSeries, Digest, Invariants, LlcSeries, Stats};
 use simsched_core::{Config, MarkId, Nanos, Notes, Policy, Seed, SimTime, Simulator, Workload};
 use simsched_topology::Topology;
 use simsched_trace::schedstat::SchedStat;
@@ -10,6 +10,7 @@ use simsched_trace::schedstat::SchedStat;
 use crate::cut::{Cut, Cutter, Slice, Window};
 use crate::extensive::Extensive;
 use crate::failure::Failure;
+use crate::inside::{Inside, SeriesReport};
 use crate::llc::LlcReport;
 use crate::meter::{Meter, Metered, Totals};
 use crate::precision::{Ask, Goal, Sampled};
@@ -38,6 +39,8 @@ pub(crate) struct Plan<P, W> {
     pub(crate) llc_interval: Option<Nanos>,
     /// Whether `/proc/schedstat` is asked for.
     pub(crate) schedstat: bool,
+    /// In intervals of which length it is kept how busy CPUs are; none is not at all.
+    pub(crate) series: Option<Nanos>,
     pub(crate) paranoid: bool,
     /// Where its schedule is written.
     pub(crate) outputs: Outputs,
@@ -63,6 +66,8 @@ pub(crate) struct Measured<P> {
     pub(crate) llc: Option<LlcReport>,
     /// `/proc/schedstat` at the end of the run, if that was asked for.
     pub(crate) schedstat: Option<SchedStat>,
+    /// How busy CPUs were over time, if that was asked for.
+    pub(crate) series: Option<SeriesReport>,
     pub(crate) digest: Digest,
 }
 
@@ -95,8 +100,9 @@ impl<P: Policy, W: Workload> Plan<P, W> {
         let series =
             |interval| LlcSeries::new(&self.topology, nr_tasks, setup.procs.len(), interval);
         let sched_info = self.schedstat.then(|| SchedInfo::new(nr_cpus, nr_tasks));
+        let cpus = self.series.map(|interval| CpuSeries::new(&self.topology, interval));
         let llc = self.llc_interval.map(series);
-        let window = Window { llc, sched_info, ..Window::default() };
+        let window = Window { llc, sched_info, cpus, ..Window::default() };
         let watch = (new_stats(), (window, (Digest::default(), (rules, recorder))));
         let meter = Meter::new(self.round);
         let workload = Metered::new(self.workload, &meter);
@@ -125,6 +131,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
         }
         let llc = window.llc.map(|series| LlcReport::of(&series, &topology, &setup.procs));
         let schedstat = window.sched_info.map(|counted| counted.table(&world, &policy));
+        let series = window.cpus.map(|series| SeriesReport::of(series, world.now()));
         let measured = Measured {
             end,
             events,
@@ -138,6 +145,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
             sampled,
             llc,
             schedstat,
+            series,
             digest,
         };
         Ok(match (cut, window.stats) {
@@ -227,6 +235,7 @@ impl<P: Policy> Measured<P> {
             workload: told.numbers,
             policy_metrics: counts.policy_metrics,
             llc: self.llc.clone(),
+            inside: Inside::of(&self.topology, stats, latencies, self.series.clone()),
         }
     }
 }
@@ -253,6 +262,7 @@ mod tests {
             round: None,
             llc_interval: None,
             schedstat: false,
+            series: None,
             paranoid: true,
             outputs: Outputs::default(),
         }

@@ -52,6 +52,8 @@ pub(crate) struct Scenario {
     llc_interval: Option<Nanos>,
     /// Whether `/proc/schedstat` is asked for.
     schedstat: bool,
+    /// In intervals of which length it is kept how busy CPUs are.
+    series: Option<Nanos>,
     paranoid: bool,
 }
 
@@ -102,6 +104,7 @@ impl Scenario {
             precision: args.precision.map(|percent| Ask { percent, limit: args.precision_limit }),
             llc_interval: args.llc_interval,
             schedstat: args.results.schedstat.is_some(),
+            series: args.series.series,
             paranoid: args.paranoid,
         };
         // Whatever is wrong is said now, and not by one of many threads.
@@ -134,6 +137,7 @@ impl Scenario {
             precision: None,
             llc_interval: None,
             schedstat: false,
+            series: None,
             paranoid: false,
         };
         scenario.benchmark(seed)?;
@@ -222,6 +226,7 @@ impl Scenario {
             round: benchmark.rounds().map(|(mark, _)| mark),
             llc_interval: self.llc_interval,
             schedstat: self.schedstat,
+            series: self.series,
             paranoid: self.paranoid,
             outputs,
         };

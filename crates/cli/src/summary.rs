@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::inside::KEYS;
 use crate::report::{End, Report, SCHEMA, ScenarioReport};
 use crate::student::Spread;
 
@@ -44,7 +45,7 @@ fn measurements(report: &Report) -> Map<String, Value> {
     let Ok(Value::Object(mut tree)) = serde_json::to_value(report) else {
         unreachable!("a report is an object")
     };
-    tree.retain(|key, _| !NO_MEASUREMENT.contains(&key.as_str()));
+    tree.retain(|key, _| !NO_MEASUREMENT.contains(&key.as_str()) && !KEYS.contains(&key.as_str()));
     tree
 }
 

@@ -18,6 +18,7 @@ pub(super) fn of(comparison: &Comparison<'_>) -> Value {
             "settings": scenario.map(|scenario| &scenario.settings),
             "digests": side.iter().map(|run| &run.report.digest).collect::<Vec<_>>(),
             "cuts": side.iter().map(|run| &run.report.cut).collect::<Vec<_>>(),
+            "runs": side.iter().map(|run| &run.report).collect::<Vec<_>>(),
         })
     };
     json!({

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::manifest::Manifest;
 use super::store::{Kept, Store};
 use crate::failure::Failure;
+use crate::inside::KEYS;
 
 /// What is no column: the same in all rows, or a series and no number.
 const NO_COLUMN: [&str; 2] = ["schema", "llc"];
@@ -122,7 +123,8 @@ impl Columns {
 }
 
 fn flatten_all(report: &Map<String, Value>, flat: &mut Vec<(String, Value)>) {
-    for (key, value) in report.iter().filter(|(key, _)| !NO_COLUMN.contains(&key.as_str())) {
+    let is_column = |key: &str| !NO_COLUMN.contains(&key) && !KEYS.contains(&key);
+    for (key, value) in report.iter().filter(|(key, _)| is_column(key)) {
         flatten(key, value, flat);
     }
 }

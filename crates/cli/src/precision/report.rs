@@ -76,10 +76,19 @@ const EXTENSIVE: [&str; 14] = [
 ];
 
 /// What has no sum.
-const LATENCIES: [&str; 2] = ["wakeup_latency_ns", "runqueue_wait_ns"];
+const LATENCIES: [&str; 3] = ["wakeup_latency_ns", "runqueue_wait_ns", "histograms"];
 
 /// What happens once in the life of a task, or tells of single instants.
-const ONCE: [&str; 6] = ["digest", "events", "forks", "exits", "first_wakeups", "llc"];
+const ONCE: [&str; 8] = [
+    "digest",
+    "events",
+    "forks",
+    "exits",
+    "first_wakeups",
+    "llc",
+    "migrations_by_llc",
+    "cpu_utilisation",
+];
 
 impl Sampled {
     /// How `whole`, the counts of the whole job, were extrapolated.

@@ -90,6 +90,7 @@ fn as_run(args: &ReplayArgs) -> RunArgs {
         precision: None,
         precision_limit: None,
         llc_interval: None,
+        series: crate::args::SeriesArgs { series: None },
         schedule: ScheduleArgs::default(),
         results: ResultsArgs::default(),
         json: None,

@@ -15,6 +15,7 @@ mod lab;
 mod llc;
 mod mmtests;
 mod numa_imbalance;
+mod pages;
 mod precision;
 mod readme;
 mod reference;

@@ -10,20 +10,20 @@ use crate::student::{Spread, two_sided_p};
 /// values to draw from, and its intervals are too narrow (3 differences have 10 distinct samples);
 /// the t interval is exact where differences are normal, and errs little where they are not.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Paired {
+pub struct Paired {
     /// The mean difference in percent of the mean of the base.
-    pub(crate) difference_pct: Option<f64>,
+    pub difference_pct: Option<f64>,
     /// Half its 95 % interval, in percent of the mean of the base; one pair has none.
-    pub(crate) ci95_pct: Option<f64>,
+    pub ci95_pct: Option<f64>,
     /// How probable so great a difference is if there is none; one pair tells nothing.
-    pub(crate) p: Option<f64>,
+    pub p: Option<f64>,
     /// Whether the interval leaves out no difference.
-    pub(crate) significant: bool,
+    pub significant: bool,
 }
 
 impl Paired {
     /// The difference of `other` from `base`, seed by seed; there is at least one.
-    pub(crate) fn of(base: &[f64], other: &[f64]) -> Paired {
+    pub fn of(base: &[f64], other: &[f64]) -> Paired {
         let differences: Vec<f64> = base.iter().zip(other).map(|(a, b)| b - a).collect();
         let (scale, spread) = (Spread::of(base).mean, Spread::of(&differences));
         let percent = |number: f64| (scale != 0.0).then(|| 100.0 * number / scale.abs());

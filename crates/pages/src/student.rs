@@ -4,19 +4,19 @@ use serde::Serialize;
 
 /// What a few runs say about one number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Spread {
+pub struct Spread {
     /// The arithmetic mean.
-    pub(crate) mean: f64,
+    pub mean: f64,
     /// The standard deviation of the sample (divided by n - 1); one run has none.
-    pub(crate) std: Option<f64>,
+    pub std: Option<f64>,
     /// Half the width of the 95 % confidence interval of the mean (Student's t); one run has none.
-    pub(crate) ci95: Option<f64>,
+    pub ci95: Option<f64>,
 }
 
 impl Spread {
     /// The spread of `values`, of which there is at least one.
     #[expect(clippy::cast_precision_loss, reason = "a run has far fewer than 2^52 values")]
-    pub(crate) fn of(values: &[f64]) -> Spread {
+    pub fn of(values: &[f64]) -> Spread {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         if values.len() < 2 {
@@ -31,7 +31,7 @@ impl Spread {
 
 /// The 97.5 % quantile of Student's t distribution with `df` degrees of freedom (at least 1), to
 /// about 1e-9: the root of its distribution function by bisection.
-pub(crate) fn t_975(df: usize) -> f64 {
+pub fn t_975(df: usize) -> f64 {
     // With one degree of freedom it is 12.7, and it falls from there.
     let (mut low, mut high) = (1.0, 13.0);
     for _ in 0..50 {
@@ -64,7 +64,7 @@ fn within(t: f64, df: usize) -> f64 {
 
 /// How probable it is that a t variable with `df` degrees of freedom (at least 1) lies outside
 /// `-t..t`.
-pub(crate) fn two_sided_p(t: f64, df: usize) -> f64 {
+pub fn two_sided_p(t: f64, df: usize) -> f64 {
     (1.0 - within(t, df)).max(0.0)
 }
 

@@ -1,0 +1,139 @@
+//! The command that repeats a run.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value};
+
+use crate::document::at;
+use crate::side::{Side, plain, text};
+
+/// What must be typed to have the same runs again.
+pub(crate) fn of_side(side: &Side) -> String {
+    let run = side.first();
+    let mut command = "simsched run".to_owned();
+    scenario(&mut command, run);
+    let seeds = side.runs.len();
+    if let Some(seed) = at(run, "scenario.seed").and_then(Value::as_u64) {
+        let _ = write!(command, " --seed {seed}");
+    }
+    if seeds > 1 {
+        let _ = write!(command, " --seeds {seeds}");
+    }
+    let number = |key: &str| at(run, key).and_then(Value::as_u64);
+    if let Some(duration) = number("scenario.duration_ns") {
+        let _ = write!(command, " --duration {}", span(duration));
+    }
+    if let Some(asked) = at(run, "precision.asked_pct").and_then(Value::as_f64) {
+        let _ = write!(command, " --precision {asked}%");
+    }
+    if let Some(interval) = number("llc.interval_ns") {
+        let _ = write!(command, " --llc-interval={}", span(interval));
+    }
+    if let Some(interval) = number("series.interval_ns") {
+        let _ = write!(command, " --series={}", span(interval));
+    }
+    let words = at(run, "scenario.workload_args").and_then(Value::as_array);
+    match words.filter(|words| !words.is_empty()) {
+        // As they were given, blanks and all.
+        Some(words) => {
+            command.push_str(" --");
+            words.iter().for_each(|word| command += &format!(" {}", quoted(&plain(word))));
+        }
+        None => workload(&mut command, text(run, "scenario.workload")),
+    }
+    command
+}
+
+/// What must be typed to have the same comparison again.
+pub(crate) fn of_comparison(top: &Map<String, Value>) -> String {
+    let mut command = "simsched compare --topo ".to_owned();
+    command += &machine([text(top, "topology"), text(top, "mode"), text(top, "topology_file")]);
+    let policies: Vec<_> =
+        top.get("policies").and_then(Value::as_array).into_iter().flatten().collect();
+    for policy in &policies {
+        let _ = write!(command, " --policy {}", quoted(policy["policy"].as_str().unwrap_or("")));
+    }
+    let mut given: Vec<String> = Vec::new();
+    for (key, value) in
+        policies.iter().filter_map(|policy| policy["settings"].as_object()).flatten()
+    {
+        let setting = format!("{key}={}", plain(value));
+        if !given.contains(&setting) {
+            given.push(setting);
+        }
+    }
+    given.iter().for_each(|setting| command += &format!(" --set {}", quoted(setting)));
+    let number = |key: &str| at(top, key).and_then(Value::as_u64);
+    for (option, key) in [("--seed", "seed"), ("--seeds", "seeds")] {
+        if let Some(value) = number(key) {
+            let _ = write!(command, " {option} {value}");
+        }
+    }
+    for (option, key) in [("--span", "span_ns"), ("--duration", "duration_ns")] {
+        if let Some(value) = number(key) {
+            let _ = write!(command, " {option} {}", span(value));
+        }
+    }
+    workload(&mut command, text(top, "workload"));
+    command
+}
+
+fn scenario(command: &mut String, run: &Map<String, Value>) {
+    let of = |key: &str| text(run, key);
+    let parts = ["scenario.topology", "scenario.mode", "scenario.topology_file"].map(of);
+    let _ = write!(command, " --topo {}", machine(parts));
+    let _ = write!(command, " --policy {}", quoted(of("scenario.policy")));
+    let settings = at(run, "scenario.settings").and_then(Value::as_object);
+    for (key, value) in settings.into_iter().flatten() {
+        let _ = write!(command, " --set {}", quoted(&format!("{key}={}", plain(value))));
+    }
+}
+
+fn machine([name, mode, file]: [&str; 3]) -> String {
+    let name = if file == "built-in" || file.is_empty() { name } else { file };
+    quoted(&format!("{name}@{mode}"))
+}
+
+fn workload(command: &mut String, workload: &str) {
+    command.push_str(" --");
+    for word in workload.split_whitespace() {
+        command.push(' ');
+        command.push_str(&quoted(word));
+    }
+}
+
+/// In the largest unit in which it is a whole number.
+fn span(nanos: u64) -> String {
+    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+    let fits = units.into_iter().find(|(_, size)| nanos.is_multiple_of(*size));
+    let (unit, size) = fits.unwrap_or(("ns", 1));
+    format!("{}{unit}", nanos / size)
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_have_the_largest_unit_that_is_exact() {
+        let cases = [(2_000_000_000, "2s"), (1_500_000, "1500us"), (7, "7ns"), (10_000, "10us")];
+        for (nanos, text) in cases {
+            assert_eq!(span(nanos), text);
+        }
+    }
+
+    #[test]
+    fn a_shell_takes_what_is_odd_for_one_word() {
+        assert_eq!(quoted("cfs@6.1+x=1"), "cfs@6.1+x=1");
+        assert_eq!(quoted("a b; rm 'x'"), "'a b; rm '\\''x'\\'''");
+    }
+}
