@@ -17,3 +17,7 @@ count:
 # Licences, advisories and duplicates of the dependencies (needs cargo-deny).
 deny:
     cargo deny check
+
+# What is written and read, held against the real programs (installs them; takes many minutes).
+clients:
+    clients/run.sh

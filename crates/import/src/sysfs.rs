@@ -144,12 +144,17 @@ impl Reader<'_> {
         Ok(None)
     }
 
-    /// The CPUs that share something with `cpu`, as mask or list. Where the two differ (in trees that were
-    /// changed by hand), the one counts that holds the CPU itself, and of two such the list.
-    fn shared(&self, path: &str, list: &str, cpu: u32) -> Result<Option<Set>> {
-        let mask = self.set("", path)?;
-        let list = self.set(list, "")?.filter(|list| list.contains(&cpu));
-        Ok(list.or(mask))
+    /// The CPUs that share something, as mask or list: Linux writes both from one set.
+    fn shared(&self, path: &str, list: &str) -> Result<Option<Set>> {
+        let (mask, listed) = (self.set("", path)?, self.set(list, "")?);
+        match (mask, listed) {
+            (Some(mask), Some(listed)) if mask != listed => {
+                let [mask, listed] = [mask, listed].map(|set| set::written(&set));
+                let what = format!("the mask holds CPUs {mask}, but the list beside it {listed}");
+                Err(at(self.file, path, what))
+            }
+            (mask, listed) => Ok(mask.or(listed)),
+        }
     }
 
     fn number(&self, path: &str) -> Result<Option<u64>> {
@@ -208,7 +213,7 @@ impl Reader<'_> {
             let first = |names: &[&str]| -> Result<Option<Set>> {
                 for name in names {
                     let path = format!("{within}/{name}");
-                    if let Some(set) = self.shared(&path, &format!("{path}_list"), *cpu)? {
+                    if let Some(set) = self.shared(&path, &format!("{path}_list"))? {
                         return Ok(Some(set));
                     }
                 }
@@ -258,7 +263,7 @@ impl Reader<'_> {
                 let path = format!("{within}index{index}");
                 let level = self.number(&format!("{path}/level"))?;
                 let shared = |name: &str| format!("{path}/shared_cpu_{name}");
-                let cpus = self.shared(&shared("map"), &shared("list"), cpu)?;
+                let cpus = self.shared(&shared("map"), &shared("list"))?;
                 let (Some(level), Some(cpus)) = (level, cpus) else { continue };
                 let level = u32::try_from(level).ok().filter(|level| (1..=5).contains(level));
                 let Some(level) = level else {

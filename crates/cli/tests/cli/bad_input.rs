@@ -158,7 +158,7 @@ fn what_is_not_found_says_where_to_look() {
     check("run", &["--topo", list]);
     check("run --topo t8 --policy rt", &["`rt`", "cfs, eevdf, fifo, wakeup_bias_prev"]);
     check("run --topo t8 --policy eevdf@6.1", &["6.6, 6.12, 7.0"]);
-    let known = "(known: hackbench, netperf, tbench, sysbench, stream, schbench, schbench-old, stress-ng, verilator, replay, lab:NAME)";
+    let known = "(known: hackbench, netperf, tbench, sysbench, stream, rt-app, schbench, schbench-old, stress-ng, verilator, replay, lab:NAME)";
     check("run --topo t8 -- sockperf", &[known]);
     check("run --topo t8 -- stress-ng", &["No stress workers invoked"]);
     check("run --topo t16 hackbench -g 1", &["'hackbench'", "put the workload after --"]);

@@ -21,6 +21,7 @@ fn who_is_watched_runs_as_if_nobody_watched() {
     let mut plain = json(&RUN.replace("--llc-interval=1ms ", ""));
     assert!(plain.get("llc").is_none());
     plain["llc"] = watched["llc"].clone();
+    plain["scenario"]["llc_interval_ns"] = 1_000_000.into();
     assert_eq!(plain, watched);
 }
 

@@ -114,6 +114,8 @@ fn a_job_that_ends_before_it_is_stationary_is_exact() {
     let precision = asked.as_object_mut().unwrap().shift_remove("precision").unwrap();
     assert_eq!((&precision["exact"], &precision["reached"]), (&true.into(), &true.into()));
     assert_eq!(number(&precision, "share_simulated"), 1.0);
+    let percent = asked["scenario"].as_object_mut().unwrap().shift_remove("precision_pct");
+    assert_eq!(percent, Some(2.0.into()));
     assert_eq!(asked, plain);
     let text = prints(&format!("run --quiet --topo t8 --precision 2% {job}"));
     assert!(text.contains("the numbers are exact"), "{text}");

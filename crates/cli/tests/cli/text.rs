@@ -24,7 +24,8 @@ fn every_help_text_has_an_example_that_runs() {
     for help in helps {
         let text = prints(help);
         assert!(text.contains("Usage: simsched"), "{text}");
-        let (_, after) = text.split_once("Example:\n").unwrap();
+        let (_, after) = text.split_once("\nExample").unwrap();
+        let (_, after) = after.split_once('\n').unwrap();
         let example = after.lines().next().unwrap().trim();
         assert!(!prints(example.strip_prefix("simsched ").unwrap()).is_empty(), "{example}");
     }
