@@ -187,7 +187,9 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn thread(&mut self, thread: &Thread) {
-        if matches!(thread.begin, Begin::Running(_)) && self.lead > 0 {
+        // Who waits in the recording may have a CPU at once here, and what it does before is not counted.
+        let is_awake = matches!(thread.begin, Begin::Running(_) | Begin::Waiting(_));
+        if is_awake && self.lead > 0 {
             self.acts.push(Act::RunUntil(self.lead));
         }
         let ends = ends_of_runs(&thread.deeds);
