@@ -39,3 +39,14 @@ pub(crate) fn file(name: &str, text: &str) -> PathBuf {
     std::fs::write(&path, text).unwrap();
     path
 }
+
+/// The command fails with this code, and says one line that holds all of `parts`.
+pub(crate) fn check(args: &str, code: i32, parts: &[&str]) {
+    let output = simsched(args);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "simsched {args}: {text}");
+    assert_eq!(text.lines().count(), 1, "one sentence: {text}");
+    for part in parts {
+        assert!(text.contains(part), "simsched {args}: no `{part}` in: {text}");
+    }
+}

@@ -5,23 +5,12 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::common::{file, json, prints, simsched};
+use crate::common::{check, file, json, prints, simsched};
 
 const WORKLOAD: &str = "hackbench -g 1 -f 2 -T -p -l 5";
 
 fn digest(args: &str) -> String {
     json(args)["digest"].as_str().unwrap().to_owned()
-}
-
-/// The command fails with this code and says one line that holds all of `parts`.
-fn check(args: &str, code: i32, parts: &[&str]) {
-    let output = simsched(args);
-    let text = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(code), "simsched {args}: {text}");
-    assert_eq!(text.lines().count(), 1, "one sentence: {text}");
-    for part in parts {
-        assert!(text.contains(part), "simsched {args}: no `{part}` in: {text}");
-    }
 }
 
 #[test]

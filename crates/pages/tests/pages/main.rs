@@ -4,6 +4,7 @@
 #![recursion_limit = "256"]
 
 mod bad_input;
+mod damage;
 mod explained;
 mod made;
 mod page;

@@ -266,8 +266,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     #[inline]
     fn attempt(&mut self, cpu: CpuId, task: TaskId, op: Op) {
-        let TaskRun { retry, .. } = self.cpus[cpu.idx()].run;
-        match self.ipc.attempt(task, op, retry, &mut self.scratch) {
+        match self.ipc.attempt(task, op, self.cpus[cpu.idx()].run.retry, &mut self.scratch) {
             Verdict::Done(outcome) => self.done(cpu, outcome),
             Verdict::Block => {
                 self.cpu(cpu).run.progress = Progress::Blocked;
@@ -298,8 +297,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: SimTime) {
         let run = &mut self.cpu(cpu).run;
-        run.progress = Progress::Timed;
-        run.timer_cpu = cpu;
+        (run.progress, run.timer_cpu) = (Progress::Timed, cpu);
         let row = self.world.task_mut(task);
         (row.state, row.uninterruptible) = (TaskState::Sleeping, false);
         self.arm_timer(task, at);
