@@ -166,6 +166,30 @@ fn a_history_tells_who_woke_whom_and_what_an_interrupt_did() {
     assert_eq!((two.seen.runtime, two.seen.switches, two.seen.latency_max), (15_000, 1, 5_000));
 }
 
+/// The switch from a to b is missing, as where the tracer may not tell of a.
+const HOLE: &str = "\
+<idle>-0 [000] d..2. 1.000010: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a next_pid=1 next_prio=120
+b-2 [000] d..2. 1.000030: sched_waking: comm=c pid=3 prio=120 target_cpu=000
+b-2 [000] d..2. 1.000040: sched_switch: prev_comm=b prev_pid=2 prev_prio=120 prev_state=R ==> next_comm=c next_pid=3 next_prio=120
+c-3 [000] d..2. 2.000000: sched_waking: comm=a pid=1 prio=120 target_cpu=000
+c-3 [000] d..2. 2.000010: sched_switch: prev_comm=c prev_pid=3 prev_prio=120 prev_state=S ==> next_comm=a next_pid=1 next_prio=120
+a-1 [000] d..2. 2.000015: sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
+";
+
+#[test]
+fn a_run_whose_end_is_missing_ends_where_another_thread_is_seen_on_its_cpu() {
+    let trace = traced(HOLE);
+    let history = History::of(&trace);
+    let runtime = |pid: i32| {
+        let at = trace.threads.all.iter().position(|thread| thread.pid == pid).unwrap();
+        history.lives[at].seen.runtime
+    };
+    assert_eq!(history.gaps, 1);
+    // b is known to run from its first event on.
+    assert_eq!([runtime(1), runtime(2), runtime(3)], [25_000, 10_000, 999_970_000]);
+    assert!(runtime(1) + runtime(2) + runtime(3) <= history.end - history.begin);
+}
+
 fn thread(pid: i32, comm: &str) -> Thread {
     Thread { pid, tgid: pid, comm: comm.to_owned(), prio: 120 }
 }

@@ -1,5 +1,7 @@
 //! `Builder`: a history, event by event.
 
+use std::collections::BTreeMap;
+
 use super::{Begin, Deed, Does, End, History, Life, Wake, is_idle, is_player};
 use crate::event::{Event, PrevState, ThreadIx, Threads, What};
 use crate::reader::{Context, Renice, Told, Trace};
@@ -12,6 +14,8 @@ pub(super) struct Builder<'a> {
     resolution: u64,
     rows: Vec<Row>,
     gaps: u64,
+    /// Who is current on each CPU, as far as events have told.
+    on: BTreeMap<u32, ThreadIx>,
     /// How long threads that were called for waited that got a CPU from its idle task, in ns.
     dispatches: Vec<u64>,
 }
@@ -78,6 +82,7 @@ impl<'a> Builder<'a> {
             resolution: trace.resolution,
             rows: trace.threads.all.iter().map(|_| Row::default()).collect(),
             gaps: 0,
+            on: BTreeMap::new(),
             dispatches: Vec::new(),
         }
     }
@@ -88,14 +93,17 @@ impl<'a> Builder<'a> {
 
     pub(super) fn event(&mut self, told: &Told) {
         let Event { time, cpu, current, what } = told.event;
-        if is_player(self.threads, current) && self.row(current).state == State::Unknown {
+        let first = !self.on.contains_key(&cpu) && is_player(self.threads, current);
+        if first && self.row(current).state == State::Unknown {
             let begin = self.begin;
             let row = self.row(current);
             row.life.begin = Begin::Running(cpu);
             row.gets(begin, cpu);
         }
+        self.current(current, time, cpu);
         match what {
             What::Switch { prev, prev_state, next } => {
+                self.on.insert(cpu, next);
                 self.out(prev, time, cpu, prev_state);
                 let from_idle = is_idle(self.threads.get(prev));
                 let latency = self.gets(next, time, cpu);
@@ -130,27 +138,44 @@ impl<'a> Builder<'a> {
         row.deeds.push((place, Deed { time: renice.time, does: Does::Prio(renice.prio) }));
     }
 
+    /// `current` is what `cpu` runs. Where that is another thread than the events before had said, the
+    /// switch to it is missing: who was there has left by now, to sleep for all that is known.
+    fn current(&mut self, current: ThreadIx, time: u64, cpu: u32) {
+        if self.threads.get(current).pid < 0 {
+            return;
+        }
+        let Some(last) = self.on.insert(cpu, current) else { return };
+        if last == current {
+            return;
+        }
+        let left = self.row(last).runs_on(cpu);
+        if left {
+            self.row(last).leaves(time, State::Asleep(time), Does::Sleep(None));
+        }
+        let came = is_player(self.threads, current) && !self.row(current).runs_on(cpu);
+        if came {
+            self.gets(current, time, cpu);
+        }
+        self.gaps += u64::from(left || came);
+    }
+
     /// `prev` leaves its CPU.
     fn out(&mut self, prev: ThreadIx, time: u64, cpu: u32, state: PrevState) {
         if !is_player(self.threads, prev) {
             return;
         }
-        if !matches!(self.row(prev).state, State::Running { cpu: at, .. } if at == cpu) {
+        if !self.row(prev).runs_on(cpu) {
             // How it came here was not told.
             self.gaps += 1;
             self.gets(prev, time, cpu);
         }
-        let row = self.row(prev);
-        let State::Running { since, .. } = row.state else { return };
-        row.life.seen.runtime += time.saturating_sub(since);
-        row.life.seen.switches += 1;
         let (state, does) = match state {
             PrevState::Running { .. } => (State::Waiting, Does::Out),
             PrevState::Zombie | PrevState::Dead => (State::Ended, Does::Exits),
             _ => (State::Asleep(time), Does::Sleep(None)),
         };
-        row.state = state;
-        row.tell(LAST, time, does);
+        let row = self.row(prev);
+        row.leaves(time, state, does);
         if !matches!(state, State::Asleep(_)) {
             row.called = None;
         }
@@ -319,6 +344,19 @@ impl<'a> Builder<'a> {
 impl Row {
     fn tell(&mut self, part: u8, time: u64, does: Does) {
         self.deeds.push(((self.run, part, time), Deed { time, does }));
+    }
+
+    fn runs_on(&self, cpu: u32) -> bool {
+        matches!(self.state, State::Running { cpu: at, .. } if at == cpu)
+    }
+
+    /// Its run ends.
+    fn leaves(&mut self, time: u64, state: State, does: Does) {
+        let State::Running { since, .. } = self.state else { return };
+        self.life.seen.runtime += time.saturating_sub(since);
+        self.life.seen.switches += 1;
+        self.state = state;
+        self.tell(LAST, time, does);
     }
 
     fn gets(&mut self, time: u64, cpu: u32) {
