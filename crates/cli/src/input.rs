@@ -7,6 +7,7 @@ use std::sync::Arc;
 use simsched_workloads::catalog as workloads;
 
 use crate::failure::Failure;
+use crate::output::inputs;
 
 /// The text of the file that this command line names, if its program reads one; `-` is the standard
 /// input.
@@ -15,6 +16,9 @@ use crate::failure::Failure;
 /// When the command line is wrong, or the file cannot be read.
 pub(crate) fn of_workload(argv: &[String]) -> Result<Option<Arc<str>>, Failure> {
     let Some(name) = workloads::file(argv).map_err(Failure::input)? else { return Ok(None) };
+    if name != "-" {
+        inputs::reads(Path::new(name))?;
+    }
     let text = if name == "-" {
         let mut text = String::new();
         io::stdin().read_to_string(&mut text).map(|_| text)

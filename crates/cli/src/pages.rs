@@ -11,6 +11,7 @@ use crate::output::{self, Whole};
 
 /// Does what `simsched report` is asked for.
 pub(crate) fn report(args: &ReportArgs) -> Result<(), Failure> {
+    is_page(&args.page)?;
     for file in &args.files {
         output::are_apart(&[("OUT.html", Some(&args.page)), ("RUN.json", Some(file))])?;
     }
@@ -23,6 +24,19 @@ pub(crate) fn report(args: &ReportArgs) -> Result<(), Failure> {
     Whole::begin(&args.page)?.write(&page)
 }
 
+/// Whether what stands where the page is to be is named as one, so that no result is taken for it.
+fn is_page(path: &Path) -> Result<(), Failure> {
+    let name = path.to_string_lossy();
+    let is_named = name == "-" || name.ends_with(".html") || name.ends_with(".htm");
+    let is_special = std::fs::metadata(path).is_ok_and(|found| !found.is_file());
+    if is_named || is_special {
+        return Ok(());
+    }
+    Err(Failure::Input(format!(
+        "OUT.html: found '{name}', expected the name of the page, with .html, before the results"
+    )))
+}
+
 /// Does what `simsched explain` is asked for.
 pub(crate) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     let (base, other) = (read(&args.base)?, read(&args.other)?);
@@ -32,6 +46,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
 
 /// The results in a file.
 fn read(path: &Path) -> Result<Document, Failure> {
+    output::inputs::reads(path)?;
     let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
         ErrorKind::InvalidData => {
             Failure::Input(format!("{}: the file is not text", path.display()))

@@ -58,6 +58,6 @@ mod tests {
         assert_eq!(schedstat("v15"), Ok(stdout.clone()));
         assert_eq!(schedstat("v15=-"), Ok(stdout));
         assert!(schedstat("v15=").is_err());
-        assert_eq!(schedstat("v14"), Err("found 'v14', expected v15, v16 or v17".to_owned()));
+        assert_eq!(schedstat("v14"), Err("expected v15, v16 or v17".to_owned()));
     }
 }

@@ -113,7 +113,7 @@ pub(crate) struct ValidateArgs {
     pub(crate) warmup: Nanos,
 
     /// Let each machine settle, whatever that takes: a run warms up for five balancing intervals of the
-    /// widest sched domain. If not given, it does so where 20 million events suffice
+    /// widest sched domain. If not given, it does so where 50 million events suffice
     #[arg(long, conflicts_with = "span")]
     pub(crate) thorough: bool,
 

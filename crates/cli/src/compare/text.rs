@@ -39,6 +39,17 @@ fn head(comparison: &Comparison<'_>, topology: &Topology) -> String {
     let name = format!("{}@{}", topology.name(), topology.mode());
     line("machine", &format!("{name}: {}", units::machine(topology)));
     let first = runs.first().and_then(|side| side.first());
+    let full: Vec<&str> = runs
+        .iter()
+        .filter_map(|side| side.first())
+        .map(|run| run.report.scenario.policy_full.as_str())
+        .collect();
+    if !full.is_empty() {
+        line("policies", &full.join(", "));
+    }
+    if let Some(told) = bases(&full) {
+        line("note", &told);
+    }
     if let Some(first) = first {
         line("workload", &first.report.scenario.workload);
     }
@@ -71,6 +82,16 @@ fn head(comparison: &Comparison<'_>, topology: &Topology) -> String {
         }
     }
     text
+}
+
+/// A note where policies differ by more than their features.
+fn bases(full: &[&str]) -> Option<String> {
+    let base = |name: &&'_ str| name.split('+').next().unwrap_or_default().to_owned();
+    let first = base(full.first()?);
+    let other = full.iter().map(base).find(|other| *other != first)?;
+    Some(format!(
+        "{other} and {first} are different schedulers: not all that differs is a feature's"
+    ))
 }
 
 /// What was measured of runs that were cut, in a line for all of them or for those that differ.

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::inputs;
 use crate::failure::Failure;
 
 /// A file that is to be written as a whole: its place is known to be writable.
@@ -42,6 +43,7 @@ impl Whole {
     /// changed itself.
     pub(crate) fn begin(path: &Path) -> Result<Whole, Failure> {
         let target = followed(path);
+        inputs::writes(path)?;
         let temporary = begun(&target).map_err(|error| Failure::file(path, &error))?;
         Ok(Whole { path: path.to_owned(), target, temporary })
     }
@@ -102,7 +104,9 @@ impl Whole {
 
 /// The temporary file beside `target`; none if that is to be written in place.
 fn begun(target: &Path) -> io::Result<Option<Temporary>> {
-    match fs::metadata(target) {
+    let found = fs::metadata(target);
+    let mode = found.as_ref().ok().map(fs::Metadata::permissions);
+    match found {
         Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         Ok(found) if !found.is_file() => return Ok(None),
         // A file that may not be written is not to be replaced either.
@@ -114,7 +118,11 @@ fn begun(target: &Path) -> io::Result<Option<Temporary>> {
     }
     let path = beside(target);
     let file = fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
-    Ok(Some(Temporary { path, file }))
+    let temporary = Temporary { path, file };
+    if let Some(mode) = mode {
+        temporary.file.set_permissions(mode)?;
+    }
+    Ok(Some(temporary))
 }
 
 fn complete(mut temporary: Temporary, target: &Path, text: &str) -> io::Result<()> {
@@ -132,8 +140,12 @@ fn ends_like_a_folder(path: &Path) -> bool {
     path.as_os_str().to_string_lossy().ends_with(std::path::is_separator)
 }
 
-/// Where the symbolic links of `path` lead, even if nothing is there yet.
+/// Where the symbolic links of `path` lead, even if nothing is there yet. What is no file is left as it is:
+/// the links of `/dev/stdout` may end at a pipe, which has no name.
 fn followed(path: &Path) -> PathBuf {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return path.to_owned();
+    }
     let mut target = path.to_owned();
     // As many links as Linux follows.
     for _ in 0..40 {

@@ -1,6 +1,7 @@
 //! What is printed and written: JSON or text, to a file or to stdout.
 
 mod file;
+pub(crate) mod inputs;
 mod llc;
 mod page;
 mod place;

@@ -1,11 +1,14 @@
 //! The text of a recording: a file's own, or what the program makes of it that wrote it.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use flate2::read::MultiGzDecoder;
+
 use crate::failure::Failure;
+use crate::output;
 
 /// A program that makes text of its own files.
 struct Program {
@@ -30,12 +33,26 @@ const PROGRAMS: [Program; 2] = [
     },
 ];
 
-/// The text of the recording in `file`.
+/// How a file that gzip has made begins.
+const GZIP: &[u8] = b"\x1f\x8b";
+
+/// The text of the recording in `file`, which may be compressed by gzip.
 ///
 /// # Errors
 /// One sentence about a file that cannot be read, or a program that is not there or has failed.
 pub(super) fn bytes(file: &Path) -> Result<Vec<u8>, Failure> {
-    let bytes = fs::read(file).map_err(|error| Failure::file(file, &error))?;
+    output::inputs::reads(file)?;
+    let mut bytes = fs::read(file).map_err(|error| Failure::file(file, &error))?;
+    if bytes.starts_with(GZIP) {
+        let mut text = Vec::new();
+        let read = MultiGzDecoder::new(&bytes[..]).read_to_end(&mut text);
+        read.map_err(|error| Failure::file(file, &error))?;
+        bytes = text;
+        if PROGRAMS.iter().any(|program| bytes.starts_with(program.magic)) {
+            let what = "found a recording that is compressed, expected it without gzip";
+            return Err(Failure::Input(format!("{}: {what}", file.display())));
+        }
+    }
     match PROGRAMS.iter().find(|program| bytes.starts_with(program.magic)) {
         Some(program) => made_by(program, file),
         None => Ok(bytes),

@@ -170,12 +170,12 @@ fn keep_what_counts(written: &mut Written, run: &ArgMatches) -> bool {
 /// Reads the file of a scenario, or of a report.
 fn read(path: &Path) -> Result<Origin, Failure> {
     let file = path.display().to_string();
-    if !path.exists() {
+    if path.try_exists().is_ok_and(|found| !found) {
         let what = "there is no such scenario file";
         return Err(Failure::Input(format!("{file}: {what}; {BEHIND}")));
     }
     let text = toml_file::read(path)?;
-    if text.trim_start().starts_with('{') {
+    if text.trim_start().starts_with('{') || file.ends_with(".json") {
         let (written, digests) = repeat::read(&text, &file)?;
         return Ok(Origin { file, written, digests });
     }

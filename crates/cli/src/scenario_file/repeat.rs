@@ -6,6 +6,7 @@ use super::written::{Given, Setting, Written};
 use crate::failure::Failure;
 use crate::identity;
 use crate::output;
+use crate::report::SCHEMA;
 use crate::topo;
 
 /// A report being read.
@@ -21,6 +22,11 @@ pub(super) fn read(text: &str, file: &str) -> Result<(Written, Vec<String>), Fai
     let wrong = |what: String| Failure::Input(format!("{file}: {what}"));
     let root: Map<String, Value> = serde_json::from_str(text)
         .map_err(|error| Failure::Input(format!("{file}:{}: no JSON: {error}", error.line())))?;
+    if let Some(schema) = root.get("schema")
+        && *schema != SCHEMA
+    {
+        return Err(wrong(format!("schema: found {schema}, expected {SCHEMA}")));
+    }
     let Some(Value::Object(scenario)) = root.get("scenario") else {
         let what = "found JSON without a `scenario`, expected the report of `simsched run --json`";
         return Err(wrong(what.to_owned()));

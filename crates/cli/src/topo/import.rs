@@ -55,7 +55,10 @@ fn content(path: &Path) -> Result<Content, Failure> {
             let mut bytes = Vec::new();
             std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
         }
-        _ => fs::read(path),
+        _ => {
+            output::inputs::reads(path)?;
+            fs::read(path)
+        }
     };
     let bytes = bytes.map_err(|error| Failure::file(path, &error))?;
     if let Some(tree) = tree::tarball(&bytes, path)? {

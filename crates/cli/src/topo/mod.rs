@@ -91,6 +91,7 @@ fn source(name: &str) -> Result<Option<String>, Failure> {
         return Err(Failure::Input(folder(name)));
     }
     let read = || {
+        output::inputs::reads(Path::new(name))?;
         fs::read_to_string(name).map_err(|error| match error.kind() {
             ErrorKind::InvalidData => Failure::Input(format!("{name}: the file is not text")),
             _ => Failure::file(Path::new(name), &error),

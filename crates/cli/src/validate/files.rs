@@ -25,6 +25,7 @@ pub(super) fn read(
     for path in paths {
         for file in files(path)? {
             let name = file.display().to_string();
+            output::inputs::reads(&file)?;
             let text = fs::read_to_string(&file).map_err(|error| match error.kind() {
                 ErrorKind::InvalidData => Failure::Input(format!("{name}: the file is not text")),
                 _ => Failure::file(&file, &error),

@@ -7,6 +7,19 @@ use crate::common::{command, json, prints, simsched};
 const SIDES: &str = "compare --quiet --topo t16 --policy cfs --policy wakeup_bias_prev";
 const LOAD: &str = "-- hackbench -g 2 -f 4 -T -p -l 100";
 
+/// A patch that stands alone brings the scheduler that it was written for: the text says so.
+#[test]
+fn the_whole_names_of_the_policies_are_told_and_that_their_bases_differ() {
+    let compared = |policy: &str| {
+        let policies = format!("--policy cfs --policy {policy}");
+        prints(&format!("compare --quiet --topo t8 {policies} -- hackbench -g 1 -f 2 -l 5"))
+    };
+    let alone = compared("cache_aware");
+    assert!(alone.contains("\npolicies    cfs@6.1, eevdf@7.0+cache_aware\n"), "{alone}");
+    assert!(alone.contains("eevdf@7.0 and cfs@6.1 are different schedulers"), "{alone}");
+    assert!(!compared("wakeup_bias_prev").contains("different schedulers"));
+}
+
 fn metric<'a>(compared: &'a Value, name: &str) -> &'a Value {
     let metrics = compared["metrics"].as_array().unwrap();
     metrics.iter().find(|metric| metric["name"] == name).unwrap_or_else(|| panic!("{name}"))

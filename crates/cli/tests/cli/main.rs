@@ -16,6 +16,7 @@ mod llc;
 mod mmtests;
 mod numa_imbalance;
 mod pages;
+mod places;
 mod plans;
 mod precision;
 mod readme;

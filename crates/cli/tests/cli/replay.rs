@@ -1,5 +1,7 @@
 //! `simsched replay`: a recording is given back, and can be asked what-if questions.
 
+use std::io::Write;
+
 use serde_json::Value;
 
 use crate::common::{file, json, prints, simsched};
@@ -33,6 +35,22 @@ fn a_run_is_given_back_to_the_nanosecond_and_to_two_percent_of_its_switches() {
         assert!(50 * from.abs_diff(to) <= from, "{workload}: {from} switches, then {to}");
         assert_eq!(replay["recording"]["format"], "ftrace");
     }
+}
+
+#[test]
+fn a_recording_may_be_compressed_by_gzip() {
+    let path = recorded("replay-plain", "lab:pingpong-1w20");
+    let text = std::fs::read(&path).unwrap();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(&text).unwrap();
+    let packed = packed.finish().unwrap();
+    std::fs::write(format!("{path}.gz"), &packed).unwrap();
+    let digest =
+        |path: &str| json(&format!("replay {path} --topo t8 -q --json -"))["run"]["digest"].clone();
+    assert_eq!(digest(&format!("{path}.gz")), digest(&path));
+    std::fs::write(format!("{path}.gz"), &packed[..packed.len() / 2]).unwrap();
+    let cut = simsched(&format!("replay {path}.gz --topo t8 -q"));
+    assert_eq!(cut.status.code(), Some(2), "{cut:?}");
 }
 
 #[test]

@@ -299,7 +299,10 @@ fn switch(key: &str, value: &str) -> Result<bool, PolicyError> {
 
 fn number(setting: &Setting, value: &str) -> Result<u64, PolicyError> {
     let number = value.parse().map_err(|_| {
-        bad_value(setting.key, value, &format!("a whole number of {}", setting.unit))
+        let unit =
+            if setting.unit.is_empty() { String::new() } else { format!(" of {}", setting.unit) };
+        let (from, to) = (setting.range.start(), setting.range.end());
+        bad_value(setting.key, value, &format!("a whole number{unit} from {from} to {to}"))
     })?;
     if setting.range.contains(&number) {
         return Ok(number);

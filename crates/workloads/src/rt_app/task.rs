@@ -130,7 +130,10 @@ fn phase(
         events.push(event::read(entry, task, names, context)?);
     }
     if events.is_empty() {
-        return Err(Wrong::new(tree.at, "there is no event here, and rt-app needs one"));
+        return Err(Wrong::new(
+            tree.at,
+            "found no event, expected one such as run, sleep or timer: a key that begins with its name",
+        ));
     }
     Ok(Phase { loops, cpus: None, nice: None, events })
 }
