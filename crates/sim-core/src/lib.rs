@@ -22,11 +22,11 @@ mod hardware;
 mod ids;
 mod observer;
 mod policy;
-mod preferences;
 mod rng;
 mod simulator;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
+mod thoughts;
 mod time;
 mod touched;
 mod workload;
@@ -42,11 +42,11 @@ pub use ids::{
 };
 pub use observer::{Cause, Cost, NO_DOMAIN, Observer, Tracepoint};
 pub use policy::{
-    Dequeue, Enqueue, Far, Placement, Policy, Preempt, Reason, TtwuQueue, WakeKind, Wakeup,
+    Dequeue, Enqueue, Far, Placement, Policy, Preempt, Reason, TtwuQueue, WakeKind, Wakeup, Watched,
 };
-pub use preferences::Preferences;
 pub use rng::{Seed, Stream};
 pub use simulator::{Simulator, Status};
+pub use thoughts::{Thought, Thoughts};
 pub use time::{Nanos, SimTime};
 pub use touched::{Access, Function, LineId, Touch, Touched};
 pub use workload::{

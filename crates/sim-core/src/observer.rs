@@ -218,6 +218,14 @@ pub enum Tracepoint {
         /// Where it is.
         llc: Option<LlcId>,
     },
+    /// The utilization of `cpu` has changed in its policy's books (`pelt_cfs` of its root queue). Told
+    /// only where the policy is [`crate::Watched`], and once for each event.
+    UtilAvg {
+        /// Whose.
+        cpu: CpuId,
+        /// 1024 times the share of time running.
+        util_avg: u64,
+    },
 }
 
 const _: () = assert!(size_of::<Tracepoint>() <= 24, "a tracepoint travels in registers");

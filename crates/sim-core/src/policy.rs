@@ -1,13 +1,16 @@
 //! The trait `Policy`, its questions and its answers: the door to the scheduler.
 
 mod boxed;
+mod watched;
+
+pub use self::watched::Watched;
 
 use simsched_topology::{CpuId, CpuSet, NodeId};
 
 use crate::balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
 use crate::effects::Effects;
 use crate::ids::TaskId;
-use crate::preferences::Preferences;
+use crate::thoughts::Thoughts;
 use crate::touched::Touched;
 use crate::world::World;
 
@@ -181,9 +184,20 @@ pub trait Policy {
         None
     }
 
-    /// Which processes have got another home among the LLCs since it was last taken; `None` if the
-    /// policy never gives them one. Whoever watches is told after each event.
-    fn preferences(&mut self) -> Option<&mut Preferences> {
+    /// About what the policy has changed its mind since the list was last taken: which LLC is the home
+    /// of a process, for example; `None` if it has nothing of the kind. Whoever watches is told after
+    /// each event.
+    fn thoughts(&mut self) -> Option<&mut Thoughts> {
+        None
+    }
+
+    /// The utilization of `cpu` as the policy has it, not brought to the present (`cfs_rq->avg.util_avg`
+    /// of the root queue): 1024 times the share of time running; `None` if it tracks none.
+    ///
+    /// It may change in calls only in which the kernel holds the lock of that runqueue: that name `cpu`,
+    /// or a task on it, and the step of a balancer after [`BalanceStep::Lock`]. [`Watched`] relies on it.
+    fn util_avg(&self, cpu: CpuId) -> Option<u64> {
+        let _ = cpu;
         None
     }
 

@@ -1,7 +1,7 @@
 //! Where the fair class tells what knows of last-level caches, and asks it: cache-aware load balancing
 //! and cache-aware wakeups. Each does nothing where it is off.
 
-use simsched_core::{Look, Preferences, TaskId, World};
+use simsched_core::{Look, TaskId, Thoughts, World};
 use simsched_topology::CpuId;
 
 use super::Fair;
@@ -108,10 +108,10 @@ impl Fair {
 
     /// Whose home has changed: of the two that know homes, the one that sends wakees there comes first.
     #[inline]
-    pub(super) fn caches_preferences(&mut self) -> Option<&mut Preferences> {
+    pub(super) fn caches_thoughts(&mut self) -> Option<&mut Thoughts> {
         let all = &mut self.all;
-        let cas = all.cas.as_mut().map(|cas| cas.preferences());
-        cas.or_else(|| all.llc.as_mut().map(|llc| llc.preferences()))
+        let cas = all.cas.as_mut().map(|cas| cas.thoughts());
+        cas.or_else(|| all.llc.as_mut().map(|llc| llc.thoughts()))
     }
 
     pub(super) fn caches_metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {

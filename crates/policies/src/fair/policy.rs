@@ -2,7 +2,7 @@
 
 use simsched_core::{
     BalanceStep, Dequeue, Effects, Enqueue, Look, Moves, NO_DOMAIN, Placement, Policy, Preempt,
-    Preferences, SdCounts, TaskId, TaskState, Touched, Trigger, TtwuQueue, Wakeup, World,
+    SdCounts, TaskId, TaskState, Thoughts, Touched, Trigger, TtwuQueue, Wakeup, World,
 };
 use simsched_topology::{CpuId, CpuSet, Domains, Kernel, NodeId};
 
@@ -238,8 +238,12 @@ impl Policy for Fair {
         self.all.is_eevdf.then_some(&mut self.all.effects)
     }
 
-    fn preferences(&mut self) -> Option<&mut Preferences> {
-        self.caches_preferences()
+    fn thoughts(&mut self) -> Option<&mut Thoughts> {
+        self.caches_thoughts()
+    }
+
+    fn util_avg(&self, cpu: CpuId) -> Option<u64> {
+        Some(self.all.root(cpu).avg.util_avg)
     }
 
     fn is_delayed(&self, task: TaskId) -> bool {

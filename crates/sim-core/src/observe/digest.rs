@@ -8,11 +8,12 @@ use crate::world::World;
 
 /// A running 64-bit hash of what happened and when.
 ///
-/// Every tracepoint but [`Tracepoint::Charge`] and [`Tracepoint::Preferred`] is packed with its time into three words, and each
-/// word `w` is mixed in by `h = (rotl(h, 29) ^ w) * K` modulo 2^64; the value shown is the
+/// Every tracepoint but [`Tracepoint::Charge`], [`Tracepoint::Preferred`] and [`Tracepoint::UtilAvg`]
+/// is packed with its time into three words, and each word `w` is mixed in by `h = (rotl(h, 29) ^ w) * K` modulo 2^64; the value shown is the
 /// finalizer of SplitMix64 over `h` and the number of tracepoints. Charges are left out because
 /// they say how time was cut, not what happened: a run that is paused and continued has more of
-/// them; and preferences are what a policy thinks, not what it does. Nothing depends on the platform, so equal runs have equal digests everywhere.
+/// them; and preferences and utilization are what a policy thinks, not what it does. Nothing depends on
+/// the platform, so equal runs have equal digests everywhere.
 ///
 /// It tells accidents apart, not adversaries: it is no cryptographic hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +104,7 @@ fn words(tracepoint: Tracepoint) -> (u64, u64) {
         Tracepoint::Preferred { proc, llc } => {
             (what(11, 0, 0, 0), pair(proc.0, llc.map_or(u32::MAX, |llc| u32::from(llc.0))))
         }
+        Tracepoint::UtilAvg { cpu, util_avg } => (what(12, 0, cpu.0, 0), util_avg),
     }
 }
 

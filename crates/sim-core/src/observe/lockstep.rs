@@ -16,10 +16,13 @@ pub struct Step {
 }
 
 /// Whether a tracepoint is a step of a run: all are but charges, which say how time was cut and
-/// not what happened, and preferences, which are what a policy thinks.
+/// not what happened, and what a policy thinks: preferences and utilization.
 #[inline]
 pub(super) fn is_step(tracepoint: &Tracepoint) -> bool {
-    !matches!(tracepoint, Tracepoint::Charge { .. } | Tracepoint::Preferred { .. })
+    !matches!(
+        tracepoint,
+        Tracepoint::Charge { .. } | Tracepoint::Preferred { .. } | Tracepoint::UtilAvg { .. }
+    )
 }
 
 /// Keeps the steps of a run until they are taken.

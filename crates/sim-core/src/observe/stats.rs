@@ -351,7 +351,7 @@ impl Observer for Stats {
             }
             Tracepoint::Mark { task, mark } => self.mark(world.now(), task, mark),
             Tracepoint::Stopper { begins, .. } => self.wasted.stopper(world.now(), begins),
-            Tracepoint::Preferred { .. } => {}
+            Tracepoint::Preferred { .. } | Tracepoint::UtilAvg { .. } => {}
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{Dequeue, Enqueue, Placement, Policy, Preempt, TtwuQueue, Wakeup};
 use crate::balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
 use crate::effects::Effects;
 use crate::ids::TaskId;
-use crate::preferences::Preferences;
+use crate::thoughts::Thoughts;
 use crate::touched::Touched;
 use crate::world::World;
 
@@ -145,8 +145,12 @@ impl<T: Policy + ?Sized> Policy for Box<T> {
         (**self).effects()
     }
 
-    fn preferences(&mut self) -> Option<&mut Preferences> {
-        (**self).preferences()
+    fn thoughts(&mut self) -> Option<&mut Thoughts> {
+        (**self).thoughts()
+    }
+
+    fn util_avg(&self, cpu: CpuId) -> Option<u64> {
+        (**self).util_avg(cpu)
     }
 
     fn is_delayed(&self, task: TaskId) -> bool {

@@ -8,7 +8,7 @@ use super::state::{Simulator, Step};
 use crate::ids::TaskId;
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::{Dequeue, Enqueue, Policy};
-use crate::preferences::Preferences;
+use crate::thoughts::{Thought, Thoughts};
 use crate::workload::Workload;
 use crate::world::TaskState;
 
@@ -47,10 +47,15 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// Tells whoever watches which processes have got another home.
-    pub(super) fn tell_preferred(&mut self) {
-        while let Some((proc, llc)) = self.policy.preferences().and_then(Preferences::pop) {
-            self.emit(Tracepoint::Preferred { proc, llc });
+    /// Tells whoever watches about what the policy has changed its mind.
+    pub(super) fn tell_thoughts(&mut self) {
+        while let Some(thought) = self.policy.thoughts().and_then(Thoughts::pop) {
+            match thought {
+                Thought::Preferred(proc, llc) => self.emit(Tracepoint::Preferred { proc, llc }),
+                Thought::UtilAvg(cpu, util_avg) => {
+                    self.emit(Tracepoint::UtilAvg { cpu, util_avg });
+                }
+            }
         }
     }
 

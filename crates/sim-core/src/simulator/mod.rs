@@ -140,8 +140,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.has_lines {
             self.pay_touched();
         }
-        if self.has_preferences {
-            self.tell_preferred();
+        if self.has_thoughts {
+            self.tell_thoughts();
         }
         if self.paranoid { self.check_policy() } else { Ok(()) }
     }

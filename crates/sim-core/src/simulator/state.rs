@@ -35,11 +35,11 @@ pub struct Simulator<P, W, O> {
     pub(super) hardware: Hardware,
     /// The policy has lines that CPUs share.
     pub(super) has_lines: bool,
-    /// The policy gives processes a home among the LLCs.
-    pub(super) has_preferences: bool,
+    /// The policy has thoughts that whoever watches is told.
+    pub(super) has_thoughts: bool,
     /// Calls of the policy may do more than was asked.
     pub(super) has_effects: bool,
-    /// Something is to be done behind each event: for lines, for preferences, or because nobody is
+    /// Something is to be done behind each event: for lines, for thoughts, or because nobody is
     /// trusted.
     pub(super) has_aftermath: bool,
     /// So many events at one instant are too many.
@@ -153,9 +153,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             dispatch: setup.recorded.filter(|_| is_free).map(|times| times.dispatch),
             nr_regions: setup.regions.len(),
             has_lines: !homes.is_empty(),
-            has_preferences: policy.preferences().is_some(),
+            has_thoughts: policy.thoughts().is_some(),
             has_effects: policy.effects().is_some(),
-            has_aftermath: !homes.is_empty() || policy.preferences().is_some(),
+            has_aftermath: !homes.is_empty() || policy.thoughts().is_some(),
             at_once_limit: 1_000_000 + 100 * setup.tasks.len() as u64,
             hardware,
             cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, dice(cpu))).collect(),

@@ -4,7 +4,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use simsched_core::{Preferences, TaskId, World};
+use simsched_core::{TaskId, Thought, Thoughts, World};
 use simsched_topology::{CpuId, Domains, Fact, SdFlags, Topology};
 
 use super::jiffies::Jiffies;
@@ -90,7 +90,7 @@ pub struct CacheAware {
     stats: Vec<LlcStats>,
     pub(super) counts: Counts,
     /// Which processes prefer another LLC since somebody has asked.
-    changed: RefCell<Preferences>,
+    changed: RefCell<Thoughts>,
 }
 
 impl CacheAware {
@@ -136,7 +136,7 @@ impl CacheAware {
             llc_counts: vec![0; nr_cpus * ids.len()],
             stats: vec![LlcStats::default(); ids.len()],
             counts: Counts::default(),
-            changed: RefCell::new(Preferences::with_capacity(processes.len())),
+            changed: RefCell::new(Thoughts::with_capacity(processes.len())),
             processes,
             ids,
         }))
@@ -234,12 +234,12 @@ impl CacheAware {
         let is = cpu.map(llc);
         if was != is {
             let name = is.map(|llc| self.ids.name(llc));
-            self.changed.borrow_mut().push(self.processes.proc(mm), name);
+            self.changed.borrow_mut().push(Thought::Preferred(self.processes.proc(mm), name));
         }
     }
 
     /// Which processes prefer another LLC since this was last taken.
-    pub(in crate::fair) fn preferences(&mut self) -> &mut Preferences {
+    pub(in crate::fair) fn thoughts(&mut self) -> &mut Thoughts {
         self.changed.get_mut()
     }
 

@@ -12,7 +12,7 @@ mod guard;
 mod redirect;
 mod scan;
 
-use simsched_core::{Preferences, TaskId, World};
+use simsched_core::{TaskId, Thought, Thoughts, World};
 use simsched_topology::CpuId;
 
 use self::counts::Counts;
@@ -53,7 +53,7 @@ pub struct LlcWakeup {
     has_work: Vec<bool>,
     /// By LLC: what the periodic balancer has left.
     shared: Vec<LlcAvg>,
-    preferences: Preferences,
+    thoughts: Thoughts,
     counts: Counts,
 }
 
@@ -83,7 +83,7 @@ impl LlcWakeup {
             occ: vec![u64::MAX; if has_occ { processes.len() * nr_cpus } else { 0 }],
             has_work: vec![false; world.tasks().len()],
             shared: vec![LlcAvg::default(); ids.len()],
-            preferences: Preferences::with_capacity(processes.len()),
+            thoughts: Thoughts::with_capacity(processes.len()),
             counts: Counts::default(),
             processes,
             ids,
@@ -112,8 +112,8 @@ impl LlcWakeup {
     }
 
     /// Whose home has changed since this was last taken.
-    pub(in crate::fair) fn preferences(&mut self) -> &mut Preferences {
-        &mut self.preferences
+    pub(in crate::fair) fn thoughts(&mut self) -> &mut Thoughts {
+        &mut self.thoughts
     }
 
     /// Hands out all counts, by name.
@@ -127,7 +127,7 @@ impl LlcWakeup {
         let llc = |cpu: Option<CpuId>| cpu.map(|cpu| self.ids.name(self.ids.of(cpu)));
         if llc(was) != llc(cpu) {
             self.counts.elections += u64::from(cpu.is_some());
-            self.preferences.push(self.processes.proc(mm), llc(cpu));
+            self.thoughts.push(Thought::Preferred(self.processes.proc(mm), llc(cpu)));
         }
     }
 
