@@ -7,4 +7,5 @@ here=$(cd "$(dirname "$0")" && pwd)
 into=${CLIENTS_DIR:-$here/../target/clients}/schedstat
 simsched=${SIMSCHED:-$here/../target/debug/simsched}
 mkdir -p "$into"
+[ -z "${MMTESTS:-}" ] || "$here/mmtests/perl.sh"
 python3 "$here/schedstat/check.py" "$simsched" "$into" "${SCHBENCH:-}" "${MMTESTS:-}"
