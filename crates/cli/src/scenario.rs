@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use simsched_core::observe::SpanStats;
-use simsched_core::{Nanos, Policy};
+use simsched_core::{Nanos, Policy, Watched};
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
 use simsched_trace::schedstat::SchedStat;
@@ -176,6 +176,12 @@ impl Scenario {
         policies::build(&self.policy, &self.settings.policy).map_err(settings::refused)
     }
 
+    /// The policy; it also tells how utilized CPUs are if one of `outputs` wants to know.
+    fn policy_for(&self, outputs: &Outputs) -> Result<Box<dyn Policy + Send>, Failure> {
+        let policy = self.policy()?;
+        Ok(if outputs.want_counters() { Box::new(Watched::new(policy)) } else { policy })
+    }
+
     /// The recording that the workload is, if it is one.
     pub(crate) fn recorded(&mut self) -> Option<&mut Recorded> {
         self.recorded.as_deref_mut()
@@ -217,7 +223,7 @@ impl Scenario {
         let benchmark = self.benchmark(seed)?;
         let plan = Plan {
             topology: Arc::clone(&self.topology),
-            policy: self.policy()?,
+            policy: self.policy_for(&outputs)?,
             workload: benchmark.workload_on(&self.topology),
             config: run::seeded(self.settings.config, seed),
             duration: self.duration,

@@ -6,6 +6,7 @@ mod order;
 mod outputs;
 mod recorder;
 mod threads;
+mod utils;
 
 pub(crate) use outputs::Outputs;
 pub(crate) use recorder::Recorder;

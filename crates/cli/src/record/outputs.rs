@@ -79,7 +79,7 @@ impl Outputs {
     }
 
     /// Whether somebody wants counters.
-    pub(super) fn want_counters(&self) -> bool {
+    pub(crate) fn want_counters(&self) -> bool {
         self.all.iter().any(|output| output.counts)
     }
 

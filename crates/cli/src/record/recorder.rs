@@ -7,6 +7,7 @@ use simsched_trace::{Event, PrevState, ThreadIx, Threads, What};
 use super::order::{Item, Order};
 use super::outputs::Outputs;
 use super::threads::Table;
+use super::utils::Utils;
 use crate::failure::Failure;
 
 /// Watches a run and tells its schedule.
@@ -37,6 +38,7 @@ struct Counters {
     busy: Vec<bool>,
     /// By LLC: how many of its CPUs do.
     llc_busy: Vec<u32>,
+    utils: Utils,
 }
 
 /// Runnable tasks of a CPU, the running one included.
@@ -44,6 +46,12 @@ const NR_RUNNING: &str = "nr_running";
 
 /// CPUs behind an LLC that execute tasks; told of the first of them.
 const LLC_BUSY: &str = "llc_busy_cpus";
+
+/// The utilization of a CPU in its policy's books.
+const UTIL_AVG: &str = "util_avg";
+
+/// The sum of those behind an LLC in percent of its capacity; told of the first of its CPUs.
+const LLC_UTIL: &str = "llc_util_pct";
 
 impl Recorder {
     /// Watches a workload of this setup on this machine.
@@ -54,6 +62,7 @@ impl Recorder {
             nr_running: vec![0; nr_cpus],
             busy: vec![false; nr_cpus],
             llc_busy: vec![0; topology.nr_llcs()],
+            utils: Utils::new(topology),
         });
         Recorder {
             current: (0..nr_cpus).map(|cpu| table.idle(CpuId::new(cpu))).collect(),
@@ -174,7 +183,7 @@ impl Recorder {
         let Some(counters) = &mut self.counters else { return };
         let value = world.rq(cpu).nr_running;
         if std::mem::replace(&mut counters.nr_running[cpu.idx()], value) != value {
-            self.counter(world, cpu, NR_RUNNING, value);
+            self.counter(world, cpu, NR_RUNNING, value.into());
         }
     }
 
@@ -190,12 +199,24 @@ impl Recorder {
         *value = if busy { *value + 1 } else { *value - 1 };
         let value = *value;
         let first = topology.llc_span(llc).first().unwrap_or(cpu);
-        self.counter(world, first, LLC_BUSY, value);
+        self.counter(world, first, LLC_BUSY, value.into());
     }
 
-    fn counter(&mut self, world: &World, cpu: CpuId, name: &'static str, value: u32) {
+    /// The policy holds `cpu` to be utilized so much.
+    fn count_util(&mut self, world: &World, cpu: CpuId, util_avg: u64) {
+        let Some(counters) = &mut self.counters else { return };
+        let llc = world.topology().llc_of(cpu);
+        let pct = counters.utils.change(cpu, llc, util_avg);
+        self.counter(world, cpu, UTIL_AVG, util_avg);
+        if let Some(pct) = pct {
+            let first = world.topology().llc_span(llc).first().unwrap_or(cpu);
+            self.counter(world, first, LLC_UTIL, pct);
+        }
+    }
+
+    fn counter(&mut self, world: &World, cpu: CpuId, name: &'static str, value: u64) {
         let (time, cpu) = (world.sched_clock(), cpu.0.into());
-        self.put(world.now().get(), Item::Counter { time, cpu, name, value: value.into() });
+        self.put(world.now().get(), Item::Counter { time, cpu, name, value });
     }
 }
 
@@ -243,6 +264,7 @@ impl Observer for Recorder {
                 let task = self.table.task(task);
                 self.tell(world, world.this_cpu(), What::Exit { task });
             }
+            Tracepoint::UtilAvg { cpu, util_avg } => self.count_util(world, cpu, util_avg),
             _ => {}
         }
     }
