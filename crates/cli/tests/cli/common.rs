@@ -1,6 +1,6 @@
 //! How the tests run the command.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -22,10 +22,18 @@ pub(crate) fn simsched(args: &str) -> Output {
 
 /// Runs `simsched` successfully, and returns what it prints.
 pub(crate) fn prints(args: &str) -> String {
-    let output = simsched(args);
+    printed(args, &simsched(args))
+}
+
+/// The same in this folder.
+pub(crate) fn prints_in(folder: &Path, args: &str) -> String {
+    printed(args, &command(args).current_dir(folder).output().unwrap())
+}
+
+fn printed(args: &str, output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "simsched {args}: {errors}");
-    String::from_utf8(output.stdout).unwrap()
+    String::from_utf8(output.stdout.clone()).unwrap()
 }
 
 /// Runs `simsched` successfully, and reads its JSON.
