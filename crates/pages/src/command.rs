@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::{Map, Value};
 
 use crate::document::at;
+use crate::html::is_shown;
 use crate::side::{Side, plain, text};
 
 /// What must be typed to have the same runs again.
@@ -19,29 +20,33 @@ pub(crate) fn of_side(side: &Side) -> String {
     if seeds > 1 {
         let _ = write!(command, " --seeds {seeds}");
     }
-    let number = |key: &str| at(run, key).and_then(Value::as_u64);
+    let number = |key: &str| number(run, key);
     if let Some(duration) = number("scenario.duration_ns") {
         let _ = write!(command, " --duration {}", span(duration));
     }
     if let Some(asked) = at(run, "precision.asked_pct").and_then(Value::as_f64) {
         let _ = write!(command, " --precision {asked}%");
     }
+    if let Some(limit) = number("scenario.precision_limit") {
+        let _ = write!(command, " --precision-limit {limit}");
+    }
     if let Some(interval) = number("llc.interval_ns") {
         let _ = write!(command, " --llc-interval={}", span(interval));
     }
-    if let Some(interval) = number("series.interval_ns") {
+    // Each run has doubled what was asked for, or has not: with the shortest all have theirs again.
+    let lengths = side.runs.iter().filter_map(|run| self::number(run, "series.interval_ns"));
+    if let Some(interval) = lengths.min() {
         let _ = write!(command, " --series={}", span(interval));
     }
-    let words = at(run, "scenario.workload_args").and_then(Value::as_array);
-    match words.filter(|words| !words.is_empty()) {
-        // As they were given, blanks and all.
-        Some(words) => {
-            command.push_str(" --");
-            words.iter().for_each(|word| command += &format!(" {}", quoted(&plain(word))));
-        }
-        None => workload(&mut command, text(run, "scenario.workload")),
+    if at(run, "scenario.paranoid").and_then(Value::as_bool) == Some(true) {
+        command.push_str(" --paranoid");
     }
+    workload(&mut command, Some(run), text(run, "scenario.workload"));
     command
+}
+
+fn number(run: &Map<String, Value>, key: &str) -> Option<u64> {
+    at(run, key).and_then(Value::as_u64)
 }
 
 /// What must be typed to have the same comparison again.
@@ -63,18 +68,23 @@ pub(crate) fn of_comparison(top: &Map<String, Value>) -> String {
         }
     }
     given.iter().for_each(|setting| command += &format!(" --set {}", quoted(setting)));
-    let number = |key: &str| at(top, key).and_then(Value::as_u64);
     for (option, key) in [("--seed", "seed"), ("--seeds", "seeds")] {
-        if let Some(value) = number(key) {
+        if let Some(value) = number(top, key) {
             let _ = write!(command, " {option} {value}");
         }
     }
-    for (option, key) in [("--span", "span_ns"), ("--duration", "duration_ns")] {
-        if let Some(value) = number(key) {
+    for (option, key) in
+        [("--span", "span_ns"), ("--warmup", "warmup_ns"), ("--duration", "duration_ns")]
+    {
+        if let Some(value) = number(top, key) {
             let _ = write!(command, " {option} {}", span(value));
         }
     }
-    workload(&mut command, text(top, "workload"));
+    if top.get("sweep_hw").is_some_and(Value::is_object) {
+        command.push_str(" --sweep-hw");
+    }
+    let run = policies.first().and_then(|policy| policy["runs"].get(0)?.as_object());
+    workload(&mut command, run, text(top, "workload"));
     command
 }
 
@@ -94,12 +104,15 @@ fn machine([name, mode, file]: [&str; 3]) -> String {
     quoted(&format!("{name}@{mode}"))
 }
 
-fn workload(command: &mut String, workload: &str) {
+/// The workload's words as they were given to a run, blanks and all; without them those of `told`.
+fn workload(command: &mut String, run: Option<&Map<String, Value>>, told: &str) {
+    let given = run.and_then(|run| at(run, "scenario.workload_args")?.as_array());
+    let words: Vec<String> = match given.filter(|words| !words.is_empty()) {
+        Some(words) => words.iter().map(plain).collect(),
+        None => told.split_whitespace().map(str::to_owned).collect(),
+    };
     command.push_str(" --");
-    for word in workload.split_whitespace() {
-        command.push(' ');
-        command.push_str(&quoted(word));
-    }
+    words.iter().for_each(|word| *command += &format!(" {}", quoted(word)));
 }
 
 /// In the largest unit in which it is a whole number.
@@ -116,7 +129,18 @@ fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }
-    format!("'{}'", word.replace('\'', "'\\''"))
+    if word.chars().all(is_shown) {
+        return format!("'{}'", word.replace('\'', "'\\''"));
+    }
+    let mut text = "$'".to_owned();
+    for c in word.chars() {
+        match c {
+            '\'' | '\\' => text.extend(['\\', c]),
+            c if is_shown(c) => text.push(c),
+            c => c.to_string().bytes().for_each(|byte| text += &format!("\\x{byte:02x}")),
+        }
+    }
+    text + "'"
 }
 
 #[cfg(test)]
@@ -135,5 +159,13 @@ mod tests {
     fn a_shell_takes_what_is_odd_for_one_word() {
         assert_eq!(quoted("cfs@6.1+x=1"), "cfs@6.1+x=1");
         assert_eq!(quoted("a b; rm 'x'"), "'a b; rm '\\''x'\\'''");
+        assert_eq!(quoted(""), "''");
+    }
+
+    /// `$'...'` of bash(1), with bytes in hexadecimal digits.
+    #[test]
+    fn what_a_page_cannot_show_is_written_in_digits() {
+        assert_eq!(quoted("a\tb'\\"), r"$'a\x09b\'\\'");
+        assert_eq!(quoted("\u{202e}x"), r"$'\xe2\x80\xaex'");
     }
 }

@@ -52,7 +52,7 @@ macro_rules! measure {
 /// All of them, in the order in which they are shown.
 pub(crate) const MEASURES: [Measure; 17] = [
     measure!("time", "time of the program", Span, Lower, time),
-    measure!("throughput", "throughput", Rate, Higher, throughput),
+    measure!("throughput", "throughput per second", Rate, Higher, throughput),
     measure!("request_p50", "request latency, median", Span, Lower, |run| {
         number(run, "workload.request_latency_p50_ns")
     }),
@@ -169,13 +169,17 @@ impl Measure {
     /// How `other` differs from `base`; none if one of them has no such number.
     pub(crate) fn change(&self, base: &Side, other: &Side) -> Option<Change> {
         let (from, to) = (self.values(base)?, self.values(other)?);
-        let own = self.own_interval(base).zip(self.own_interval(other));
+        let own = match (self.own_interval(base), self.own_interval(other)) {
+            (None, None) => None,
+            // A run that was measured as a whole has no such doubt.
+            (a, b) => Some((a.unwrap_or(0.0), b.unwrap_or(0.0))),
+        };
         let same_seeds = base.seeds() == other.seeds();
         Some(Change::of(&from, &to, same_seeds, own))
     }
 
     /// Half the interval of the number of one run, in percent of it, where the run tells that itself.
-    fn own_interval(&self, side: &Side) -> Option<f64> {
+    pub(crate) fn own_interval(&self, side: &Side) -> Option<f64> {
         let runs = side.counted();
         let [run] = runs.as_slice() else { return None };
         let figure = match self.name {

@@ -13,15 +13,6 @@ pub(crate) struct Side {
     pub(crate) runs: Vec<Map<String, Value>>,
 }
 
-/// How much a measured part of a run stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scale {
-    /// A number as it is.
-    AsIs,
-    /// Of a run of which a span was measured, a count grows to the whole work, if that is known.
-    ToWhole,
-}
-
 impl Side {
     pub(crate) fn new(file: &str, runs: Vec<Map<String, Value>>) -> Side {
         Side { file: file.to_owned(), runs }
@@ -88,26 +79,20 @@ impl Side {
         names
     }
 
-    /// The mean of a count over the runs; what a run lacks is none in it.
-    pub(crate) fn mean(&self, key: &str, scale: Scale) -> f64 {
-        self.mean_of(scale, |run| at(run, key).and_then(Value::as_f64))
+    /// The mean of a count of the whole work over the runs; what a run lacks is none in it.
+    pub(crate) fn mean(&self, key: &str) -> f64 {
+        self.mean_of(|run| at(run, key).and_then(Value::as_f64))
     }
 
     /// The mean of one of several counts whose name may have dots.
-    pub(crate) fn mean_in(&self, key: &str, name: &str, scale: Scale) -> f64 {
-        self.mean_of(scale, |run| at(run, key)?.as_object()?.get(name)?.as_f64())
+    pub(crate) fn mean_in(&self, key: &str, name: &str) -> f64 {
+        self.mean_of(|run| at(run, key)?.as_object()?.get(name)?.as_f64())
     }
 
     #[expect(clippy::cast_precision_loss, reason = "runs are few")]
-    pub(crate) fn mean_of(
-        &self,
-        scale: Scale,
-        number: impl Fn(&Map<String, Value>) -> Option<f64>,
-    ) -> f64 {
+    fn mean_of(&self, number: impl Fn(&Map<String, Value>) -> Option<f64>) -> f64 {
         let runs = self.counted();
-        let scaled = |run: &&Map<String, Value>| {
-            number(run).unwrap_or(0.0) * if scale == Scale::ToWhole { whole(run) } else { 1.0 }
-        };
+        let scaled = |run: &&Map<String, Value>| number(run).unwrap_or(0.0) * whole(run);
         runs.iter().map(scaled).sum::<f64>() / runs.len().max(1) as f64
     }
 

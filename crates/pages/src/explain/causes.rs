@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::words::{Said, from_to, listed, percent, signed, weight};
 use crate::document::at;
 use crate::measure::{Change, NEUTRAL, Verdict, named, number, tidy};
-use crate::side::{Scale, Side, whole};
+use crate::side::{Side, whole};
 use crate::units::span_of;
 
 /// Parts below so much of all that changed are not worth a word.
@@ -273,9 +273,9 @@ fn wasted(base: &Side, other: &Side) -> Option<Said> {
     let measure = named("wasted")?;
     let change = measure.change(base, other).filter(|c| c.verdict == Verdict::Differs)?;
     let share = |side: &Side| {
-        let part = |name: &str| side.mean_in("cpu_time_ns", name, Scale::ToWhole);
+        let part = |name: &str| side.mean_in("cpu_time_ns", name);
         let all = part("user") + part("system") + part("idle");
-        side.mean("idle_while_waiting_ns", Scale::ToWhole) / all.max(1.0)
+        side.mean("idle_while_waiting_ns") / all.max(1.0)
     };
     if share(base).max(share(other)) < WASTE {
         return None;

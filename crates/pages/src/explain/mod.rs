@@ -93,7 +93,8 @@ pub(crate) fn sides(base: &Side, other: &Side) -> Explanation {
     });
     told.changed = said.into_iter().map(|said| said.sentence).collect();
     if told.changed.is_empty() {
-        let text = "Nothing that is measured differs by more than 3 % or by more than chance.";
+        let text =
+            "Nothing that is measured can be told to differ: it is within 3 % or within chance.";
         told.changed.push(text.to_owned());
     }
     let mut causes = causes::of(base, other);
@@ -199,9 +200,13 @@ pub(crate) fn doubts(side: &Side) -> Vec<String> {
         nr("duration"),
         "ended by --duration before the program did: counts are those of that time.",
     );
-    let cut =
-        runs.iter().filter(|run| crate::document::at(run, "cut").is_some_and(|c| c.is_object()));
-    say(cut.count(), "measured in a span only: time and counts are scaled to the whole work.");
+    let has = |key: &str| {
+        let is = |run: &&_| crate::document::at(run, key).is_some_and(|v| !v.is_null());
+        runs.iter().filter(is).count()
+    };
+    let (cut, scaled) = (has("cut"), has("cut.work_total"));
+    say(scaled, "measured in a span only: time and counts are scaled to the whole work.");
+    say(cut - scaled, "measured in a span only: counts are those of the span.");
     say(flag("cut.stationary", false), "not stationary in the span that was measured.");
     say(flag("precision.exact", false), "extrapolated from a part that was simulated.");
     say(flag("precision.reached", false), "less precise than asked for.");

@@ -85,10 +85,9 @@ fn plot(view: &View<'_>, samples: &[Vec<(f64, f64)>], is_tail: bool) -> String {
         let all = total(sample);
         let mut seen = 0.0;
         let mut points = Vec::new();
-        for (idx, (span, count)) in sample.iter().enumerate() {
-            if idx == 0 {
-                points.push((across(*span), up(0.0)));
-            }
+        // A step for each length: none is known to lie between two of them.
+        for (span, count) in sample {
+            points.push((across(*span), up(seen / all)));
             seen += count;
             points.push((across(*span), up(seen / all)));
         }

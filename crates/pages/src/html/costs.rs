@@ -2,7 +2,7 @@
 
 use super::View;
 use super::markup::{BarRow, bars, keys, note};
-use crate::side::{Scale, Side};
+use crate::side::Side;
 use crate::units::span_of;
 
 /// Which are no work of anybody.
@@ -18,7 +18,7 @@ pub(super) fn of(view: &View<'_>) -> String {
             names.push(name);
         }
     }
-    let mean = |side: &Side, name: &str| side.mean_in("costs", name, Scale::AsIs);
+    let mean = |side: &Side, name: &str| side.mean_in("costs", name);
     let most = |name: &str| view.sides.iter().map(|side| mean(side, name)).fold(0.0, f64::max);
     names.retain(|name| name != "idle" && most(name) > 0.0);
     names.sort_by(|a, b| most(b).total_cmp(&most(a)));

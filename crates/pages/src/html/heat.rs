@@ -8,7 +8,7 @@ use super::markup::{BarRow, bars, esc, keys, note, num, pct, ramp};
 use super::plot::{Curve, Plot, round_ticks};
 use crate::document::at;
 use crate::measure::{number, tidy};
-use crate::side::{Scale, Side};
+use crate::side::Side;
 use crate::units::span_of;
 
 pub(super) fn of(view: &View<'_>) -> String {
@@ -46,7 +46,7 @@ pub(super) fn of(view: &View<'_>) -> String {
 
 /// What the CPUs did on the whole.
 fn parts(view: &View<'_>) -> Vec<BarRow> {
-    let mean = |side: &Side, name: &str| side.mean_in("cpu_time_ns", name, Scale::AsIs);
+    let mean = |side: &Side, name: &str| side.mean_in("cpu_time_ns", name);
     let all = |side: &Side| ["user", "system", "idle"].iter().map(|n| mean(side, n)).sum::<f64>();
     let value = |side: &Side, part: f64| {
         let share = 100.0 * part / all(side).max(1.0);
@@ -60,7 +60,7 @@ fn parts(view: &View<'_>) -> Vec<BarRow> {
         row("user", &|side| mean(side, "user")),
         row("system", &|side| mean(side, "system")),
         row("idle", &|side| mean(side, "idle")),
-        row("idle while tasks waited", &|side| side.mean("idle_while_waiting_ns", Scale::AsIs)),
+        row("idle while tasks waited", &|side| side.mean("idle_while_waiting_ns")),
     ];
     let is_some = |row: &BarRow| row.values.iter().any(|(share, ..)| *share > 0.0);
     rows.into_iter().filter(is_some).collect()
@@ -139,8 +139,8 @@ struct Line {
     /// At the left of the first row of a group; nothing for the others.
     label: String,
     parts: Vec<f64>,
-    /// Whether there is a gap above.
-    is_apart: bool,
+    /// How many gaps there are above.
+    gaps: f64,
 }
 
 /// The maps of one side.
@@ -187,7 +187,7 @@ fn maps(side: &Side, name: &str) -> String {
         name: format!("LLC {llc}"),
         label: label(&seats, llc),
         parts: table.iter().map(|row| row.get(llc).copied().unwrap_or(0.0)).collect(),
-        is_apart: is_apart(&seats, llc),
+        gaps: gaps(&seats, llc),
     };
     let lines: Vec<Line> = (0..nr).map(line).collect();
     caption("LLCs", run, length) + &map(&lines, length, run, 0.6)
@@ -199,10 +199,24 @@ fn is_apart(llcs: &[Llc], llc: usize) -> bool {
     llc > 0 && seat(llc) != seat(llc - 1)
 }
 
-/// Where a node begins, its name; a few of the others have their number.
+/// Between nodes there is a gap, between sockets there are two.
+fn gaps(llcs: &[Llc], llc: usize) -> f64 {
+    let package = |llc: usize| llcs.get(llc).map(|llc| llc.package);
+    match is_apart(llcs, llc) {
+        false => 0.0,
+        true if package(llc) == package(llc - 1) => 1.0,
+        true => 2.0,
+    }
+}
+
+/// Where a socket or a node begins, its name; a few of the others have their number.
 fn label(llcs: &[Llc], llc: usize) -> String {
     if let Some(of) = llcs.get(llc).filter(|_| llc == 0 || is_apart(llcs, llc)) {
-        return format!("node {}, LLC {llc}", of.node);
+        let has_many = llcs.iter().any(|other| other.package != of.package);
+        let begins = llc == 0 || llcs[llc - 1].package != of.package;
+        let socket =
+            if has_many && begins { format!("socket {}, ", of.package) } else { String::new() };
+        return format!("{socket}node {}, LLC {llc}", of.node);
     }
     if llc.is_multiple_of(4) && !is_apart(llcs, llc + 1) {
         format!("LLC {llc}")
@@ -223,7 +237,7 @@ fn llc_lines(llcs: &[Llc], table: &[Vec<f64>]) -> Vec<Line> {
             name: format!("LLC {idx}"),
             label: label(llcs, idx),
             parts: table.iter().map(mean).collect(),
-            is_apart: is_apart(llcs, idx),
+            gaps: gaps(llcs, idx),
         }
     };
     llcs.iter().enumerate().map(line).collect()
@@ -238,7 +252,7 @@ fn cpu_lines(llcs: &[Llc], table: &[Vec<f64>]) -> Vec<Line> {
                 name: format!("CPU {cpu}"),
                 label: if place == 0 { label(llcs, idx) } else { String::new() },
                 parts: table.iter().map(part).collect(),
-                is_apart: place == 0 && idx > 0,
+                gaps: if place == 0 && idx > 0 { gaps(llcs, idx).max(1.0) } else { 0.0 },
             });
         }
     }
@@ -257,7 +271,7 @@ fn map(lines: &[Line], length: f64, run: &Map<String, Value>, height: f64) -> St
     let mut levels = vec![String::new(); LEVELS + 1];
     let (mut top, mut labels) = (0.0, Vec::new());
     for line in lines {
-        top += if line.is_apart { gap } else { 0.0 };
+        top += gap * line.gaps;
         let level = |part: f64| (part.clamp(0.0, 1.0) * LEVELS as f64).ceil() as usize;
         let mut from = 0;
         while from < line.parts.len() {
@@ -279,8 +293,9 @@ fn map(lines: &[Line], length: f64, run: &Map<String, Value>, height: f64) -> St
         let strength = num(level as f64 / LEVELS as f64);
         svg += &format!("<path class=\"level\" stroke-opacity=\"{strength}\" d=\"{path}\"/>");
     }
+    let wide = if lines.iter().any(|line| line.label.starts_with("socket")) { " wide" } else { "" };
     let mut text = format!(
-        "<div class=\"cells\" style=\"height:{}rem\"><svg viewBox=\"0 0 {} {}\" \
+        "<div class=\"cells{wide}\" style=\"height:{}rem\"><svg viewBox=\"0 0 {} {}\" \
          preserveAspectRatio=\"none\" role=\"img\" shape-rendering=\"crispEdges\">{svg}</svg>",
         num(top * height),
         nr.max(1),
@@ -296,7 +311,7 @@ fn map(lines: &[Line], length: f64, run: &Map<String, Value>, height: f64) -> St
     }
     let all = nr as f64 * length;
     let end = number(run, "simulated_ns").unwrap_or(all).min(all);
-    for tick in round_ticks(end).into_iter().filter(|tick| tick / all.max(1.0) <= 0.8) {
+    for tick in round_ticks(end).into_iter().filter(|tick| tick / all.max(1.0) <= 0.72) {
         let class = if tick == 0.0 { "x start" } else { "x" };
         text += &format!(
             "<span class=\"{class}\" style=\"left:{}\">{}</span>",

@@ -2,7 +2,15 @@
 
 use crate::explain::nobreak;
 
-/// A text as content or as the value of an attribute; what XML does not allow becomes U+FFFD.
+/// Whether a page shows this character as it is: XML does not allow some, white space is folded, and
+/// marks of direction change the order of what follows.
+pub(crate) fn is_shown(c: char) -> bool {
+    !matches!(c,
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}'
+        | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text as content or as the value of an attribute; what cannot be shown becomes U+FFFD.
 pub(super) fn esc(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -13,12 +21,7 @@ pub(super) fn esc(text: &str) -> String {
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
             '\t' | '\n' | '\r' => safe.push(' '),
-            '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => {
-                safe.push('\u{fffd}');
-            }
-            // These change the order of what follows.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => safe.push('\u{fffd}'),
-            _ => safe.push(c),
+            c => safe.push(if is_shown(c) { c } else { '\u{fffd}' }),
         }
     }
     safe

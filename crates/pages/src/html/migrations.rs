@@ -6,7 +6,7 @@ use super::View;
 use super::markup::{BarRow, bars, esc, keys, note, num, pct, ramp};
 use crate::document::at;
 use crate::measure::tidy;
-use crate::side::{Scale, Side};
+use crate::side::{Side, whole};
 
 /// Reasons that are listed.
 const MOST: usize = 10;
@@ -33,6 +33,12 @@ pub(super) fn of(view: &View<'_>) -> String {
     if view.sides.iter().any(|side| side.runs.len() > 1) {
         text += &note("Means over the seeds.");
     }
+    if view.any("cpu_migrations") {
+        text += &note(
+            "Each change of a CPU counts here. Among the figures a task that was moved several times \
+             before it ran counts once, as perf stat counts.",
+        );
+    }
     text + &matrices(view)
 }
 
@@ -44,23 +50,32 @@ fn rows(view: &View<'_>, key: &str, by_size: bool) -> Vec<BarRow> {
             names.push(name);
         }
     }
-    let mean = |side: &&Side, name: &str| side.mean_in(key, name, Scale::AsIs);
-    let most = |name: &str| view.sides.iter().map(|s| mean(s, name)).fold(0.0, f64::max);
+    let most = |name: &str| view.sides.iter().map(|s| s.mean_in(key, name)).fold(0.0, f64::max);
     names.retain(|name| most(name) > 0.0);
+    let mut rest = Vec::new();
     if by_size {
         names.sort_by(|a, b| most(b).total_cmp(&most(a)));
-        names.truncate(MOST);
+        // One of two that are left takes no more room than both together.
+        if names.len() > MOST + 1 {
+            rest = names.split_off(MOST);
+        }
     }
-    let row = |name: String| {
+    let row = |names: &[String], label: String| {
         let value = |side: &&Side| {
-            let (part, all) = (mean(side, &name), side.mean("migrations.total", Scale::AsIs));
+            let part = names.iter().map(|name| side.mean_in(key, name)).sum::<f64>();
+            let all = side.mean("migrations.total");
             let share =
                 if all > 0.0 { format!("{:.1} %", 100.0 * part / all) } else { String::new() };
             (part, tidy(part), share)
         };
-        BarRow { values: view.sides.iter().map(value).collect(), label: name.replace('_', " ") }
+        BarRow { values: view.sides.iter().map(value).collect(), label }
     };
-    names.into_iter().map(row).collect()
+    let one = |name: &String| row(std::slice::from_ref(name), name.replace('_', " "));
+    let mut rows: Vec<BarRow> = names.iter().map(one).collect();
+    if !rest.is_empty() {
+        rows.push(row(&rest, format!("{} others", rest.len())));
+    }
+    rows
 }
 
 /// A heat map for each side: rows are the LLCs that tasks leave, columns those that they enter.
@@ -95,7 +110,7 @@ fn matrices(view: &View<'_>) -> String {
     text
 }
 
-/// The mean counts, by the LLC that is left and the one that is entered.
+/// The mean counts of the whole work, by the LLC that is left and the one that is entered.
 #[expect(clippy::cast_precision_loss, reason = "runs are few")]
 fn cells(side: &Side) -> Vec<(usize, usize, f64)> {
     let mut all: Vec<(usize, usize, f64)> = Vec::new();
@@ -111,7 +126,7 @@ fn cells(side: &Side) -> Vec<(usize, usize, f64)> {
             if from.max(to) >= MOST_LLCS {
                 continue;
             }
-            all.push((from, to, count as f64 / runs.len() as f64));
+            all.push((from, to, count as f64 * whole(run) / runs.len() as f64));
         }
     }
     all.sort_by_key(|(from, to, _)| (*from, *to));

@@ -14,6 +14,7 @@ mod table;
 use crate::document::Document;
 use crate::explain::{Explanation, apart, doubts, sides};
 use crate::side::Side;
+pub(crate) use markup::is_shown;
 use markup::{esc, section, sentence};
 
 /// What a page is made of.

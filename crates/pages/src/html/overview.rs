@@ -161,7 +161,7 @@ pub(super) fn foot(view: &View<'_>) -> String {
     format!(
         "<footer><p>Made by simsched {} from {}. Times are those of the simulated machine. Intervals \
          are 95 % intervals of Student&#39;s t over the seeds, of differences pair by pair where the \
-         seeds are the same. The same command gives the same numbers, and the digest tells whether \
+         seeds are the same; those of one seed are what the run itself tells. The same command gives the same numbers, and the digest tells whether \
          it did.</p></footer>\n",
         env!("CARGO_PKG_VERSION"),
         esc(&files.join(", "))

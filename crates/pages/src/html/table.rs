@@ -3,7 +3,7 @@
 use super::View;
 use super::markup::{colour, esc};
 use crate::explain::signed;
-use crate::measure::{Change, MEASURES, Measure, Verdict};
+use crate::measure::{Change, MEASURES, Measure, Verdict, tidy};
 use crate::side::Side;
 
 /// A row for each number that any side has.
@@ -39,9 +39,9 @@ pub(super) fn figures(view: &View<'_>) -> String {
     let legend = if others.is_empty() {
         ""
     } else {
-        "<p class=\"legend\">After ±: half the 95 % interval. Bold: the change is at least 1 % and \
+        "<p class=\"legend\">After ±: half the 95 % interval, of a change in percent of the base. Bold: the change is at least 1 % and \
          its interval leaves out zero. Grey: within 3 %, or not to be told from chance. Without an \
-         interval (one seed) a change of 3 % and more is shown as one, and may be chance. Green is \
+         interval (one seed that was run as a whole) a change of 3 % and more is shown as one, and may be chance. Green is \
          better, red is worse.</p>\n"
     };
     format!(
@@ -52,7 +52,8 @@ pub(super) fn figures(view: &View<'_>) -> String {
 
 fn value(measure: &Measure, side: &Side) -> String {
     let Some(spread) = measure.spread(side) else { return "<td class=\"faint\">-</td>".to_owned() };
-    let width = spread.ci95.filter(|ci95| *ci95 > 0.0);
+    let own = || Some(measure.own_interval(side)? / 100.0 * spread.mean);
+    let width = spread.ci95.or_else(own).filter(|ci95| *ci95 > 0.0);
     let width = width.map_or_else(String::new, |ci95| {
         format!(" <small>± {}</small>", esc(&measure.shown(ci95)))
     });
@@ -75,7 +76,8 @@ fn change(measure: &Measure, change: Option<Change>) -> String {
     }
     let width = change.ci95.filter(|ci95| *ci95 >= 0.05);
     let width = width.map_or_else(String::new, |ci95| {
-        format!(" <small>± {}</small>", esc(&crate::measure::tidy((ci95 * 10.0).round() / 10.0)))
+        let shown = if ci95 < 1e3 { format!("{ci95:.1}") } else { tidy(ci95.round()) };
+        format!(" <small>± {shown} %</small>")
     });
     let text = change.pct.map_or_else(|| "from nothing".to_owned(), signed);
     format!("<td class=\"{class}\">{}{width}</td>", esc(&text))

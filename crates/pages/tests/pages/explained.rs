@@ -18,7 +18,7 @@ fn nothing_that_differs_is_said_to_be_nothing() {
     let told = against(&[]);
     assert_eq!(
         told.changed,
-        ["Nothing that is measured differs by more than 3 % or by more than chance."]
+        ["Nothing that is measured can be told to differ: it is within 3 % or within chance."]
     );
     assert!(told.causes.is_empty(), "{:?}", told.causes);
     assert!(told.same[0].starts_with("Within 3 % of the base: time of the program, "));

@@ -4,6 +4,7 @@
 #![recursion_limit = "256"]
 
 mod bad_input;
+mod commands;
 mod damage;
 mod explained;
 mod made;

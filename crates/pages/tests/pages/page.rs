@@ -11,7 +11,7 @@ pub(crate) fn xml(text: &str) -> Xml<'_> {
     Xml::parse_with_options(text, options).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn page_of(values: &[Value]) -> String {
+pub(crate) fn page_of(values: &[Value]) -> String {
     let name = |idx: usize| format!("{}.json", ["a", "b", "c", "d"][idx]);
     let documents: Vec<_> =
         values.iter().enumerate().map(|(idx, value)| document(&name(idx), value)).collect();
@@ -22,11 +22,11 @@ fn two() -> String {
     page_of(&[run("cfs", 1), with(run("bias", 1), &[("elapsed_ns", json!(8_000_000))])])
 }
 
-fn text(node: Node<'_, '_>) -> String {
+pub(crate) fn text(node: Node<'_, '_>) -> String {
     node.descendants().filter(Node::is_text).filter_map(|node| node.text()).collect()
 }
 
-fn has_class(node: &Node<'_, '_>, class: &str) -> bool {
+pub(crate) fn has_class(node: &Node<'_, '_>, class: &str) -> bool {
     node.attribute("class").is_some_and(|classes| classes.split(' ').any(|c| c == class))
 }
 
@@ -135,7 +135,7 @@ fn migrations_are_shown_by_cause_and_from_llc_to_llc() {
     assert_eq!(bars[..3], ["800 80.0 %", "40 4.0 %", "160 16.0 %"]);
 }
 
-/// Places are in thousandths: half of the wakeups at the second point, all at the last.
+/// Places are in thousandths: a quarter of the wakeups, half and a quarter, each where its bucket ends.
 #[test]
 fn the_distribution_is_that_of_the_histogram() {
     let html = page_of(&[run("cfs", 1)]);
@@ -152,7 +152,9 @@ fn the_distribution_is_that_of_the_histogram() {
     let want = [
         (across(1_023.0), 1000.0),
         (across(1_023.0), 750.0),
+        (across(3_071.0), 750.0),
         (across(3_071.0), 250.0),
+        (across(95_000.0), 250.0),
         (across(95_000.0), 0.0),
     ];
     assert_eq!(points, want);
@@ -182,38 +184,16 @@ fn what_is_busy_over_time_is_drawn_and_what_idles_is_not() {
         .filter(|node| has_class(node, "level"))
         .map(|node| (node.attribute("stroke-opacity").unwrap(), node.attribute("d").unwrap()))
         .collect();
-    // LLC 0: 150 of 400 percent, then 50; LLC 3: 100 in the second interval.
+    // LLC 0: 150 of 400 percent, then 50; LLC 3, behind the two gaps of a socket: 100 in the second interval.
     let llcs = &strokes[..3];
-    assert_eq!(llcs, [("0.12", "M1 0.5h1"), ("0.25", "M1 3.9h1"), ("0.38", "M0 0.5h1")]);
+    assert_eq!(llcs, [("0.12", "M1 0.5h1"), ("0.25", "M1 4.3h1"), ("0.38", "M0 0.5h1")]);
+    let names: Vec<String> =
+        section(&xml, "use").descendants().filter(|node| has_class(node, "r")).map(text).collect();
+    assert_eq!(names[..2], ["socket 0, node 0, LLC 0", "socket 1, node 1, LLC 2"]);
     // CPU 0 and 15 at full, CPU 2 at half in both.
     let cpus = &strokes[3..];
     assert_eq!(cpus[0], ("0.5", "M0 2.5h2"));
     assert_eq!((cpus[1].0, cpus[1].1.starts_with("M0 0.5h1M1 ")), ("1", true));
-}
-
-#[test]
-fn the_command_repeats_the_run() {
-    let more = [
-        ("scenario.settings", json!({ "hz": "1000" })),
-        ("scenario.duration_ns", json!(30_000_000)),
-        ("scenario.topology_file", json!("my machine.toml")),
-    ];
-    let html = page_of(&[with(run("cfs", 7), &more)]);
-    let xml = xml(&html);
-    let code = xml.descendants().find(|node| node.has_tag_name("code")).unwrap();
-    let want = "simsched run --topo 'my machine.toml@default' --policy cfs --set hz=1000 --seed 7 \
-                --duration 30ms --series=10ms -- hackbench -g 1";
-    assert_eq!(text(code), want);
-}
-
-#[test]
-fn the_command_has_the_words_of_the_workload_as_they_were_given() {
-    let mut run = run("cfs", 7);
-    run["scenario"]["workload_args"] = json!(["rt-app", "my load.json"]);
-    let html = page_of(&[run]);
-    let xml = xml(&html);
-    let code = text(xml.descendants().find(|node| node.has_tag_name("code")).unwrap());
-    assert!(code.ends_with(" -- rt-app 'my load.json'"), "{code}");
 }
 
 #[test]
@@ -276,6 +256,38 @@ fn a_run_that_was_cut_counts_for_the_whole_work() {
     let rows = rows(&xml);
     assert_eq!(rows[0], ["time of the program", "10.00 ms"]);
     assert!(rows.contains(&vec!["context switches of tasks".to_owned(), "40,000".to_owned()]));
+    assert!(rows.contains(&vec!["migrations".to_owned(), "10,000".to_owned()]));
+    let part = text(section(&xml, "migrations"));
+    assert!(part.contains("8,000 80.0 %"), "by cause: {part}");
+    assert!(part.contains("4,000 of 10,000 between LLCs (40.0 %)"), "{part}");
+}
+
+#[test]
+fn reasons_that_are_not_listed_are_counted_together() {
+    let reasons: Vec<(String, Value)> =
+        (1..=13).map(|nth| (format!("reason_{nth}"), json!(10 * nth))).collect();
+    let reasons = Value::Object(reasons.into_iter().collect());
+    let html = page_of(&[with(run("cfs", 1), &[("migrations.by_reason", reasons)])]);
+    let xml = xml(&html);
+    let part = section(&xml, "migrations");
+    let labels: Vec<String> =
+        part.descendants().filter(|node| has_class(node, "l")).map(text).collect();
+    assert_eq!(labels.last().unwrap(), "3 others");
+    let bars: Vec<String> = part.descendants().filter(|n| has_class(n, "bar")).map(text).collect();
+    // 10, 20 and 30 of 1,000
+    assert_eq!(bars.last().unwrap(), "60 6.0 %");
+}
+
+/// 4 % of 10 ms; the other run is exact, so the difference of 3.5 % may be chance.
+#[test]
+fn one_run_is_shown_with_the_interval_that_it_tells_itself() {
+    let precision = json!({ "exact": false, "figures": { "time": { "ci95_pct": 4.0 } } });
+    let values = [("precision", precision), ("elapsed_ns", json!(10_350_000))];
+    let html = page_of(&[run("cfs", 1), with(run("bias", 1), &values)]);
+    let xml = xml(&html);
+    assert_eq!(rows(&xml)[0][1..], ["10.00 ms", "10.35 ms ± 414.0 us", "+3.5 % ± 4.1 %"]);
+    let cell = section(&xml, "figures").descendants().find(|n| has_class(n, "chg")).unwrap();
+    assert!(has_class(&cell, "faint"), "{:?}", cell.attribute("class"));
 }
 
 #[test]
