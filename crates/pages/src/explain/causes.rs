@@ -207,8 +207,11 @@ fn costs(base: &Side, other: &Side) -> Option<Said> {
         })
     };
     let one = work(base.first()).map(|(_, one)| one);
+    // Of a run that tells nothing of it, the whole cost would stand beside that of one operation.
+    let tells = |run: &&Map<String, Value>| work(run).map(|(_, name)| name) == one;
+    let all_tell = base.counted().iter().chain(&other.counted()).all(tells);
     let stopped = is_stopped(base) || is_stopped(other);
-    let one = one.filter(|one| !(stopped && *one == "message"));
+    let one = one.filter(|one| all_tell && !(stopped && *one == "message"));
     let each = |run: &Map<String, Value>, name: &str| {
         let spent = at(run, "costs").and_then(|costs| costs.as_object()?.get(name)?.as_f64());
         let done = if one.is_some() { work(run).map_or(1.0, |(done, _)| done) } else { 1.0 };

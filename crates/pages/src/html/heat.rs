@@ -75,9 +75,9 @@ fn rows(run: &Map<String, Value>, key: &str) -> Vec<Vec<f64>> {
     rows.map(numbers).collect()
 }
 
-/// The first run of a side that has something there.
+/// The first run of a side that counts and has something there.
 fn with<'a>(side: &'a Side, key: &str) -> Option<&'a Map<String, Value>> {
-    side.runs.iter().find(|run| at(run, key).is_some())
+    side.counted().into_iter().find(|run| at(run, key).is_some())
 }
 
 /// How many CPUs are busy, all sides in one frame.

@@ -68,6 +68,15 @@ fn costs_are_told_for_each_message_by_name() {
     assert_eq!(told.causes, [want]);
 }
 
+/// 15 of 80 ms: what one message costs cannot be held against the whole.
+#[test]
+fn costs_of_a_run_that_counts_no_messages_are_those_of_all_its_work() {
+    let told = against(&[("costs.wakeup", json!(5_000_000)), ("workload", json!({}))]);
+    let want =
+        "The work costs 18.8 % less CPU time, 65.00 ms instead of 80.00 ms: wakeup -15.00 ms.";
+    assert_eq!(told.causes, [want]);
+}
+
 #[test]
 fn a_faster_program_is_told_before_larger_changes_inside() {
     let told = against(&[
