@@ -1,8 +1,8 @@
 //! The file that a workload reads, such as the tasks of rt-app.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use simsched_workloads::catalog as workloads;
 
@@ -19,11 +19,18 @@ pub(crate) fn of_workload(argv: &[String]) -> Result<Option<Arc<str>>, Failure> 
     if name != "-" {
         inputs::reads(Path::new(name))?;
     }
-    let text = if name == "-" {
-        let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(name)
-    };
-    text.map(|text| Some(text.into())).map_err(|error| Failure::file(Path::new(name), &error))
+    let text = if name == "-" { stdin() } else { std::fs::read_to_string(name).map(Arc::from) };
+    text.map(Some).map_err(|error| Failure::file(Path::new(name), &error))
+}
+
+/// All of the standard input, which is there once and has the same text for all who ask.
+fn stdin() -> io::Result<Arc<str>> {
+    static READ: Mutex<Option<Arc<str>>> = Mutex::new(None);
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(text) = &*read {
+        return Ok(Arc::clone(text));
+    }
+    let text = io::read_to_string(io::stdin()).map(Arc::<str>::from)?;
+    *read = Some(Arc::clone(&text));
+    Ok(text)
 }

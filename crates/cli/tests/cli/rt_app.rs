@@ -1,6 +1,8 @@
 //! `simsched run -- rt-app FILE`: the file is read, its numbers are told, and what is wrong is said.
 
-use crate::common::{file, json, prints, simsched};
+use std::process::Stdio;
+
+use crate::common::{command, file, json, prints, simsched};
 
 const TASKS: &str = "{
 \t\"tasks\" : {
@@ -39,6 +41,18 @@ fn the_program_prints_its_notices_and_we_what_has_no_effect() {
         errors.unwrap(),
         "simsched: note: line 6: `gnuplot` has no effect on the simulation\n"
     );
+}
+
+/// Both sides of a comparison read it.
+#[test]
+fn the_standard_input_is_as_good_as_a_file() {
+    let path = file("rt-app-stdin.json", TASKS);
+    let line = "compare --quiet --topo t8 --policy cfs --policy eevdf --seeds 2 -- rt-app";
+    let input = std::fs::File::open(&path).unwrap();
+    let output = command(&format!("{line} -")).stdin(Stdio::from(input)).output().unwrap();
+    let name = path.display().to_string();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text, prints(&format!("{line} {name}")).replace(&name, "-"));
 }
 
 #[test]
