@@ -14,6 +14,7 @@ use simsched_workloads::catalog::{self as workloads, Benchmark, MarkTimes, Ran, 
 use crate::args::RunArgs;
 use crate::cut::{Cut, Slice};
 use crate::failure::Failure;
+use crate::identity;
 use crate::input;
 use crate::meter::{ROUNDS, Totals};
 use crate::precision::{Ask, Goal};
@@ -157,9 +158,10 @@ impl Scenario {
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 
-    /// The text of the file that the workload reads.
-    pub(crate) fn file(&self) -> Option<&str> {
-        self.file.as_deref()
+    /// The hash of the file that the workload reads, if it reads one.
+    pub(crate) fn file_hash(&self) -> Option<String> {
+        let of_text = || self.file.as_ref().map(|text| identity::hex(text.as_bytes()));
+        self.recorded.as_ref().map(|recorded| recorded.hash.clone()).or_else(of_text)
     }
 
     /// What the workload's file says and what changes nothing.

@@ -57,8 +57,8 @@ impl Reader<'_, '_> {
         let name = root.tag_name().name();
         let version = root.attribute("version");
         let is_plain = |v: &str| v.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        let is_known = version
-            .is_some_and(|v| is_plain(v) && matches!(v.split('.').next(), Some("2" | "3")));
+        let is_known =
+            version.is_some_and(|v| is_plain(v) && matches!(v.split('.').next(), Some("2" | "3")));
         match version {
             Some(version) if name == "topology" && is_known => Ok(format!("hwloc XML {version}")),
             _ if name != "topology" => Err(self.wrong(

@@ -46,9 +46,8 @@ impl Manifest {
         cells: Vec<Entry>,
         shard: Option<String>,
     ) -> Result<Manifest, Failure> {
-        let plan = identity::hex(output::json(&(&axes, &cells)).as_bytes());
         let (what, version) = (MARK.to_owned(), identity::version()?);
-        Ok(Manifest { what, version, plan, shard, axes, cells })
+        Ok(Manifest { what, version, plan: plan(&axes, &cells), shard, axes, cells })
     }
 
     /// The manifest of a folder; none if there is no such file.
@@ -64,7 +63,9 @@ impl Manifest {
         let found: Option<Manifest> = serde_json::from_str(&text).ok();
         let is_ours = |found: &Manifest| {
             let is_one = |cell: &Entry| cell.values.len() == found.axes.len() && is_id(&cell.id);
-            found.what == MARK && found.cells.iter().all(is_one)
+            found.what == MARK
+                && found.cells.iter().all(is_one)
+                && found.plan == plan(&found.axes, &found.cells)
         };
         found.filter(is_ours).map(Some).ok_or_else(|| {
             let what = "found something else, expected what `simsched sweep` has written";
@@ -80,7 +81,11 @@ impl Manifest {
     }
 }
 
+fn plan(axes: &[String], cells: &[Entry]) -> String {
+    identity::hex(output::json(&(axes, cells)).as_bytes())
+}
+
 /// Ids are names of files: sixteen hexadecimal digits and nothing else.
-fn is_id(text: &str) -> bool {
+pub(super) fn is_id(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }

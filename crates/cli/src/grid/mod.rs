@@ -11,6 +11,7 @@ mod results;
 mod store;
 
 use std::cmp::Reverse;
+use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
@@ -52,6 +53,10 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let store = Store::open(folder, &checked.manifest)?;
     interrupt::listen();
     run(&checked, &store, args.quiet)?;
+    if Manifest::of_folder(folder)?.as_ref() != Some(&checked.manifest) {
+        let what = "found another sweep that has begun here, expected one at a time";
+        return Err(Failure::Input(format!("{}: {what}", folder.display())));
+    }
     let own: BTreeSet<&str> = checked.ids().collect();
     let table = Table::of(&checked.manifest, &store, |id| own.contains(id))?;
     finish(&store, &table, args.parquet)
@@ -79,25 +84,22 @@ impl Checked {
     }
 }
 
-/// What a machine is, for the id of a cell, and how large.
+/// What a machine and the file of a workload are, for the id of a cell; and how large the machine is.
 type Machine = (String, usize);
 
 /// Finds out what is wrong with any cell before the first is run, and what belongs to the shard.
 fn check(plan: Plan, shard: Option<Shard>) -> Result<Checked, Failure> {
-    let mut machines: BTreeMap<String, Machine> = BTreeMap::new();
-    let (mut known, mut ids) = (BTreeSet::new(), BTreeSet::new());
+    let (mut known, mut ids) = (BTreeMap::<String, Machine>::new(), BTreeSet::new());
     let mut entries = Vec::new();
     let mut sizes: Vec<(usize, usize)> = Vec::new();
     for (nth, cell) in plan.cells.iter().enumerate() {
-        let of_seed = |word: &&String| !word.starts_with("--seed=");
-        let words: Vec<String> = cell.words();
-        let scenario = words.iter().filter(of_seed).cloned().collect::<Vec<_>>().join("\n");
-        let topo = words.iter().find(|word| word.starts_with("--topo="));
-        if known.insert(scenario) || topo.is_none_or(|topo| !machines.contains_key(topo)) {
-            let machine = cell.check(&plan).map_err(|why| at_cell(&plan, cell, &why))?;
-            machines.insert(topo.cloned().unwrap_or_default(), machine);
-        }
-        let (machine, size) = &machines[topo.map_or("", String::as_str)];
+        // Cells that differ by their seeds only are right or wrong together.
+        let (machine, size) = match known.entry(cell.words_without("--seed=").join("\0")) {
+            Slot::Occupied(found) => found.into_mut(),
+            Slot::Vacant(new) => {
+                new.insert(cell.check(&plan).map_err(|why| at_cell(&plan, cell, &why))?)
+            }
+        };
         let id = cell.id(machine);
         if ids.insert(id.clone()) {
             sizes.push((nth, *size));
@@ -137,12 +139,14 @@ fn at_cell(plan: &Plan, cell: &Cell, why: &Failure) -> Failure {
 }
 
 impl Cell {
-    /// All that it runs, as words of a command line.
-    fn words(&self) -> Vec<String> {
-        let words =
-            self.written.words().into_iter().map(|word| word.to_string_lossy().into_owned());
+    /// All that it runs, as words of a command line in an order of their own, but for one option.
+    fn words_without(&self, option: &str) -> Vec<String> {
+        let words = self.written.words().into_iter();
+        let words = words.map(|word| word.to_string_lossy().into_owned());
+        let mut words: Vec<String> = words.filter(|word| !word.starts_with(option)).collect();
+        words.sort();
         let workload = self.written.workload.iter().flat_map(|(words, _)| words.clone());
-        words.chain(["--".to_owned()]).chain(workload).collect()
+        words.into_iter().chain(["--".to_owned()]).chain(workload).collect()
     }
 
     fn arguments(&self, plan: &Plan) -> Result<RunArgs, Failure> {
@@ -157,23 +161,22 @@ impl Cell {
     fn check(&self, plan: &Plan) -> Result<Machine, Failure> {
         let args = self.arguments(plan)?;
         let scenario = self.scenario(&args)?;
-        let topology = scenario.topology();
-        let text = topo::text(&args.topo)?.0;
-        // What a workload reads belongs to the cell, as the text of the machine does.
-        let file = scenario.file().map_or_else(String::new, |file| identity::hex(file.as_bytes()));
-        let machine = format!("{} {}{file}", identity::hex(text.as_bytes()), topology.mode());
-        Ok((machine, topology.nr_cpus()))
+        Ok((machine(&args, &scenario)?, scenario.topology().nr_cpus()))
     }
 
     /// A hash of what it runs, where the machine is its text: the same cell of another plan has the same.
     fn id(&self, machine: &str) -> String {
-        let mut words = self.words();
-        let workload = words.iter().position(|word| word == "--").unwrap_or(words.len());
-        words[..workload].sort();
-        words.retain(|word| !word.starts_with("--topo="));
+        let mut words = self.words_without("--topo=");
         words.push(machine.to_owned());
         identity::hex(words.join("\0").as_bytes())
     }
+}
+
+/// The machine as its text and its mode, and what the workload reads: both belong to a cell.
+fn machine(args: &RunArgs, scenario: &Scenario) -> Result<String, Failure> {
+    let text = topo::hash(&args.topo)?;
+    let file = scenario.file_hash().unwrap_or_default();
+    Ok(format!("{text} {}{file}", scenario.topology().mode()))
 }
 
 /// Runs the cells that are not done yet.
@@ -192,8 +195,12 @@ fn run(checked: &Checked, store: &Store, quiet: bool) -> Result<(), Failure> {
         if interrupt::is_asked() || stopped() {
             return;
         }
-        let Some(found) = measured(plan, &plan.cells[job]) else { return };
-        let kept = store.keep(&manifest.cells[job].id, &found);
+        let id = &manifest.cells[job].id;
+        let kept = match measured(plan, &plan.cells[job], id) {
+            Ok(None) => return,
+            Ok(Some(found)) => store.keep(id, &found),
+            Err(why) => Err(why),
+        };
         let (done, progress, failure) = &mut *state.lock().expect("nobody panics while counting");
         if let Err(why) = kept {
             failure.get_or_insert(why);
@@ -217,27 +224,63 @@ fn run(checked: &Checked, store: &Store, quiet: bool) -> Result<(), Failure> {
 }
 
 /// What a cell has come to; none if it was stopped by Ctrl-C.
-fn measured(plan: &Plan, cell: &Cell) -> Option<Result<crate::report::Report, Failure>> {
-    let outcome = || {
-        let args = cell.arguments(plan)?;
-        cell.scenario(&args)?.measure(args.seed, None)
-    };
-    match outcome() {
+///
+/// # Errors
+/// When it is no longer what it was when the sweep began.
+fn measured(plan: &Plan, cell: &Cell, id: &str) -> Result<Option<Kept>, Failure> {
+    let args = cell.arguments(plan)?;
+    let scenario = cell.scenario(&args)?;
+    if cell.id(&machine(&args, &scenario)?) != id {
+        let what = "a file that this cell reads has changed since the sweep began";
+        return Err(at_cell(plan, cell, &Failure::Input(what.to_owned())));
+    }
+    Ok(match scenario.measure(args.seed, None) {
         Ok(outcome) if !outcome.counts() => None,
         found => Some(found.map(|outcome| outcome.report)),
-    }
+    })
 }
+
+/// The report of a cell, or why there is none.
+type Kept = Result<crate::report::Report, Failure>;
 
 /// The cells that would be run.
 fn listed(checked: &Checked) -> String {
     let mine: BTreeSet<&str> = checked.ids().collect();
     let manifest = &checked.manifest;
     let of_cell = |cell: &Entry| format!("{}  {}\n", cell.id, manifest.describe(cell));
-    let cells = manifest.cells.iter().filter(|cell| mine.contains(cell.id.as_str()));
-    let text: String = cells.map(of_cell).collect();
-    let all = manifest.cells.len();
-    let nr = text.lines().count();
+    let cells = || manifest.cells.iter().filter(|cell| mine.contains(cell.id.as_str()));
+    let text: String = cells().map(of_cell).collect();
+    let (nr, all) = (cells().count(), manifest.cells.len());
     let shard =
         manifest.shard.as_ref().map_or_else(String::new, |s| format!(" of {all}, shard {s}"));
     format!("{text}{nr} cells{shard}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_file_that_changes_while_a_sweep_runs_stops_it() {
+        let folder = std::env::temp_dir().join(format!("simsched-changed-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (tasks, plan) = (folder.join("tasks.json"), folder.join("plan.toml"));
+        let text = r#"{ "tasks": { "a": { "loop": 5, "run": 1000, "sleep": 1000 } } }"#;
+        fs::write(&tasks, text).unwrap();
+        let words = format!("topo = 't8'\nseeds = 2\nworkload = 'rt-app {}'\n", tasks.display());
+        fs::write(&plan, words).unwrap();
+        let checked = check(Plan::read(&plan).unwrap(), None).unwrap();
+        let store = Store::open(&folder.join("out"), &checked.manifest).unwrap();
+        fs::write(&tasks, text.replace("1000", "2000")).unwrap();
+        let why = run(&checked, &store, true).unwrap_err();
+        let said = why.to_string();
+        assert!(matches!(why, Failure::Input(_)) && said.contains("has changed since"), "{said}");
+        assert!(said.contains("plan.toml") && said.contains("(cell seed="), "{said}");
+        assert!(checked.ids().all(|id| store.find(id).is_none()), "nothing of it is kept");
+        fs::write(&tasks, text).unwrap();
+        run(&checked, &store, true).unwrap();
+        assert!(checked.ids().all(|id| store.find(id).is_some()));
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -12,6 +12,9 @@ const CSV: &str = "results.csv";
 const JSONL: &str = "results.jsonl";
 const PARQUET: &str = "results.parquet";
 
+/// All files of results that there may be.
+pub(super) const FILES: [&str; 3] = [CSV, JSONL, PARQUET];
+
 /// Whether this program can write Parquet, if it is to.
 ///
 /// # Errors

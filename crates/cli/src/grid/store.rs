@@ -2,11 +2,13 @@
 //! not at all, so that a sweep can be ended at any moment and goes on where it was.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 use super::manifest::{self, Manifest};
+use super::results;
 use crate::failure::Failure;
 use crate::output::{self, Whole};
 use crate::report::Report;
@@ -38,18 +40,12 @@ impl Store {
     /// When it holds something else, or another shard, or cannot be written.
     pub(super) fn open(folder: &Path, manifest: &Manifest) -> Result<Store, Failure> {
         let failed = |error| Failure::file(folder, &error);
-        fs::create_dir_all(folder.join(CELLS)).map_err(failed)?;
-        for folder in [folder.to_owned(), folder.join(CELLS)] {
-            clean(&folder).map_err(failed)?;
-        }
         let name = folder.display();
-        match Manifest::of_folder(folder)? {
-            None => {
-                let mut entries = fs::read_dir(folder).map_err(failed)?.filter_map(Result::ok);
-                if entries.any(|entry| entry.file_name() != CELLS) {
-                    let what = "found a folder with other files, expected a new one or a sweep's";
-                    return Err(Failure::Input(format!("{name}: {what}")));
-                }
+        let old = Manifest::of_folder(folder)?;
+        match &old {
+            None if !is_free(folder).map_err(failed)? => {
+                let what = "found a folder with other files, expected a new one or a sweep's";
+                return Err(Failure::Input(format!("{name}: {what}")));
             }
             Some(old) if old.plan == manifest.plan && old.shard != manifest.shard => {
                 let part = |shard: &Option<String>| {
@@ -66,7 +62,17 @@ impl Store {
                 let what = "note: the plan has changed: its new cells are run";
                 output::say(&format!("{what}, and what {name} has of the others is kept"));
             }
-            Some(_) => {}
+            _ => {}
+        }
+        fs::create_dir_all(folder.join(CELLS)).map_err(failed)?;
+        for folder in [folder.to_owned(), folder.join(CELLS)] {
+            clean(&folder).map_err(failed)?;
+        }
+        if old.is_some_and(|old| old != *manifest) {
+            // Those of the old plan are no results of the new one.
+            for file in results::FILES {
+                removed(&folder.join(file)).map_err(failed)?;
+            }
         }
         let store = Store { folder: folder.to_owned(), version: manifest.version.clone() };
         store.write(manifest::FILE, &output::json(manifest))?;
@@ -136,15 +142,48 @@ impl Store {
     }
 }
 
-/// Removes the temporary files of processes that were killed: `.NAME.PID.tmp`. Those of one that still
-/// runs are its own.
-fn clean(folder: &Path) -> std::io::Result<()> {
+/// Whether nothing is in the folder, or only what a sweep leaves that was killed as it began.
+fn is_free(folder: &Path) -> io::Result<bool> {
+    let of_sweep = |name: &str| name == CELLS || name == manifest::FILE;
+    let of_cells = |name: &str| name.strip_suffix(".json").is_some_and(manifest::is_id);
+    Ok(has_only(folder, &of_sweep)? && has_only(&folder.join(CELLS), &of_cells)?)
+}
+
+/// Whether all files of a folder are of these names, or their temporary files; there may be no folder.
+fn has_only(folder: &Path, is_known: &dyn Fn(&str) -> bool) -> io::Result<bool> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        entries => entries?,
+    };
+    for entry in entries {
+        let name = entry?.file_name();
+        let name = name.to_string_lossy();
+        if !is_known(temporary(&name).map_or(&*name, |(of, _)| of)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn removed(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Of which file, and of which process, this is the name of a temporary file: `.NAME.PID.tmp`.
+fn temporary(name: &str) -> Option<(&str, u32)> {
+    let (of, pid) = name.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit_once('.')?;
+    Some((of, pid.parse().ok()?))
+}
+
+/// Removes the temporary files of processes that were killed. Those of one that still runs are its own.
+fn clean(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let of = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
-        let Some((_, pid)) = of.and_then(|name| name.rsplit_once('.')) else { continue };
-        let Ok(pid) = pid.parse::<u32>() else { continue };
+        let Some((_, pid)) = temporary(&name) else { continue };
         let runs = pid != std::process::id() && Path::new("/proc").join(pid.to_string()).exists();
         if !runs {
             let _ = fs::remove_file(&path);
@@ -157,7 +196,6 @@ fn clean(folder: &Path) -> std::io::Result<()> {
 mod tests {
     use super::super::flat::Table;
     use super::super::manifest::Entry;
-    use super::super::results;
     use super::*;
 
     fn manifest(ids: &[&str]) -> Manifest {
@@ -211,6 +249,19 @@ mod tests {
         }
         store.keep_text(IDS[0], &text).unwrap();
         assert!(Store::at(&folder, "0.0.1 of another build").find(IDS[0]).is_none());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn results_of_another_plan_go_when_a_new_one_begins() {
+        let (folder, first) = (folder("stale"), manifest(&IDS));
+        Store::open(&folder, &first).unwrap();
+        let there = || results::FILES.map(|file| folder.join(file).exists());
+        results::FILES.iter().for_each(|file| fs::write(folder.join(file), "old").unwrap());
+        Store::open(&folder, &first).unwrap();
+        assert_eq!(there(), [true; 3], "the same sweep has the same results");
+        Store::open(&folder, &manifest(&IDS[..1])).unwrap();
+        assert_eq!(there(), [false; 3]);
         fs::remove_dir_all(folder).unwrap();
     }
 }

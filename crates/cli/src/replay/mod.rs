@@ -15,12 +15,15 @@ use simsched_trace::{Thread, ThreadIx};
 use simsched_workloads::replay::{self as workload, Recording, Replay};
 
 use crate::failure::Failure;
+use crate::identity;
 
 pub(crate) use command::replay;
 
 /// A recording that was read, and its programs for one machine.
 pub(crate) struct Recorded {
     pub(crate) replay: Replay,
+    /// The hash of the text.
+    pub(crate) hash: String,
     /// What the file says, without its events.
     pub(crate) facts: Facts,
     /// By thread of the recording.
@@ -66,6 +69,7 @@ pub(crate) fn open(args: &[String], nr_cpus: usize, hz: u32) -> Result<Recorded,
     let (file, mut options) = workload::parse(args).map_err(Failure::input)?;
     let bytes = source::bytes(Path::new(file))?;
     let trace = reader::read(&bytes).map_err(|e| Failure::Input(format!("{file}: {e}")))?;
+    let hash = identity::hex(&bytes);
     drop(bytes);
     let history = History::of(&trace);
     let tick = 1_000_000_000 / u64::from(hz.max(1));
@@ -91,7 +95,7 @@ pub(crate) fn open(args: &[String], nr_cpus: usize, hz: u32) -> Result<Recorded,
         real_time: threads.iter().filter(|thread| thread.prio < 100).count(),
         tick: options.tick,
     };
-    Ok(Recorded { replay, facts, seen, threads, recording })
+    Ok(Recorded { replay, hash, facts, seen, threads, recording })
 }
 
 /// The threads of a trace that did something, and what they did.

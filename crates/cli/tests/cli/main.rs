@@ -28,6 +28,7 @@ mod scenarios;
 mod schedstat;
 mod schedule;
 mod shell;
+mod sweep_folders;
 mod sweeps;
 mod text;
 mod topo_import;

@@ -28,7 +28,7 @@ settings.hz = 1000
 ";
 
 /// A folder of this test run that is not there yet.
-fn fresh(name: &str) -> PathBuf {
+pub(crate) fn fresh(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
     folder
@@ -39,7 +39,7 @@ fn plan(name: &str) -> PathBuf {
 }
 
 /// All files below a folder, by their paths in it.
-fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(crate) fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(next).unwrap() {
@@ -64,7 +64,7 @@ fn assert_same(a: &Path, b: &Path) {
     }
 }
 
-fn sweep(plan: &Path, folder: &Path, more: &str) -> String {
+pub(crate) fn sweep(plan: &Path, folder: &Path, more: &str) -> String {
     prints(&format!("sweep -q {} -o {} {more}", plan.display(), folder.display()))
 }
 
@@ -136,7 +136,7 @@ fn one_thread_and_two_come_to_the_same_bytes() {
 }
 
 /// How many cells a sweep has kept.
-fn nr_kept(folder: &Path) -> usize {
+pub(crate) fn nr_kept(folder: &Path) -> usize {
     let is_cell = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|e| e == "json");
     fs::read_dir(folder.join("cells")).map_or(0, |cells| cells.flatten().filter(is_cell).count())
 }
