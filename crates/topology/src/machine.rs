@@ -50,6 +50,8 @@ pub struct Topology {
     /// By core, LLC, node and package: the CPUs in it.
     pub(crate) cores: Vec<CpuSet>,
     pub(crate) llcs: Vec<CpuSet>,
+    /// By LLC, where some have a size of their own.
+    pub(crate) llc_kib: Vec<Option<u64>>,
     pub(crate) nodes: Vec<CpuSet>,
     pub(crate) packages: Vec<CpuSet>,
     /// L2 clusters; empty when each core has its own L2.
@@ -237,6 +239,14 @@ impl Topology {
         &self.llcs[llc.idx()]
     }
 
+    /// The size in KiB of a last-level cache, before any cut at a NUMA node, if it is known: its own, or
+    /// that of all (`[cache_kib] l3`).
+    #[must_use]
+    pub fn llc_kib(&self, llc: LlcId) -> Option<u64> {
+        let own = self.llc_kib.get(llc.idx()).copied().flatten();
+        own.or_else(|| self.facts.cache_kib.l3.as_ref().map(Fact::rounded))
+    }
+
     /// The CPUs of a NUMA node.
     #[inline]
     #[must_use]
@@ -335,9 +345,13 @@ impl Topology {
         self
     }
 
-    /// The same machine with other clocks, caches and threads. Prices and transfers stay.
+    /// The same machine with other clocks, caches and threads. Prices and transfers stay; another size of
+    /// the last-level cache is that of all of them.
     #[must_use]
     pub fn with_facts(mut self, facts: Facts) -> Self {
+        if facts.cache_kib.l3 != self.facts.cache_kib.l3 {
+            self.llc_kib.clear();
+        }
         self.facts = facts;
         self
     }

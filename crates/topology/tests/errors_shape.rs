@@ -3,7 +3,7 @@
 mod common;
 
 use common::{LISTED, Machine, REGULAR, check, parse};
-use simsched_topology::Topology;
+use simsched_topology::{Fact, LlcId, Topology};
 
 #[test]
 fn a_distance_table_is_square_symmetric_and_10_on_its_diagonal() {
@@ -189,4 +189,21 @@ fn cores_of_different_capacity_are_refused() {
     );
     let all = LISTED.replace("{ cpus = \"3\" }", "{ cpus = \"3\", capacity = 1024 }");
     assert!(parse(&all).is_ok());
+}
+
+/// As on a Ryzen of which one die has more cache stacked upon it.
+#[test]
+fn a_last_level_cache_may_have_a_size_of_its_own() {
+    let own = LISTED
+        .replace("{ cpus = \"2-3\" },\n]\npackage", "{ cpus = \"2-3\", kib = 98304 },\n]\npackage")
+        + "[cache_kib]\nl3 = 32768\n";
+    let machine = parse(&own).expect("a machine");
+    let sizes = |machine: &Topology| [0, 1].map(|llc| machine.llc_kib(LlcId(llc)));
+    assert_eq!(sizes(&machine), [Some(32_768), Some(98_304)]);
+    let mut facts = machine.facts().clone();
+    facts.cache_kib.l3 = Some(Fact::exactly(1024));
+    assert_eq!(sizes(&machine.with_facts(facts)), [Some(1024); 2], "another size is that of all");
+    assert_eq!(sizes(&parse(LISTED).expect("a machine")), [None, None]);
+    let none = parse(&own.replace("98304", "0")).expect_err("no size").to_string();
+    assert!(none.contains("`llc[1].kib` is 0, expected a whole number from 1 to"), "{none}");
 }

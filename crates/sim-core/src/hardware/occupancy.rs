@@ -32,19 +32,20 @@ pub(super) struct Occupancy {
     running: Vec<Member>,
     /// By LLC: `l`, in units of 2^-48 for each byte.
     pressure: Vec<u64>,
-    llc_bytes: u64,
+    /// By LLC.
+    llc_bytes: Vec<u64>,
     core_bytes: u64,
 }
 
 impl Occupancy {
     /// Nobody runs. `core_bytes` are those of the second-level cache; 0 where a size is not known, and
     /// then it holds all.
-    pub(super) fn new(topology: &Topology, llc_bytes: u64, core_bytes: u64) -> Occupancy {
+    pub(super) fn new(topology: &Topology, llc_bytes: &[u64], core_bytes: u64) -> Occupancy {
         let or_all = |bytes: u64| if bytes == 0 { u64::MAX } else { bytes };
         Occupancy {
             running: vec![Member::default(); topology.nr_cpus()],
             pressure: vec![0; topology.nr_llcs()],
-            llc_bytes: or_all(llc_bytes),
+            llc_bytes: llc_bytes.iter().map(|&bytes| or_all(bytes)).collect(),
             core_bytes: or_all(core_bytes),
         }
     }
@@ -84,7 +85,7 @@ impl Occupancy {
         let span = topology.llc_span(llc);
         let fits = |pressure: u64| {
             let all = span.iter().map(|cpu| self.running[cpu.idx()].bytes_held(pressure));
-            all.sum::<u64>() <= self.llc_bytes
+            all.sum::<u64>() <= self.llc_bytes[llc.idx()]
         };
         let (mut lo, mut hi) = (0, 1 << 48);
         if fits(0) {
@@ -130,7 +131,7 @@ mod tests {
     /// What the tasks of these working sets on the first CPUs hold of 32 MiB, in KiB; cores hold 1.
     fn held(sets: &[u64]) -> Vec<u64> {
         let topology = Topology::builtin("genoa", None).unwrap();
-        let mut occupancy = Occupancy::new(&topology, 32 * MIB, MIB);
+        let mut occupancy = Occupancy::new(&topology, &vec![32 * MIB; topology.nr_llcs()], MIB);
         for (cpu, bytes) in (0..).map(CpuId).zip(sets) {
             occupancy.enters(&topology, cpu, *bytes);
         }
@@ -169,7 +170,7 @@ mod tests {
     #[test]
     fn who_goes_leaves_his_part_to_the_others() {
         let topology = Topology::builtin("genoa", None).unwrap();
-        let mut occupancy = Occupancy::new(&topology, 32 * MIB, MIB);
+        let mut occupancy = Occupancy::new(&topology, &vec![32 * MIB; topology.nr_llcs()], MIB);
         occupancy.enters(&topology, CpuId(0), 24 * MIB);
         occupancy.enters(&topology, CpuId(8), 24 * MIB);
         assert_eq!(occupancy.held(&topology, CpuId(0)), ALL, "the other has its own LLC");
@@ -177,5 +178,19 @@ mod tests {
         assert!(occupancy.held(&topology, CpuId(0)) < ALL * 7 / 10);
         occupancy.leaves(&topology, CpuId(1));
         assert_eq!(occupancy.held(&topology, CpuId(0)), ALL);
+    }
+
+    #[test]
+    fn each_cache_has_its_own_size() {
+        let topology = Topology::builtin("genoa", None).unwrap();
+        let mut sizes = vec![32 * MIB; topology.nr_llcs()];
+        sizes[topology.llc_of(CpuId(8)).idx()] = 96 * MIB;
+        let mut occupancy = Occupancy::new(&topology, &sizes, MIB);
+        for cpu in [CpuId(0), CpuId(8)] {
+            occupancy.enters(&topology, cpu, 64 * MIB);
+        }
+        let half = occupancy.held(&topology, CpuId(0));
+        assert!(half.abs_diff(ALL / 2) < ALL / 100, "32 of 64 MiB: {half}");
+        assert_eq!(occupancy.held(&topology, CpuId(8)), ALL);
     }
 }

@@ -1,6 +1,6 @@
 //! `Warmth`: how much of a task's footprint its caches still hold, and the refill it owes.
 
-use simsched_topology::{CpuId, Distance, OsCosts, PackageId, Topology};
+use simsched_topology::{CpuId, Distance, LlcId, OsCosts, PackageId, Topology};
 
 use super::decay::decay;
 use super::occupancy::{ALL, Occupancy};
@@ -78,7 +78,8 @@ pub(crate) struct Warmth {
     fill_remote_ps: u64,
     /// 0.7 of the second-level cache.
     core_bytes: u64,
-    llc_bytes: u64,
+    /// By LLC.
+    llc_bytes: Vec<u64>,
 }
 
 impl Warmth {
@@ -100,9 +101,10 @@ impl Warmth {
             lines: footprint.div_ceil(LINE),
         };
         let l2_bytes = bytes(cache.l2.as_ref().map(|fact| fact.rounded()));
-        let llc_bytes = bytes(cache.l3.as_ref().map(|fact| fact.rounded()));
+        let llcs = (0..topology.nr_llcs()).map(LlcId::new);
+        let llc_bytes: Vec<u64> = llcs.map(|llc| bytes(topology.llc_kib(llc))).collect();
         Warmth {
-            occupancy: Occupancy::new(topology, llc_bytes, l2_bytes),
+            occupancy: Occupancy::new(topology, &llc_bytes, l2_bytes),
             tasks: footprints.map(left).collect(),
             cores: vec![0; topology.nr_cores()],
             llcs: vec![Llc::default(); topology.nr_llcs()],
@@ -146,7 +148,7 @@ impl Warmth {
         };
         if distance.is_some_and(|distance| distance <= Distance::SameLlc) {
             let evicted = others(self.llcs[llc].evicted, left.llc_evicted);
-            llc_warm = decay(left.llc_warm, evicted, self.llc_bytes);
+            llc_warm = decay(left.llc_warm, evicted, self.llc_bytes[llc]);
         }
         if distance.is_none_or(|distance| distance > Distance::SameCore) {
             self.cores[core] += lines * LINE;
@@ -232,14 +234,15 @@ impl Warmth {
         row.core_warm = ALL - core_cold;
         row.llc_warm = ALL - u32::try_from(lacks).unwrap_or(ALL);
         self.cores[core] += (fetched + reached * all) / all * LINE;
-        self.llcs[llc].fills((first + again) / all * LINE, self.llc_bytes);
+        self.llcs[llc].fills((first + again) / all * LINE, self.llc_bytes[llc]);
         Nanos(u64::try_from(ps / u128::from(all) / 1000).unwrap_or(u64::MAX))
     }
 
     /// `bytes` have come through the caches of `cpu` in sequence.
     pub(crate) fn streams(&mut self, topology: &Topology, cpu: CpuId, bytes: u64) {
         self.cores[topology.core_of(cpu).idx()] += bytes;
-        self.llcs[topology.llc_of(cpu).idx()].fills(bytes, self.llc_bytes);
+        let llc = topology.llc_of(cpu).idx();
+        self.llcs[llc].fills(bytes, self.llc_bytes[llc]);
     }
 
     /// The core of `cpu` has lost its first and second-level caches in a deep idle state.

@@ -21,6 +21,8 @@ pub(crate) struct Layout<'a> {
     pub(crate) packages: Vec<Part<'a>>,
     /// What hardware shares: not yet cut at a node.
     pub(crate) llcs: Vec<Part<'a>>,
+    /// The size in KiB of each of them that has one of its own.
+    pub(crate) llc_kib: Vec<Option<u64>>,
     pub(crate) cores: Vec<Part<'a>>,
     /// L2 clusters of several cores; empty when each core has its own L2.
     pub(crate) clusters: Vec<Part<'a>>,
@@ -165,6 +167,7 @@ fn regular<'a>(item: &Item<'a>, mode: Option<&Table<'a>>) -> Result<Layout<'a>> 
     Ok(Layout {
         packages: rule.groups(rule.llcs * rule.cores, item),
         llcs: rule.groups(rule.cores, item),
+        llc_kib: Vec::new(),
         cores: rule.groups(1, item),
         clusters: groups_of("cores_per_cluster", rule.cores)?,
         coregroups: groups_of("cores_per_coregroup", rule.llcs * rule.cores)?,
@@ -173,7 +176,7 @@ fn regular<'a>(item: &Item<'a>, mode: Option<&Table<'a>>) -> Result<Layout<'a>> 
 
 fn listed_parts<'a>(root: &Table<'a>) -> Result<Layout<'a>> {
     let cores = listed_cores(root)?;
-    let llcs = parts(root, "llc")?;
+    let (llcs, llc_kib) = listed_llcs(root)?;
     if llcs.is_empty() {
         return Err(root.missing("llc", "[[llc]] lists, one for each last-level cache"));
     }
@@ -182,7 +185,7 @@ fn listed_parts<'a>(root: &Table<'a>) -> Result<Layout<'a>> {
         packages = vec![Part { cpus: all(&cores), item: cores[0].item.clone() }];
     }
     let (clusters, coregroups) = (parts(root, "cluster")?, parts(root, "coregroup")?);
-    Ok(Layout { packages, llcs, cores, clusters, coregroups })
+    Ok(Layout { packages, llcs, llc_kib, cores, clusters, coregroups })
 }
 
 fn listed_cores<'a>(root: &Table<'a>) -> Result<Vec<Part<'a>>> {
@@ -203,6 +206,21 @@ fn listed_cores<'a>(root: &Table<'a>) -> Result<Vec<Part<'a>>> {
         return Err(root.missing("core", "[[core]] lists, one for each core"));
     }
     Ok(cores)
+}
+
+/// No last-level cache has 64 GiB.
+const MOST_KIB: usize = 1 << 26;
+
+fn listed_llcs<'a>(root: &Table<'a>) -> Result<(Vec<Part<'a>>, Vec<Option<u64>>)> {
+    let (mut llcs, mut sizes) = (Vec::new(), Vec::new());
+    for table in root.tables("llc")? {
+        table.only(&["cpus", "kib"])?;
+        let item = table.need("cpus", "a list of CPUs")?;
+        llcs.push(Part { cpus: item.cpus()?, item });
+        let kib = table.get("kib").map(|item| item.whole(1..=MOST_KIB)).transpose()?;
+        sizes.push(kib.map(|kib| kib as u64));
+    }
+    Ok((llcs, sizes))
 }
 
 fn parts<'a>(root: &Table<'a>, key: &str) -> Result<Vec<Part<'a>>> {

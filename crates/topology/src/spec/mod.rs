@@ -105,6 +105,7 @@ fn lower(root: &Table<'_>, mode: &mode::Mode<'_>) -> Result<Topology> {
         cpus: layout::all(&layout.cores),
         seats,
         cores,
+        llc_kib: llc_kib(&llcs, &layout),
         llcs,
         nodes: node_spans,
         packages,
@@ -135,6 +136,15 @@ fn llcs(mode: &mode::Mode<'_>, layout: &Layout<'_>, nodes: &[CpuSet]) -> Result<
     }
     let pieces = |llc: &CpuSet| nodes.iter().map(|node| node.and(llc)).collect::<Vec<_>>();
     Ok(whole.iter().flat_map(pieces).filter(|piece| !piece.is_empty()).collect())
+}
+
+/// The sizes of those that have one of their own; none if nobody has.
+fn llc_kib(llcs: &[CpuSet], layout: &Layout<'_>) -> Vec<Option<u64>> {
+    if layout.llc_kib.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    let whole = |llc: &CpuSet| layout.llcs.iter().position(|whole| whole.cpus.intersects(llc));
+    llcs.iter().map(|llc| layout.llc_kib.get(whole(llc)?).copied().flatten()).collect()
 }
 
 /// Node distances above this lose flags. Source: `RECLAIM_DISTANCE` in `include/linux/topology.h`.

@@ -5,7 +5,7 @@
 use std::cell::{Cell, RefCell};
 
 use simsched_core::{TaskId, Thought, Thoughts, World};
-use simsched_topology::{CpuId, Domains, Fact, SdFlags, Topology};
+use simsched_topology::{CpuId, Domains, SdFlags, Topology};
 
 use super::jiffies::Jiffies;
 use super::{
@@ -76,8 +76,8 @@ pub struct CacheAware {
     /// By LLC: CPUs, and threads of one core.
     llc_cpus: Vec<u64>,
     smt: u64,
-    /// The size of an LLC, in bytes; 0 if it is not known.
-    llc_bytes: u64,
+    /// By LLC: its size in bytes; 0 if it is not known.
+    llc_bytes: Vec<u64>,
     pub(super) processes: Processes,
     pub(super) occupancy: Occupancy,
     pub(super) procs: Vec<Proc>,
@@ -114,7 +114,7 @@ impl CacheAware {
         };
         let processes = Processes::new(world);
         let smt = topology.cpus().iter().map(|cpu| topology.smt_mask(cpu).len()).max().unwrap_or(1);
-        let l3 = topology.facts().cache_kib.l3.as_ref().map_or(0, Fact::rounded);
+        let llc_bytes = ids.in_bytes(topology);
         let spans = (0..ids.len()).map(|llc| ids.span(u16::try_from(llc).expect("few LLCs")).len());
         Some(Box::new(CacheAware {
             limits: LlcLimits {
@@ -128,7 +128,7 @@ impl CacheAware {
             jiffies: Jiffies::new(world),
             llc_cpus: spans.map(|cpus| cpus as u64).collect(),
             smt: smt as u64,
-            llc_bytes: l3 * 1024,
+            llc_bytes,
             occupancy: Occupancy::new(nr_cpus, &processes, 2, period, world.jiffies()),
             procs: procs(world, &processes),
             tasks: vec![TaskLlc::default(); world.tasks().len()],
@@ -217,14 +217,15 @@ impl CacheAware {
         is_single || self.limits.are_too_many(nr_running_avg, self.smt, llc_cpus)
     }
 
-    /// Whether `mm` is larger than an LLC.
-    fn is_too_large(&self, mm: MmId) -> bool {
+    /// Whether `mm` is larger than the LLC of `cpu`.
+    fn is_too_large(&self, mm: MmId, cpu: CpuId) -> bool {
         let footprint = match self.footprint {
             Footprint::NumaFaults => return false,
             Footprint::Zero => 0,
             Footprint::Rss => self.procs[mm.idx()].footprint,
         };
-        self.limits.is_too_large(footprint, self.llc_bytes)
+        let llc = usize::from(self.ids.of(cpu));
+        self.limits.is_too_large(footprint, self.llc_bytes[llc])
     }
 
     /// The CPU behind whose LLC `mm` should run.
@@ -245,7 +246,7 @@ impl CacheAware {
 
     /// Whether `mm` should not be gathered behind the LLC of `cpu`; then it has no preference any more.
     pub(super) fn drops_preference(&self, mm: MmId, cpu: CpuId) -> bool {
-        let drops = self.has_bad_threads(mm, cpu) || self.is_too_large(mm);
+        let drops = self.has_bad_threads(mm, cpu) || self.is_too_large(mm, cpu);
         if drops {
             self.prefer(mm, None);
         }

@@ -65,6 +65,11 @@ impl LlcIds {
         self.of(a) == self.of(b)
     }
 
+    /// By LLC: its size in bytes; 0 if it is not known.
+    pub(super) fn in_bytes(&self, topology: &Topology) -> Vec<u64> {
+        self.names.iter().map(|&llc| topology.llc_kib(llc).unwrap_or(0) * 1024).collect()
+    }
+
     /// What the machine calls an LLC.
     ///
     /// # Panics
@@ -104,5 +109,20 @@ mod tests {
                 assert!(ids.shares_cache(cpu, firsts[usize::from(ids.of(cpu))]));
             }
         }
+    }
+
+    #[test]
+    fn sizes_follow_the_numbers() {
+        let text = "name = \"m\"\ntitle = \"m\"\ncosts = \"x86\"\n\
+            core = [{ cpus = \"0\" }, { cpus = \"1\" }]\n\
+            llc = [{ cpus = \"1\", kib = 32768 }, { cpus = \"0\", kib = 98304 }]\n\
+            node = [{ cpus = \"0-1\" }]\ndistance = [[10]]\n\
+            c2c_ns = { same_llc = 40, same_socket = 100 }\n";
+        let topology = Topology::parse(text, "m.toml", None).unwrap();
+        let ids = LlcIds::new(&topology);
+        assert_eq!(ids.in_bytes(&topology), [96 << 20, 32 << 20]);
+        let genoa = Topology::builtin("genoa", None).unwrap();
+        let all = LlcIds::new(&genoa).in_bytes(&genoa);
+        assert_eq!(all, vec![32 << 20; genoa.nr_llcs()], "one size for all");
     }
 }
