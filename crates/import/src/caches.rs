@@ -12,19 +12,31 @@ use crate::shape::Numbers;
 
 type Result<T> = std::result::Result<T, ImportError>;
 
-/// Sizes in KiB, one for all caches of a kind.
+/// Sizes in KiB, one for all caches of a kind; of last-level caches that differ, the smallest.
 pub(crate) struct Sizes {
     pub(crate) data: BTreeMap<u32, u64>,
     pub(crate) instructions: Option<u64>,
+    /// By last-level cache, if they differ.
+    pub(crate) llcs: Vec<Option<u64>>,
 }
 
 impl Sizes {
-    pub(crate) fn of(found: &Found, file: &str) -> Result<Sizes> {
+    pub(crate) fn of(caches: &Caches<'_>, llc_level: u32, llcs: &[CpuSet]) -> Result<Sizes> {
+        let Caches { found, numbers, file } = *caches;
         let mut known: BTreeMap<(bool, u32), &Cache> = BTreeMap::new();
+        let mut own = vec![None; llcs.len()];
         for cache in found.caches.iter().filter(|cache| !cache.cpus.is_disjoint(&found.cpus)) {
             let Some(kib) = cache.kib else { continue };
             let other = known.entry((cache.is_instruction, cache.level)).or_insert(cache);
-            if other.kib != Some(kib) {
+            if llc_level > 1 && cache.level == llc_level && !cache.is_instruction {
+                let cpus = numbers.set(&cache.cpus);
+                if let Some(llc) = llcs.iter().position(|llc| *llc == cpus) {
+                    own[llc] = Some(kib);
+                }
+                if other.kib > Some(kib) {
+                    *other = cache;
+                }
+            } else if other.kib != Some(kib) {
                 let [a, b] =
                     [*other, cache].map(|c| set::written(c.cpus.intersection(&found.cpus)));
                 return Err(whole(
@@ -38,7 +50,9 @@ impl Sizes {
                 ));
             }
         }
-        let mut sizes = Sizes { data: BTreeMap::new(), instructions: None };
+        let differ = own.iter().flatten().any(|kib| Some(kib) != own.iter().flatten().next());
+        let llcs = if differ { own } else { Vec::new() };
+        let mut sizes = Sizes { data: BTreeMap::new(), instructions: None, llcs };
         for ((is_instruction, level), cache) in known {
             match (is_instruction, cache.kib) {
                 (false, Some(kib)) => drop(sizes.data.insert(level, kib)),

@@ -16,6 +16,7 @@ pub(crate) fn read(text: &str) -> Processor {
             "cpu" => set(&mut processor.name, value),
             "CPU implementer" => set(&mut processor.architecture, "aarch64"),
             "arch" if value == "IA-64" => is_itanium = true,
+            "isa" if value.starts_with("rv64") => set(&mut processor.architecture, "riscv64"),
             _ => {}
         }
     }

@@ -8,6 +8,7 @@ use roxmltree::{Document, Error, Node as Element, ParsingOptions};
 
 use crate::error::{ImportError, at, quoted, whole};
 use crate::found::{Cache, Distances, Found, Node};
+use crate::known;
 use crate::set::{self, Set};
 
 type Result<T> = std::result::Result<T, ImportError>;
@@ -42,6 +43,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<Found> {
     }
     reader.packages_are_alike()?;
     reader.without_numa(&mut found);
+    modules(&mut found, file)?;
     let known: Set = found.cpus.clone();
     found.hidden.retain(|cpu| !known.contains(cpu));
     Ok(found)
@@ -247,6 +249,31 @@ impl Reader<'_, '_> {
             found.nodes = None;
         }
     }
+}
+
+/// Modules of AMD's family 15h: hwloc counts their two cores apart, and Linux takes them for threads of one
+/// core (`cu_id` in `match_smt` of `arch/x86/kernel/smpboot.c`). They share the second-level cache.
+fn modules(found: &mut Found, file: &str) -> Result<()> {
+    let is_apart = |core: &Set| core.len() <= 1;
+    if !known::has_modules(&found.processor) || !found.cores.iter().all(is_apart) {
+        return Ok(());
+    }
+    let shared = found.caches.iter().filter(|cache| cache.level == 2 && !cache.is_instruction);
+    let modules: Vec<Set> = shared.map(|cache| cache.cpus.clone()).collect();
+    let held: Set = modules.iter().flatten().copied().collect();
+    if modules.iter().any(|module| module.len() > 2) || !found.cpus.is_subset(&held) {
+        let what = "found no second-level caches of one or two CPUs each, expected them: they tell the \
+                    modules of this family of AMD, which are cores for Linux";
+        return Err(whole(file, what));
+    }
+    found.cores = modules;
+    note(
+        found,
+        "the two cores of a module of AMD's family 15h, which hwloc counts apart, are threads of one core, \
+         as Linux takes them"
+            .to_owned(),
+    );
+    Ok(())
 }
 
 fn note(found: &mut Found, note: String) {

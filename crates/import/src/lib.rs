@@ -18,8 +18,8 @@
 //! # What is exact
 //!
 //! A source is imported when the simulator can build the sched domains that Linux builds on the machine,
-//! and refused with one sentence when it cannot: cores of different kinds, last-level caches of different
-//! size, distances that are not symmetric. What is left out because it changes nothing of that (a cache
+//! and refused with one sentence when it cannot: cores of different kinds, distances that are not
+//! symmetric. What is left out because it changes nothing of that (a cache
 //! behind the last level, nodes without CPUs) is told in [`Imported::notes`].
 //!
 //! The CPUs of a machine file have no gaps. Where the source's numbers have some, CPUs get the next number
@@ -45,6 +45,7 @@ mod prices;
 mod set;
 mod shape;
 mod sysfs;
+mod totals;
 mod write;
 
 pub use error::ImportError;
@@ -103,7 +104,7 @@ pub struct Counts {
     pub packages: usize,
     /// Last-level caches of the hardware; Linux cuts one that spans several nodes.
     pub llcs: usize,
-    /// Their size in KiB, if the source tells it.
+    /// Their size in KiB, if the source tells one for all.
     pub llc_kib: Option<u64>,
     /// NUMA nodes with CPUs.
     pub nodes: usize,
@@ -120,10 +121,14 @@ pub fn import(source: Source<'_>, request: &Request<'_>) -> Result<Imported, Imp
     let found = match source {
         Source::Tree(tree) => sysfs::read(tree, file)?,
         Source::Text(text) => match kind(text) {
+            // Windows programs begin a text with a mark of its bytes' order.
+            _ if text.starts_with('\u{feff}') => {
+                return import(Source::Text(text.trim_start_matches('\u{feff}')), request);
+            }
             Kind::Xml => hwloc::read(text, file)?,
             Kind::Json => lscpu::read_json(text, file)?,
             Kind::Table => lscpu::read_table(text, file)?,
-            Kind::Summary => return Err(error::whole(file, lscpu::SUMMARY)),
+            Kind::Summary => totals::read_text(text, file)?,
             Kind::Unknown => return Err(error::whole(file, KINDS)),
         },
     };
@@ -143,7 +148,7 @@ enum Kind {
 }
 
 fn kind(text: &str) -> Kind {
-    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let text = text.trim_start();
     if text.starts_with('<') {
         Kind::Xml
     } else if text.starts_with('{') {

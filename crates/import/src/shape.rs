@@ -25,6 +25,8 @@ pub(crate) struct Shape {
     pub(crate) cores: Vec<CpuSet>,
     /// What hardware shares; Linux cuts them at a node.
     pub(crate) llcs: Vec<CpuSet>,
+    /// The size in KiB of each of them, if they differ.
+    pub(crate) llc_kib: Vec<Option<u64>>,
     /// The level of the last-level cache; 1 stands for none at all.
     pub(crate) llc_level: u32,
     pub(crate) clusters: Vec<CpuSet>,
@@ -55,9 +57,10 @@ impl Shape {
         clocks(&found.processor, &mut notes);
         let cores = numbers.parts(&found.cores, "core", file, &mut notes)?;
         let packages = numbers.parts(&found.packages, "package", file, &mut notes)?;
-        let sizes = Sizes::of(&found, file)?;
         let caches = Caches { found: &found, numbers: &numbers, file };
         let (llc_level, llcs) = caches.last_level(request.llc, &cores, &packages, &mut notes)?;
+        let sizes = Sizes::of(&caches, llc_level, &llcs)?;
+        differing(&llcs, &sizes.llcs, &numbers, &mut notes);
         let clusters = caches.clusters(arch, llc_level, &cores, &llcs)?;
         let (nodes, bare) = nodes(&found, &numbers, file)?;
         if !bare.is_empty() {
@@ -74,6 +77,7 @@ impl Shape {
             packages,
             cores,
             llcs,
+            llc_kib: sizes.llcs,
             llc_level,
             clusters,
             has_nodes: found.nodes.is_some(),
@@ -245,6 +249,17 @@ fn architecture(processor: &Processor, file: &str, notes: &mut Vec<String>) -> R
              ppc64le, aarch64 or riscv64"
             ),
         )),
+    }
+}
+
+fn differing(llcs: &[CpuSet], kib: &[Option<u64>], numbers: &Numbers, notes: &mut Vec<String>) {
+    let told = llcs
+        .iter()
+        .zip(kib)
+        .filter_map(|(llc, kib)| Some(format!("CPUs {}: {} KiB", numbers.written(llc), (*kib)?)));
+    let told = told.collect::<Vec<_>>().join("; ");
+    if !told.is_empty() {
+        notes.push(format!("last-level caches differ in size ({told})"));
     }
 }
 

@@ -55,6 +55,13 @@ impl Tree {
         self.files.get(path).map(|text| text.trim_matches(blank))
     }
 
+    /// The architecture, by files of a CPU that only one has: a tree without `/proc/cpuinfo` names none.
+    fn architecture(&self) -> Option<&'static str> {
+        let has = |name: &str| self.files.keys().any(|path| path.ends_with(name));
+        let known = [("/midr_el1", "aarch64"), ("/pir", "ppc64le"), ("/polarization", "s390x")];
+        known.into_iter().find(|(name, _)| has(name)).map(|(_, architecture)| architecture)
+    }
+
     /// The numbers `N` of the folders `{within}{name}N`.
     fn numbered(&self, within: &str, name: &str) -> Set {
         let below = self.files.range(within.to_owned()..).map(|(path, _)| path);
@@ -90,13 +97,14 @@ fn is_read(parts: &[&str]) -> bool {
     match parts {
         ["cpu", name] => matches!(*name, "online" | "possible" | "present"),
         ["cpu", cpu, rest @ ..] if numbered(cpu, "cpu") => match rest {
-            ["online" | "cpu_capacity"] => true,
+            ["online" | "cpu_capacity" | "pir" | "polarization"] => true,
+            ["regs", "identification", name] => *name == "midr_el1",
             ["topology", name] => TOPOLOGY.contains(name),
             ["cache", index, name] => numbered(index, "index") && CACHE.contains(name),
             ["cpufreq", name] => *name == "cpuinfo_max_freq",
             _ => false,
         },
-        ["node", "online"] => true,
+        ["node", "online" | "possible"] => true,
         ["node", node, name] => {
             numbered(node, "node") && matches!(*name, "cpulist" | "cpumap" | "distance")
         }
@@ -116,6 +124,9 @@ pub(crate) fn read(tree: &Tree, file: &str) -> Result<Found> {
             found.processor.architecture = Some(value.to_owned());
         }
     }
+    if found.processor.architecture.is_none() {
+        found.processor.architecture = tree.architecture().map(str::to_owned);
+    }
     reader.cpus(&mut found)?;
     reader.topology(&mut found)?;
     reader.caches(&mut found)?;
@@ -123,6 +134,9 @@ pub(crate) fn read(tree: &Tree, file: &str) -> Result<Found> {
     reader.nodes(&mut found)?;
     Ok(found)
 }
+
+/// What is done where Linux would have written the same twice.
+const MASKS_COUNT: &str = "masks are taken, as hwloc does";
 
 struct Reader<'t> {
     tree: &'t Tree,
@@ -144,17 +158,20 @@ impl Reader<'_> {
         Ok(None)
     }
 
-    /// The CPUs that share something, as mask or list: Linux writes both from one set.
-    fn shared(&self, path: &str, list: &str) -> Result<Option<Set>> {
+    /// The CPUs that share something, as mask or list. Linux writes both from one set. Where a tree was
+    /// changed by hand and they differ in CPUs that run, the mask counts, as it does for hwloc.
+    fn shared(&self, path: &str, list: &str, found: &mut Found) -> Result<Option<Set>> {
         let (mask, listed) = (self.set("", path)?, self.set(list, "")?);
-        match (mask, listed) {
-            (Some(mask), Some(listed)) if mask != listed => {
-                let [mask, listed] = [mask, listed].map(|set| set::written(&set));
-                let what = format!("the mask holds CPUs {mask}, but the list beside it {listed}");
-                Err(at(self.file, path, what))
-            }
-            (mask, listed) => Ok(mask.or(listed)),
+        if let (Some(mask), Some(listed)) = (&mask, &listed)
+            && mask.symmetric_difference(listed).any(|cpu| found.cpus.contains(cpu))
+            && !found.notes.iter().any(|note| note.ends_with(MASKS_COUNT))
+        {
+            let [mask, listed] = [mask, listed].map(set::written);
+            found.notes.push(format!(
+                "the mask {path} holds CPUs {mask}, but the list beside it {listed}: {MASKS_COUNT}"
+            ));
         }
+        Ok(mask.or(listed))
     }
 
     fn number(&self, path: &str) -> Result<Option<u64>> {
@@ -210,33 +227,33 @@ impl Reader<'_> {
         let cpus = found.cpus.clone();
         for cpu in &cpus {
             let within = format!("cpu/cpu{cpu}/topology");
-            let first = |names: &[&str]| -> Result<Option<Set>> {
+            let first = |names: &[&str], found: &mut Found| -> Result<Option<Set>> {
                 for name in names {
                     let path = format!("{within}/{name}");
-                    if let Some(set) = self.shared(&path, &format!("{path}_list"))? {
+                    if let Some(set) = self.shared(&path, &format!("{path}_list"), found)? {
                         return Ok(Some(set));
                     }
                 }
                 Ok(None)
             };
-            let core = first(&["core_cpus", "thread_siblings"])?;
+            let core = first(&["core_cpus", "thread_siblings"], found)?;
             let Some(core) = core else {
                 let what =
                     "found neither core_cpus nor thread_siblings, expected the CPUs of its core";
                 return Err(at(self.file, within, what));
             };
             found.cores.push(self.own(core, *cpu, &within)?);
-            if let Some(package) = first(&["package_cpus", "core_siblings"])? {
+            if let Some(package) = first(&["package_cpus", "core_siblings"], found)? {
                 found.packages.push(self.own(package, *cpu, &within)?);
             } else if let Some(id) =
                 self.number(&format!("{within}/physical_package_id")).unwrap_or(None)
             {
                 by_id.entry(id).or_default().insert(*cpu);
             }
-            if let Some(cluster) = first(&["cluster_cpus"])? {
+            if let Some(cluster) = first(&["cluster_cpus"], found)? {
                 found.clusters.push(cluster);
             }
-            if let Some(book) = first(&["book_siblings"])?
+            if let Some(book) = first(&["book_siblings"], found)?
                 && book.len() < cpus.len()
             {
                 found.kinds.push(("book of s390".to_owned(), book));
@@ -263,7 +280,7 @@ impl Reader<'_> {
                 let path = format!("{within}index{index}");
                 let level = self.number(&format!("{path}/level"))?;
                 let shared = |name: &str| format!("{path}/shared_cpu_{name}");
-                let cpus = self.shared(&shared("map"), &shared("list"))?;
+                let cpus = self.shared(&shared("map"), &shared("list"), found)?;
                 let (Some(level), Some(cpus)) = (level, cpus) else { continue };
                 let level = u32::try_from(level).ok().filter(|level| (1..=5).contains(level));
                 let Some(level) = level else {

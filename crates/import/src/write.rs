@@ -61,12 +61,13 @@ pub(crate) fn machine(shape: &Shape, request: &Request<'_>) -> Result<Imported> 
     Topology::parse(&toml, request.file, Some(MODE)).map_err(|error| {
         whole(request.file, format!("the machine cannot be simulated ({error})"))
     })?;
+    let llc_kib = shape.kib.get(&shape.llc_level).copied();
     let counts = Counts {
         cpus: shape.os_cpus.len(),
         cores: shape.cores.len(),
         packages: shape.packages.len(),
         llcs: shape.llcs.len(),
-        llc_kib: shape.kib.get(&shape.llc_level).copied().filter(|_| shape.llc_level > 1),
+        llc_kib: llc_kib.filter(|_| shape.llc_level > 1 && shape.llc_kib.is_empty()),
         nodes: shape.nodes.len(),
     };
     Ok(Imported { toml, notes, nearest: nearest.name.to_owned(), counts })
@@ -152,6 +153,9 @@ fn title(shape: &Shape) -> String {
 fn regular(shape: &Shape, write: impl Fn(&str) -> String) -> Option<String> {
     let divided =
         |parts: usize, wholes: usize| parts.is_multiple_of(wholes).then_some(parts / wholes);
+    if !shape.llc_kib.is_empty() {
+        return None;
+    }
     let sockets = shape.packages.len();
     let llcs = divided(shape.llcs.len(), sockets)?;
     let cores = divided(shape.cores.len(), shape.llcs.len())?;
@@ -216,8 +220,11 @@ fn listed(shape: &Shape) -> String {
             continue;
         }
         line(&mut toml, &format!("{key} = ["));
-        for part in parts {
-            line(&mut toml, &format!("  {{ cpus = \"{part}\" }},"));
+        let own = if key == "llc" { &shape.llc_kib[..] } else { &[] };
+        for (n, part) in parts.iter().enumerate() {
+            let kib = own.get(n).copied().flatten();
+            let kib = kib.map_or(String::new(), |kib| format!(", kib = {kib}"));
+            line(&mut toml, &format!("  {{ cpus = \"{part}\"{kib} }},"));
         }
         line(&mut toml, "]");
     }

@@ -61,9 +61,10 @@ fn content(path: &Path) -> Result<Content, Failure> {
         }
     };
     let bytes = bytes.map_err(|error| Failure::file(path, &error))?;
-    if let Some(tree) = tree::tarball(&bytes, path)? {
-        return Ok(Content::Tree(tree));
-    }
+    let bytes = match tree::unpacked(bytes, path)? {
+        tree::Unpacked::Tree(tree) => return Ok(Content::Tree(tree)),
+        tree::Unpacked::Text(bytes) => bytes,
+    };
     let text = String::from_utf8(bytes).map_err(|_| {
         Failure::Input(format!(
             "{}: found neither text nor a tarball; expected hwloc's XML, the output of lscpu, or .tar, \

@@ -94,23 +94,51 @@ fn leads_on(place: &str) -> bool {
     }
 }
 
-/// The tree of a tarball; `None` if the bytes are none.
-pub(super) fn tarball(bytes: &[u8], path: &Path) -> Result<Option<Tree>, Failure> {
-    match bytes {
-        [0x1f, 0x8b, ..] => unpack(MultiGzDecoder::new(bytes), path).map(Some),
-        [b'B', b'Z', b'h', ..] => unpack(MultiBzDecoder::new(bytes), path).map(Some),
-        [0xfd, b'7', b'z', b'X', b'Z', ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            Err(Failure::Input(format!(
-                "{}: found a file packed by xz or zstd, expected .tar, .tar.gz or .tar.bz2",
-                path.display()
-            )))
-        }
-        _ if bytes.get(257..262) == Some(b"ustar") => unpack(bytes, path).map(Some),
-        _ => Ok(None),
+/// No text that is imported is longer: hwloc's XML of a machine of 1,024 CPUs has some megabytes.
+const LONGEST_TEXT: u64 = 1 << 28;
+
+/// What a source holds: text, or the files of a tree.
+pub(super) enum Unpacked {
+    Text(Vec<u8>),
+    Tree(Tree),
+}
+
+/// What the bytes of a file hold, packed or not.
+pub(super) fn unpacked(bytes: Vec<u8>, path: &Path) -> Result<Unpacked, Failure> {
+    match bytes[..] {
+        [0x1f, 0x8b, ..] => text_or_tarball(MultiGzDecoder::new(&bytes[..]), path),
+        [b'B', b'Z', b'h', ..] => text_or_tarball(MultiBzDecoder::new(&bytes[..]), path),
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => Err(other_packer(path, "xz")),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Err(other_packer(path, "zstd")),
+        _ if bytes.get(257..262) == Some(b"ustar") => tarball(&bytes[..], path).map(Unpacked::Tree),
+        _ => Ok(Unpacked::Text(bytes)),
     }
 }
 
-fn unpack(reader: impl Read, path: &Path) -> Result<Tree, Failure> {
+fn other_packer(path: &Path, name: &str) -> Failure {
+    let path = path.display();
+    Failure::Input(format!(
+        "{path}: found a file packed by {name}, expected gzip, bzip2 or none: {name} -dc {path} | \
+         simsched topo import -"
+    ))
+}
+
+/// The header of a tarball is filled up with zeros, and text has none.
+fn text_or_tarball(mut reader: impl Read, path: &Path) -> Result<Unpacked, Failure> {
+    let fail = |error: io::Error| {
+        Failure::Input(format!("{}: the file cannot be unpacked ({error})", path.display()))
+    };
+    let mut head = Vec::new();
+    reader.by_ref().take(512).read_to_end(&mut head).map_err(fail)?;
+    if head.contains(&0) {
+        return tarball(io::Cursor::new(head).chain(reader), path).map(Unpacked::Tree);
+    }
+    let mut text = head;
+    reader.take(LONGEST_TEXT).read_to_end(&mut text).map_err(fail)?;
+    Ok(Unpacked::Text(text))
+}
+
+fn tarball(reader: impl Read, path: &Path) -> Result<Tree, Failure> {
     let fail = |error: io::Error| {
         Failure::Input(format!("{}: the tarball cannot be read ({error})", path.display()))
     };

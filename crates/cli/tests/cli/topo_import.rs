@@ -108,6 +108,25 @@ fn real_servers_are_imported_checked_and_run() {
 }
 
 #[test]
+fn text_may_be_packed_too() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/data/hwloc");
+    let packed = data.join("power8gpudistances.xml.gz");
+    let plain = hwloc("power8gpudistances");
+    let text = fs::read(&plain).unwrap();
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    encoder.write_all(&text).unwrap();
+    let other = bytes("import-packed.xml.bz2", &encoder.finish().unwrap());
+    let machine = |source: &str| {
+        let toml = prints(&format!("topo import {source} --name m"));
+        toml.split_once('\n').unwrap().1.to_owned()
+    };
+    let expected = machine(&plain.display().to_string());
+    for source in [packed.display().to_string(), other] {
+        assert_eq!(machine(&source), expected, "{source}");
+    }
+}
+
+#[test]
 fn what_was_read_and_left_out_is_said() {
     let output = simsched(&format!("topo import {}", hwloc("memorysidecaches").display()));
     let said = String::from_utf8(output.stderr).unwrap();
@@ -132,8 +151,8 @@ fn what_is_no_description_of_a_machine_is_refused() {
             "import-text.txt: found neither the XML of hwloc nor the output of `lscpu -p`",
         ),
         (bytes("import-odd", &[0x80, 0xff]), "import-odd: found neither text nor a tarball"),
-        (bytes("import-odd.xz", b"\xfd7zXZ\0"), "import-odd.xz: found a file packed by xz or zstd"),
-        (bytes("import-odd.gz", &[0x1f, 0x8b, 8]), "import-odd.gz: the tarball cannot be read"),
+        (bytes("import-odd.xz", b"\xfd7zXZ\0"), "| simsched topo import -"),
+        (bytes("import-odd.gz", &[0x1f, 0x8b, 8]), "import-odd.gz: the file cannot be unpacked"),
         (bytes("import-cut.tar", cut), "import-cut.tar: the tarball cannot be read"),
         (bytes("import-empty.tar", &empty), "import-empty.tar: found neither"),
         (
