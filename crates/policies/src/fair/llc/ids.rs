@@ -117,7 +117,8 @@ mod tests {
             core = [{ cpus = \"0\" }, { cpus = \"1\" }]\n\
             llc = [{ cpus = \"1\", kib = 32768 }, { cpus = \"0\", kib = 98304 }]\n\
             node = [{ cpus = \"0-1\" }]\ndistance = [[10]]\n\
-            c2c_ns = { same_llc = 40, same_socket = 100 }\n";
+            c2c_ns = { same_llc = 40, same_socket = 100 }\n\
+            idle = [{ name = \"C1\", exit_us = 1, residency_us = 2, polling = true }]\n";
         let topology = Topology::parse(text, "m.toml", None).unwrap();
         let ids = LlcIds::new(&topology);
         assert_eq!(ids.in_bytes(&topology), [96 << 20, 32 << 20]);
