@@ -4,6 +4,14 @@ use std::fmt;
 
 use crate::nearest::did_you_mean;
 
+/// A text of a file for a message: line breaks and what else would move the cursor of a terminal is written as
+/// in a file.
+#[must_use]
+pub fn on_one_line(text: &str) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    text.chars().map(escape).collect()
+}
+
 /// A line of a machine file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {

@@ -62,7 +62,7 @@ pub use distance::Distance;
 pub use domains::{
     Domains, GroupId, Kernel, NumaImbalance, NumaTopologyType, SchedDomain, SchedGroup, SdFlags,
 };
-pub use error::{Place, TopologyError};
+pub use error::{Place, TopologyError, on_one_line};
 pub use fact::Fact;
 pub use facts::{Bandwidth, Cache, CacheToCache, Facts, Frequency, IdleFacts, Latency, Smt};
 pub use ids::{CoreId, CpuId, LlcId, NodeId, PackageId};

@@ -71,3 +71,11 @@ proptest! {
         }
     }
 }
+
+/// One that ends no line is no character of a key.
+#[test]
+fn what_is_said_of_a_key_with_a_carriage_return_is_one_line() {
+    let error = Topology::parse("a\rb = 3\n", "m.toml", None).expect_err("no TOML").to_string();
+    assert!(error.starts_with("m.toml:1: `a\\rb`: "), "{error:?}");
+    assert!(!error.contains(char::is_control), "{error:?}");
+}

@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::cpuset::CpuSet;
-use crate::error::{Place, TopologyError};
+use crate::error::{Place, TopologyError, on_one_line};
 use crate::fact::{Fact, decimal, parse_milli};
 use crate::nearest::nearest;
 
@@ -34,7 +34,7 @@ impl<'a> Doc<'a> {
         DeTable::parse(self.text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
             let at = self.place(span.start);
-            let message = super::syntax::describe(self.text, span, error.message());
+            let message = on_one_line(&super::syntax::describe(self.text, span, error.message()));
             TopologyError::Syntax { at, message }
         })
     }
@@ -325,10 +325,4 @@ pub(crate) const LABEL: &str = "a name: not empty, on one line, without `@` and 
 /// Whether somebody can choose something by this name, as in `genoa@nps4`.
 pub(crate) fn is_label(text: &str) -> bool {
     !text.trim().is_empty() && !text.contains(|c: char| c.is_control() || matches!(c, '@' | '/'))
-}
-
-/// A text for a message: line breaks and their like are written as in a file.
-fn on_one_line(text: &str) -> String {
-    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
-    text.chars().map(escape).collect()
 }
