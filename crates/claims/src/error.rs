@@ -1,13 +1,13 @@
 //! `ClaimError` and `Refused`: what is wrong with a file, and with one claim of it.
 
-use simsched_topology::did_you_mean;
+use simsched_topology::{did_you_mean, on_one_line};
 
 /// What is wrong with a whole file: none of its claims can be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClaimError {
     /// The text is no TOML.
-    #[error("{file}:{line}: {what}")]
+    #[error("{file}:{line}: {}", on_one_line(what))]
     Syntax {
         /// The file.
         file: String,
@@ -17,7 +17,12 @@ pub enum ClaimError {
         what: String,
     },
     /// The TOML holds something else than claims.
-    #[error("{file}: {key}: found {found}, expected {expected}{}", did_you_mean(nearest))]
+    #[error(
+        "{file}: {}: found {}, expected {expected}{}",
+        on_one_line(key),
+        on_one_line(found),
+        did_you_mean(nearest)
+    )]
     Shape {
         /// The file.
         file: String,
@@ -35,7 +40,11 @@ pub enum ClaimError {
 /// What is wrong with one claim: it is skipped, and the others are not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{file}:{line}: claim {id}: {key}: found {found}, expected {expected}{}",
+    "{file}:{line}: claim {}: {}: found {}, expected {}{}",
+    on_one_line(id),
+    on_one_line(key),
+    on_one_line(found),
+    on_one_line(expected),
     did_you_mean(nearest)
 )]
 pub struct Refused {

@@ -1,6 +1,7 @@
 //! The text of a file becomes claims, each with what is wrong with it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use simsched_topology::nearest;
 use toml::{Table, Value};
@@ -9,6 +10,11 @@ use crate::claim::{Better, Claim, Kind, Published, Values};
 use crate::error::{ClaimError, Refused};
 use crate::lines::{Lines, line};
 use crate::metric::Metric;
+
+/// How large a number can be whose quotients and squares are to be numbers, too.
+///
+/// Guess: no measurement is beyond, in any unit.
+const MAGNITUDES: RangeInclusive<f64> = 1e-30..=1e30;
 
 /// What a claim may say.
 const KEYS: [&str; 16] = [
@@ -312,6 +318,10 @@ impl<'a> Reader<'a> {
             Some(Value::Integer(number)) => *number as f64,
             Some(other) => return Err(self.refused(key, &described(other), "a number")),
         };
+        if number != 0.0 && !MAGNITUDES.contains(&number.abs()) {
+            let expected = "0 or a number from 1e-30 to 1e30";
+            return Err(self.refused(key, &format!("{number:e}"), expected));
+        }
         Ok(Some(number))
     }
 

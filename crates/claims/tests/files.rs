@@ -109,6 +109,15 @@ fn a_value_of_the_wrong_type_is_named() {
     check(("patched_value = 29", "patched_value = -29"), "patched_value", &["-29"]);
 }
 
+/// Their quotient would be infinite, and so would be the square of the other.
+#[test]
+fn a_number_that_cannot_be_computed_with_is_refused() {
+    let range = "0 or a number from 1e-30 to 1e30";
+    check(("= 49.0", "= 5e-324"), "baseline_value", &["found 5e-324", range]);
+    check(("= 49.0", "= -1e300"), "baseline_value", &["found -1e300", range]);
+    check(("_std_pct = 1.0", "_std_pct = 1e308"), "baseline_std_pct", &["found 1e308", range]);
+}
+
 #[test]
 fn a_kind_fits_its_metric() {
     check(("kind = \"end_to_end\"", "kind = \"parameter\""), "kind", &["end_to_end", "time"]);
@@ -165,4 +174,23 @@ fn a_file_without_claims_is_refused_as_a_whole() {
     assert!(said("claim = 3").contains("found 3"));
     assert!(said("[[claims]]").contains("did you mean `claim`"));
     assert!(read("claim = [3]", "x.toml").unwrap()[0].is_err());
+}
+
+#[test]
+fn a_message_is_one_line_whatever_stands_in_the_file() {
+    let said = |text: String| match read(&text, "x.toml") {
+        Ok(mut claims) => claims.remove(0).unwrap_err().to_string(),
+        Err(error) => error.to_string(),
+    };
+    let odd = "\"a\\nb\\u001b[2J\"";
+    for (text, part) in [
+        (RIGHT.replace("\"time\"", odd), "found \"a\\nb\\u{1b}[2J\""),
+        (RIGHT.replace("\"S2.hb.time\"", odd).replace("49.0", "nan"), "claim a\\nb\\u{1b}[2J:"),
+        (RIGHT.replace("unit =", &format!("{odd} =")), "claim S2.hb.time: a\\nb\\u{1b}[2J:"),
+        (format!("{odd} = 3"), "x.toml: a\\nb\\u{1b}[2J: found 3"),
+        (format!("claim = {odd}"), "found \"a\\nb"),
+    ] {
+        let said = said(text);
+        assert!(said.contains(part) && !said.contains(char::is_control), "{said:?}");
+    }
 }
