@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use simsched_topology::on_one_line;
+
 /// Why a description of a machine could not be imported: one sentence, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportError {
@@ -16,8 +18,10 @@ pub struct ImportError {
 impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Some(place) => write!(f, "{}:{place}: {}", self.file, self.what),
-            None => write!(f, "{}: {}", self.file, self.what),
+            Some(place) => {
+                write!(f, "{}:{}: {}", self.file, on_one_line(place), on_one_line(&self.what))
+            }
+            None => write!(f, "{}: {}", self.file, on_one_line(&self.what)),
         }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<Found> {
             error,
             Error::UnclosedRootNode | Error::NoRootNode | Error::UnexpectedEndOfStream
         );
-        let row = if is_end { text.lines().count() } else { error.pos().row as usize };
+        let row = if is_end { text.lines().count().max(1) } else { error.pos().row as usize };
         at(file, row, format!("the file is no XML that can be read ({error})"))
     })?;
     let reader = Reader { document: &document, file };
