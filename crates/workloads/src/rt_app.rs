@@ -20,6 +20,7 @@ mod log;
 mod phases;
 mod program;
 mod read;
+mod size;
 mod sync;
 mod task;
 mod text;

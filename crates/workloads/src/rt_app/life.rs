@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use simsched_core::{FutexId, LockId, Op, SimTime, TaskId};
 
-use super::config::{Config, Event, Phase};
-use super::program::{COMM, FORKS, MAIN, Program};
+use super::program::{COMM, MAIN, Program};
+use super::size::FORKS;
 use super::thread::{Step, Thread};
 
 impl Program {
@@ -68,38 +68,5 @@ impl Program {
             self.notice(&text);
         }
         Op::Exit
-    }
-}
-
-/// The most threads that each fork of the file can start, up to the limit.
-pub(super) fn fork_counts(config: &Config) -> Vec<usize> {
-    let turns = |loops: i32| usize::try_from(loops).unwrap_or(FORKS + 1);
-    let each = |def: usize, fork: usize| {
-        let task = &config.tasks[def];
-        let of_phase = |phase: &Phase| {
-            let forks = phase.events.iter().filter(|event| **event == Event::Fork(fork)).count();
-            let loops = if phase.loops <= 0 { FORKS + 1 } else { turns(phase.loops) };
-            forks.saturating_mul(loops)
-        };
-        let once = task.phases.iter().map(of_phase).fold(0, usize::saturating_add);
-        once.saturating_mul(turns(task.loops)).min(FORKS)
-    };
-    let mut counts = vec![0_usize; config.forks.len()];
-    loop {
-        let threads = |def: usize| {
-            let forked = config.forks.iter().position(|name| *name == config.tasks[def].name);
-            config.tasks[def].instances as usize + forked.map_or(0, |fork| counts[fork])
-        };
-        let of_fork = |fork: usize| {
-            let defs = 0..config.tasks.len();
-            defs.map(|def| each(def, fork).saturating_mul(threads(def)))
-                .fold(0, usize::saturating_add)
-                .min(FORKS)
-        };
-        let next: Vec<usize> = (0..counts.len()).map(of_fork).collect();
-        if next == counts {
-            return counts;
-        }
-        counts = next;
     }
 }

@@ -12,7 +12,7 @@ use simsched_core::{
 use simsched_topology::{CpuId, CpuSet};
 
 use super::config::{Config, TimerRef};
-use super::life::fork_counts;
+use super::size::fork_counts;
 use super::sync::{Condition, Semaphore, Timer};
 use super::thread::{Step, Thread, lock, unlock};
 
@@ -20,9 +20,6 @@ use super::thread::{Step, Thread, lock, unlock};
 pub(super) const START: MarkId = MarkId(0);
 /// The main thread has waited for all others.
 pub(super) const STOP: MarkId = MarkId(1);
-
-/// How often a task may be forked, as rt-app limits it.
-pub(super) const FORKS: usize = 1024;
 
 /// The name of the program, and of its main thread.
 pub(super) const COMM: &str = "rt-app";

@@ -5,10 +5,11 @@
 //! asked for: a value of the wrong type never becomes a default.
 
 use simsched_core::SchedPolicy;
-use simsched_topology::Topology;
+use simsched_topology::{Topology, on_one_line};
 
 use super::config::{Config, Global};
 use super::json::{self, Entry, Kind, Value, Wrong};
+use super::size;
 use super::task;
 use super::tree::{self, File, Tree, natural};
 
@@ -32,7 +33,7 @@ pub(super) struct Context<'a> {
 impl Context<'_> {
     /// Notes that a key has no effect.
     pub(super) fn note(&mut self, at: usize, what: &str) {
-        self.config.notes.push(format!("line {}: {what}", self.file.line(at)));
+        self.config.notes.push(format!("line {}: {}", self.file.line(at), on_one_line(what)));
     }
 }
 
@@ -111,6 +112,9 @@ fn root(context: &mut Context<'_>) -> Result<(), Wrong> {
         resources(value, context)?;
     }
     task::read_all(Tree::of(tasks, "`tasks`")?, context)?;
+    if let Some(what) = size::excess(&context.config) {
+        return Err(Wrong::new(tasks.at, what));
+    }
     if context.config.is_endless() {
         let what = "a task has no end, and `duration` sets none: stop it with --duration or Ctrl-C";
         context.note(tasks.at, what);

@@ -9,8 +9,10 @@ use super::json::{Kind, Value, Wrong};
 use super::read::{Context, policy};
 use super::tree::{self, Tree, natural};
 
-/// The most threads of a file.
-const MAX_THREADS: u64 = 1 << 16;
+/// The longest name of a task, in bytes: each of its threads has it, and tells it.
+///
+/// Guess: threads of the kernel have 15, and names of rt-app go into names of files, which have 255.
+const MAX_NAME: usize = 255;
 
 /// Keys of a task that are no events.
 const TASK: &[&str] = &[
@@ -50,18 +52,27 @@ const PHASE: &[&str] = &[
 /// Reads all tasks.
 pub(super) fn read_all(tasks: Tree<'_>, context: &mut Context<'_>) -> Result<(), Wrong> {
     let names: Vec<&str> = tasks.entries.iter().map(|entry| entry.key.as_str()).collect();
-    let mut threads = 0;
     for entry in tasks.entries {
+        name(&entry.key).map_err(|what| Wrong::new(entry.at, what))?;
         let tree = Tree::of(&entry.value, &format!("task `{}`", entry.key))?;
         let task = task(&entry.key, tree, &names, context)?;
-        threads += u64::from(task.instances);
-        if threads > MAX_THREADS {
-            let what = format!("more than the {MAX_THREADS} threads that a run can hold");
-            return Err(Wrong::new(entry.at, what));
-        }
         context.config.tasks.push(task);
     }
     Ok(())
+}
+
+/// Whether all can show and keep the name of a task that its threads, messages and traces have.
+fn name(name: &str) -> Result<(), String> {
+    let bytes = name.len();
+    if bytes > MAX_NAME {
+        return Err(format!("the name of a task has {bytes} bytes, expected at most {MAX_NAME}"));
+    }
+    let odd = name.chars().find(|c| c.is_control()).map(u32::from);
+    odd.map_or(Ok(()), |odd| {
+        Err(format!(
+            "found the character U+{odd:04X} in the name of a task, expected none of control"
+        ))
+    })
 }
 
 fn task(

@@ -1,5 +1,7 @@
 //! An object of the file as rt-app asks it: keys once, values by type, complaints with their place.
 
+use simsched_topology::on_one_line;
+
 use super::json::{self, Entry, Kind, Value, Wrong};
 
 /// A file: what it is called, and what is in it.
@@ -18,7 +20,7 @@ impl File<'_> {
     /// A complaint with file, line and column.
     pub(super) fn explain(&self, wrong: &Wrong) -> String {
         let (line, column) = json::line_and_column(self.text, wrong.at);
-        format!("{}:{line}:{column}: {}", self.name, wrong.what)
+        format!("{}:{line}:{column}: {}", self.name, on_one_line(&wrong.what))
     }
 }
 
@@ -36,7 +38,7 @@ pub(super) fn keep_last(value: &mut Value, file: File<'_>, notes: &mut Vec<Strin
                         notes.push(format!(
                             "`{}` of line {} counts in place of that of line {}, as in rt-app: keys \
                              are unique there (--workgen keeps both)",
-                            entry.key,
+                            on_one_line(&entry.key),
                             file.line(entry.at),
                             file.line(known.at),
                         ));
