@@ -77,6 +77,38 @@ fn what_is_lost_or_of_no_interest_is_counted() {
 }
 
 #[test]
+fn what_is_lost_beyond_all_counting_is_the_most_that_can_be_counted() {
+    let lost = format!("CPU:1 [LOST {} EVENTS]\n", u64::MAX);
+    let trace =
+        traced(&format!("{lost}{lost}a-7 [001] 5.0: sched_switch: a:7 [120] S ==> b:8 [120]"));
+    assert_eq!(trace.lost_events, u64::MAX);
+}
+
+/// 2^62 ns: what is added to a time is one, too.
+#[test]
+fn a_time_that_no_clock_has_is_refused_with_its_line() {
+    let line = |time: &str| format!("a-7 [001] {time}: sched_switch: a:7 [120] S ==> b:8 [120]");
+    let latest = traced(&line("4611686018.427387904"));
+    assert_eq!(latest.told[0].event.time, 1 << 62);
+    let text = format!("{}\n{}", line("5.0"), line("4611686018.427387905"));
+    let error = read(text.as_bytes()).unwrap_err();
+    assert!(matches!(error, ReadError::Line { line: 2, .. }), "{error}");
+}
+
+#[test]
+fn a_message_is_one_line_whatever_stands_in_the_trace() {
+    let said = read(b"a\x1b[2J\r\x0bb\n").unwrap_err().to_string();
+    assert!(said.starts_with("line 1: found 'a\\u{1b}[2J\\r\\u{b}b', expected"), "{said}");
+}
+
+#[test]
+fn a_name_that_no_terminal_can_show_is_read_as_ps_shows_it() {
+    let trace = traced("a\x1b[2Jb-7 [001] 5.0: sched_switch: a\x1b[2Jb:7 [120] S ==> c:8 [120]");
+    assert_eq!(trace.threads.all[0].comm, "a?[2Jb");
+    assert_eq!(trace.threads.len(), 2);
+}
+
+#[test]
 fn lines_may_come_in_any_order_of_time() {
     let line = |at: &str, cpu: u32| {
         format!("a-7 [00{cpu}] {at}: sched_switch: a:7 [120] R ==> b:8 [120]\n")

@@ -51,7 +51,9 @@ const SHOWN: usize = 60;
 impl ReadError {
     /// Line `line` is not what was expected.
     pub(super) fn line(line: usize, text: &str, expected: &'static str) -> ReadError {
-        let mut found: String = text.trim().chars().take(SHOWN).collect();
+        let escape =
+            |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+        let mut found: String = text.trim().chars().take(SHOWN).map(escape).collect();
         if text.trim().chars().nth(SHOWN).is_some() {
             found.push_str("...");
         }

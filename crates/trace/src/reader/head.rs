@@ -45,6 +45,9 @@ pub(super) struct Head<'a> {
 /// More CPUs than any kernel can be built for.
 pub(super) const MAX_CPUS: u32 = 8192;
 
+/// No event is later, in ns: 146 years since the boot or since 1970. Sums of two times are times.
+const LATEST: u64 = 1 << 62;
+
 /// The head of `line` and its fields; `None` if it is no event in this format.
 pub(super) fn head(format: Format, line: &str) -> Option<Head<'_>> {
     // The first colon behind which an event follows and before which a head stands; there may be
@@ -162,7 +165,8 @@ fn nanos(text: &str) -> Option<u64> {
     }
     let scale = 10_u64.pow(9 - u32::try_from(fraction.len()).ok()?);
     let fraction = fraction.parse::<u64>().ok()? * scale;
-    seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
+    let time = seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)?;
+    (time <= LATEST).then_some(time)
 }
 
 /// How many digits behind the point the times of the format's line have.
@@ -239,6 +243,7 @@ mod tests {
             "a-1 [99999] 1.0: sched_switch: x",
             "a-1 [000] 1.0000000001: e: x",
             "a-1 [000] 99999999999999999999.0: e: x",
+            "a-1 [000] 4611686018.427387905: e: x",
             "a [000] 1.0: e: x",
         ] {
             assert_eq!(head(Format::Ftrace, line), None, "{line}");

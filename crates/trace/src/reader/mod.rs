@@ -138,7 +138,8 @@ fn lines(text: &str) -> Result<Found<'_>, ReadError> {
                 .find_map(|format| Some((format, head::head(format, line)?))),
         };
         let Some((format, head)) = read else {
-            found.lost_events += remark(line).ok_or_else(|| ReadError::line(nth, line, LINE))?;
+            let lost = remark(line).ok_or_else(|| ReadError::line(nth, line, LINE))?;
+            found.lost_events = found.lost_events.saturating_add(lost);
             continue;
         };
         found.format = Some(format);

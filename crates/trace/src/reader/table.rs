@@ -1,5 +1,6 @@
 //! `Table`: who the threads are that lines name, from their numbers and names.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::error::ReadError;
@@ -33,6 +34,14 @@ const NAMELESS: [&str; 3] = ["<...>", "<idle>", ":-1"];
 
 /// The priority of a thread of which none is told: nice 0.
 const PRIO: i32 = 120;
+
+/// A name as `ps` shows it: what no terminal can show is a question mark.
+fn printable(comm: &str) -> Cow<'_, str> {
+    if comm.contains(char::is_control) {
+        return Cow::Owned(comm.replace(char::is_control, "?"));
+    }
+    Cow::Borrowed(comm)
+}
 
 impl Table {
     /// The event of a line.
@@ -101,6 +110,7 @@ impl Table {
     /// The thread of this number, which has this name and priority at `time`.
     fn thread(&mut self, named: Named<'_>, cpu: u32, time: u64) -> Result<ThreadIx, ReadError> {
         let Named { comm, pid, prio } = named;
+        let comm = &*printable(comm);
         let key = (pid, if pid == 0 { cpu } else { 0 });
         let Some(&ix) = self.known.get(&key) else {
             if self.threads.all.len() >= LIMIT as usize {

@@ -141,7 +141,7 @@ fn spec(thread: &Thread, proc: ProcId, affinity: Affinity, nr_cpus: usize) -> Ta
 
 /// The nice value of a priority; real-time classes, of which there are none here, get the least.
 pub(super) fn nice(prio: i32) -> i8 {
-    i8::try_from((prio - PRIO).clamp(-20, 19)).unwrap_or(0)
+    i8::try_from(prio.saturating_sub(PRIO).clamp(-20, 19)).unwrap_or(0)
 }
 
 /// Whether a priority is one of a real-time class.
