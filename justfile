@@ -21,3 +21,7 @@ deny:
 # What is written and read, held against the real programs (installs them; takes many minutes).
 clients:
     clients/run.sh
+
+# A million random executions of each reader of files, or of those that are named (needs nightly, cargo-fuzz).
+fuzz *TARGETS:
+    fuzz/run.sh {{TARGETS}}
