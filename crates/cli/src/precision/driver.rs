@@ -251,7 +251,7 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
             stretch: None,
             sample: [SimTime::ZERO, self.run.world().now()],
             simulated: Nanos(totals.span_ns),
-            figures: values.map(|value| Figure { value: float(value), half: 0.0, batches: 0 }),
+            figures: values.map(|value| Figure { value: float(value), half: 0.0, memory: 0.0 }),
             stats: None,
             stats_from: SimTime::ZERO,
         }

@@ -14,9 +14,12 @@
 //!
 //! [`Trend`]: crate::trend::Trend
 
+#[cfg(test)]
+mod dice;
 mod driver;
 mod plan;
 mod report;
+mod scatter;
 mod series;
 
 use simsched_core::observe::Stats;
@@ -78,7 +81,8 @@ struct Figure {
     value: f64,
     /// Half its 95 % interval; 0 of a job that was simulated as a whole.
     half: f64,
-    batches: usize,
+    /// How slowly that falls with more work: `RateOf::memory`.
+    memory: f64,
 }
 
 impl Figure {

@@ -53,8 +53,8 @@ pub(crate) struct FigureReport {
     /// Half its 95 % interval in percent of it; null of nothing.
     pub(crate) ci95_pct: Option<f64>,
     pub(crate) reached: bool,
-    /// By how many batches.
-    pub(crate) batches: usize,
+    /// 0 to 0.8: the interval falls with the work that is known as its power of `(memory - 1) / 2`.
+    pub(crate) memory: f64,
 }
 
 /// What grows with the length of a job.
@@ -99,7 +99,7 @@ impl Sampled {
             value: figure.value,
             ci95_pct: figure.percent(),
             reached: figure.is_within(self.ask.percent),
-            batches: figure.batches,
+            memory: figure.memory,
         };
         let figures = self.goal.figures().into_iter().zip(self.figures.iter().map(figure));
         let growth = self.growth.as_ref().map(|(_, growth)| *growth);

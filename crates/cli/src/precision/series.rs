@@ -6,16 +6,10 @@
 //!   Spratt, "A comparison of five steady-state truncation heuristics for simulation", WSC 2000; that
 //!   only the first half is looked at: S. Hoad, S. Robinson and R. Davies, "Automating warm-up length
 //!   estimation", Journal of the Operational Research Society 61, 2010).
-//! * The interval of a rate is that of batch means (A. M. Law, Simulation Modeling and Analysis,
-//!   section 9.5.3). Batches double as long as neighbours are correlated by von Neumann's ratio (G. S.
-//!   Fishman, "Grouping observations in digital simulation", Management Science 24, 1978), down to
-//!   eight of them; what correlation is left then widens the interval by `sqrt((1 + r) / (1 - r))`
-//!   (A. Tafazzoli, J. R. Wilson, E. K. Lada and N. M. Steiger, "Performance of Skart", INFORMS
-//!   Journal on Computing 23, 2011).
-//! * A rate per unit of work is a quotient of two sums, whose batches are `x - rate * work` (the ratio
-//!   estimator: W. G. Cochran, Sampling Techniques, section 6.3).
+//! * A rate per unit of work is a quotient of two sums, whose scatter is that of `x - rate * work` (the ratio
+//!   estimator: W. G. Cochran, Sampling Techniques, section 6.3); [`Scatter`] tells it.
 
-use crate::student::t_975;
+use super::scatter::{LEAST_BATCHES, Scatter};
 
 /// What was done in one step of simulated time, or in several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,16 +27,13 @@ pub(super) const FIGURES: usize = 3;
 /// How many means of steps are one observation.
 const MSER: usize = 5;
 
-/// The least and the most batches.
-const LEAST_BATCHES: usize = 8;
-const MOST_BATCHES: usize = 64;
-
 /// A rate per unit of work, and half its 95 % interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct RateOf {
     pub(super) rate: f64,
     pub(super) half: f64,
-    pub(super) batches: usize,
+    /// The interval is as `work` to the power of `(memory - 1) / 2`.
+    pub(super) memory: f64,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "below 2^52 in any run that ends")]
@@ -102,65 +93,15 @@ pub(super) fn rate_of(steps: &[Step], figure: usize) -> Option<RateOf> {
     }
     let rate = float(sum(|step, figure| step.figures[figure])) / float(work);
     let rest = |step: &Step| float(step.figures[figure]) - rate * float(step.work);
-    let mut batches = MOST_BATCHES;
-    while batches > steps.len() {
-        batches /= 2;
-    }
-    loop {
-        let size = steps.len() / batches;
-        // What does not fill a batch is left out at the beginning.
-        let whole = &steps[steps.len() - size * batches..];
-        let means: Vec<f64> =
-            whole.chunks_exact(size).map(|batch| batch.iter().map(rest).sum()).collect();
-        let (error, correlation) = error_of(&means);
-        let bound = 1.645 * ((nr(batches) - 2.0) / (nr(batches).powi(2) - 1.0)).sqrt();
-        if correlation >= bound && batches > LEAST_BATCHES {
-            batches /= 2;
-            continue;
-        }
-        let correlation = correlation.clamp(0.0, 0.9);
-        let widened = error * ((1.0 + correlation) / (1.0 - correlation)).sqrt();
-        let work_each = float(whole.iter().map(|step| step.work).sum()) / nr(batches);
-        let half = t_975(batches - 1) * widened / work_each;
-        return Some(RateOf { rate, half, batches });
-    }
-}
-
-/// The standard error of the mean of these, and how neighbours are correlated.
-fn error_of(values: &[f64]) -> (f64, f64) {
-    let n = nr(values.len());
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    if squares <= 0.0 {
-        return (0.0, 0.0);
-    }
-    let products: f64 = values.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum();
-    ((squares / (n - 1.0) / n).sqrt(), products / squares)
+    let rests: Vec<f64> = steps.iter().map(rest).collect();
+    let Scatter { half, memory } = Scatter::of(&rests)?;
+    Some(RateOf { rate, half: half / float(work), memory })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::dice::Dice;
     use super::*;
-    use rand_like::Dice;
-
-    /// Numbers that look random and are not: the upper bits of a linear congruence (Knuth's MMIX).
-    mod rand_like {
-        pub(super) struct Dice(pub(super) u64);
-        impl Dice {
-            /// Between 0 and 1.
-            pub(super) fn uniform(&mut self) -> f64 {
-                self.0 = self
-                    .0
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407);
-                super::float(self.0 >> 32) / 4_294_967_296.0
-            }
-            /// Of mean 0 and variance 1: twelve of these (Irwin and Hall).
-            pub(super) fn normal(&mut self) -> f64 {
-                (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
-            }
-        }
-    }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "around 10,000")]
     fn step(count: f64) -> Step {
@@ -168,41 +109,32 @@ mod tests {
         Step { span_ns: 1_000_000, work: 1_000_000, figures: [count; FIGURES] }
     }
 
-    /// x[k] = mean + phi * (x[k - 1] - mean) + noise.
-    fn autoregressive(dice: &mut Dice, nr: usize, phi: f64) -> Vec<Step> {
-        let mut off = dice.normal() * 500.0 / (1.0 - phi * phi).sqrt();
-        let mut next = || {
-            off = phi * off + 500.0 * dice.normal();
-            step(10_000.0 + off)
-        };
-        (0..nr).map(|_| next()).collect()
+    fn steps(dice: &mut Dice, nr: usize, phi: f64) -> Vec<Step> {
+        dice.autoregressive(nr, phi).iter().map(|off| step(10_000.0 + 500.0 * off)).collect()
     }
 
-    /// The mean is known, so how often an interval holds it can be counted. Without any regard to the
-    /// correlation, the intervals of phi = 0.9 would be too short by a factor of 4.4.
+    /// Steps that do more work count more: so much that all of the scatter is that of the work.
     #[test]
-    fn the_interval_of_a_correlated_series_holds_its_mean_as_often_as_it_says() {
-        for phi in [0.0, 0.5, 0.9] {
-            let mut dice = Dice(7);
-            let holds = |_| {
-                let rate = rate_of(&autoregressive(&mut dice, 1_000, phi), 1).unwrap();
-                (rate.rate - 0.01).abs() <= rate.half
-            };
-            let held = (0..400).map(holds).filter(|held| *held).count();
-            // 380 are expected; 362 are four standard deviations fewer.
-            assert!((362..=400).contains(&held), "phi {phi}: {held} of 400");
-        }
+    fn what_grows_with_the_work_does_not_scatter() {
+        let mut dice = Dice(5);
+        let of = |work: u64| Step { span_ns: 1_000_000, work, figures: [3 * work; FIGURES] };
+        let steps: Vec<Step> = (0..300).map(|_| of(100 + dice.bits() % 900)).collect();
+        let rate = rate_of(&steps, 0).unwrap();
+        assert_eq!((rate.rate, rate.half), (3.0, 0.0));
     }
 
+    /// Half the interval of a sum of 1,000 independent steps is 1.96 * 500 * sqrt(1,000), and their work is
+    /// 10^9. The means of eight batches widen that by 2.36 / 1.96, a slope that is not there by as much again.
     #[test]
-    fn batches_grow_until_neighbours_are_independent() {
-        let batches = |phi| rate_of(&autoregressive(&mut Dice(3), 2_000, phi), 0).unwrap().batches;
-        assert!(batches(0.0) > batches(0.98), "{} {}", batches(0.0), batches(0.98));
+    fn the_interval_of_a_rate_is_that_of_its_count_over_the_work() {
+        let rate = rate_of(&steps(&mut Dice(9), 1_000, 0.0), 1).unwrap();
+        let exact = 1.96 * 500.0 * 1_000_f64.sqrt() / 1e9;
+        assert!((0.5..3.0).contains(&(rate.half / exact)), "{rate:?}, not {exact}");
     }
 
     #[test]
     fn a_start_that_is_slower_is_left_out() {
-        let mut steps = autoregressive(&mut Dice(5), 600, 0.3);
+        let mut steps = steps(&mut Dice(5), 600, 0.3);
         for (idx, slow) in steps.iter_mut().take(150).enumerate() {
             *slow = step(10_000.0 - 50.0 * (150.0 - float(idx as u64)));
         }
@@ -221,7 +153,7 @@ mod tests {
     fn a_rate_without_noise_has_an_interval_of_no_width() {
         let steps = vec![Step { span_ns: 10, work: 5, figures: [2; FIGURES] }; 64];
         let rate = rate_of(&steps, 2).unwrap();
-        assert_eq!((rate.rate, rate.half, rate.batches), (0.4, 0.0, 64));
+        assert_eq!((rate.rate, rate.half, rate.memory), (0.4, 0.0, 0.0));
         assert_eq!(start_of(&steps), Some(0));
     }
 }

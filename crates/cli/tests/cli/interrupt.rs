@@ -11,7 +11,12 @@ const LONG: &str = "run --topo t8 --quiet --json - -- hackbench -g 20 -T -p -l 1
 
 /// Presses Ctrl-C as soon as `child` listens, and returns its exit code and its output.
 fn interrupted(child: Child) -> (Option<i32>, String) {
-    while !listens(child.id()) {
+    interrupted_after(child, 0)
+}
+
+/// The same as soon as it has also used so many hundredths of a second of CPU time.
+fn interrupted_after(child: Child, ticks: u64) -> (Option<i32>, String) {
+    while !listens(child.id()) || used(child.id()) < ticks {
         std::thread::sleep(Duration::from_millis(5));
     }
     let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status();
@@ -56,6 +61,13 @@ fn listens(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
     u64::from_str_radix(caught.trim(), 16).unwrap() & 1 << 1 != 0
+}
+
+/// The CPU time of the process in user mode: the 14th field of `/proc/PID/stat`, the 12th behind its name.
+fn used(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let (_, behind) = stat.rsplit_once(") ").unwrap();
+    behind.split(' ').nth(11).unwrap().parse().unwrap()
 }
 
 fn start(args: &str) -> Child {
@@ -123,4 +135,30 @@ fn the_schedule_of_what_was_simulated_is_whole() {
     // Nearly all switches are in pages of some 4000 bytes, of which each takes 64 and its time.
     let bytes = std::fs::metadata(&path).unwrap().len();
     assert!(bytes > 64 * report["context_switches"].as_u64().unwrap());
+}
+
+/// Nothing is extrapolated: all numbers are those of a plain run of the same length, to the digest. That
+/// holds at whatever point the run is: while it is watched, and (as it mostly is after some two seconds)
+/// when part of the work is left out, which changes nothing before the first task ends.
+#[test]
+fn a_run_that_was_to_be_precise_tells_what_it_has_simulated() {
+    const JOB: &str = "hackbench -g 2 -f 10 -T -p -s 16384 -l 1000000";
+    let args = |options: &str| format!("run --quiet --topo t16 {options} --json - -- {JOB}");
+    for ticks in [20, 250] {
+        let (code, text) = interrupted_after(start(&args("--precision 50%")), ticks);
+        assert_eq!(code, Some(130));
+        let mut told: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&told["partial"], &told["end"]), (&true.into(), &"interrupted".into()));
+        assert_eq!(told.get("precision"), None);
+        let simulated = told["simulated_ns"].as_u64().unwrap();
+        assert!(simulated > 0);
+        let mut plain = crate::common::json(&args(&format!("--duration {simulated}ns")));
+        for report in [&mut told, &mut plain] {
+            let report = report.as_object_mut().unwrap();
+            assert!(report.shift_remove("end").is_some());
+            let scenario = report["scenario"].as_object_mut().unwrap();
+            scenario.retain(|key, _| !matches!(key.as_str(), "precision_pct" | "duration_ns"));
+        }
+        assert_eq!(told, plain);
+    }
 }
