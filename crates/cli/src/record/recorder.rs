@@ -222,7 +222,7 @@ impl Recorder {
 
 /// Whether a task has been woken before the run began.
 fn is_old(start: Start) -> bool {
-    matches!(start, Start::Background { .. })
+    matches!(start, Start::Asleep(_) | Start::Background { .. })
 }
 
 impl Observer for Recorder {

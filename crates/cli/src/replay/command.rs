@@ -31,6 +31,8 @@ pub(super) struct Replayed {
 pub(super) struct Pair {
     pub(super) comm: String,
     pub(super) pid: i32,
+    /// It was not free to leave a CPU, and is not here.
+    pub(super) kept: bool,
     pub(super) recorded: Seen,
     pub(super) replayed: Seen,
 }
@@ -47,13 +49,16 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     recorded.replay = recorded.replay.clone().telling(ends.clone());
     let (tally, rows) = Tally::new(&recorded.recording, &tasks, (ends, lead));
     let (facts, recorded_span) = (recorded.facts, recorded.recording.span);
-    let pair = |(thread, seen): (&simsched_trace::Thread, &Seen)| Pair {
+    let kept = recorded.kept.iter().copied();
+    let pair = |((thread, seen), kept): ((&simsched_trace::Thread, &Seen), bool)| Pair {
         comm: thread.comm.clone(),
         pid: thread.pid,
+        kept,
         recorded: *seen,
         replayed: Seen::default(),
     };
-    let mut threads: Vec<Pair> = recorded.threads.iter().zip(&recorded.seen).map(pair).collect();
+    let mut threads: Vec<Pair> =
+        recorded.threads.iter().zip(&recorded.seen).zip(kept).map(pair).collect();
     interrupt::listen();
     let place = Place::of(args.json.as_deref())?;
     let mut progress = Progress::start(args.quiet);

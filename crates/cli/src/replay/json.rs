@@ -33,6 +33,8 @@ struct Recording {
     left_out: usize,
     names_only: usize,
     real_time: usize,
+    kept: usize,
+    preempt_ns: u64,
     tick_ns: Option<u64>,
 }
 
@@ -54,6 +56,7 @@ struct Counts {
 struct Thread<'a> {
     comm: &'a str,
     pid: i32,
+    kept: bool,
     recorded: Counts,
     replayed: Counts,
 }
@@ -99,6 +102,8 @@ pub(super) fn of(replayed: &Replayed) -> Replay<'_> {
             left_out: facts.left_out,
             names_only: facts.idle,
             real_time: facts.real_time,
+            kept: threads.iter().filter(|pair| pair.kept).count(),
+            preempt_ns: facts.preempt,
             tick_ns: facts.tick,
         },
         recorded: counts(
@@ -113,7 +118,7 @@ pub(super) fn of(replayed: &Replayed) -> Replay<'_> {
             .iter()
             .map(|pair| {
                 let (recorded, replayed) = thread(pair);
-                Thread { comm: &pair.comm, pid: pair.pid, recorded, replayed }
+                Thread { comm: &pair.comm, pid: pair.pid, kept: pair.kept, recorded, replayed }
             })
             .collect(),
         run: report,

@@ -3,6 +3,7 @@
 
 mod command;
 mod json;
+mod players;
 mod recording;
 mod source;
 mod tally;
@@ -32,6 +33,8 @@ pub(crate) struct Recorded {
     pub(crate) seen: Vec<Seen>,
     /// By thread of the recording.
     pub(crate) threads: Vec<Thread>,
+    /// By thread of the recording: whether it was not free to leave a CPU, and is not here.
+    pub(crate) kept: Vec<bool>,
     pub(crate) recording: Recording,
 }
 
@@ -53,6 +56,8 @@ pub(crate) struct Facts {
     pub(crate) idle: usize,
     /// Threads of real-time classes.
     pub(crate) real_time: usize,
+    /// From the call for a thread to the switch away from the one that it preempts, in ns.
+    pub(crate) preempt: u64,
     /// When a tick came, in ns from the first event, if that was found.
     pub(crate) tick: Option<u64>,
 }
@@ -76,8 +81,10 @@ pub(crate) fn open(args: &[String], nr_cpus: usize, hz: u32) -> Result<Recorded,
     let history = History::of(&trace);
     let tick = 1_000_000_000 / u64::from(hz.max(1));
     options.tick = History::tick(&trace, tick);
-    let (players, recording) = recording(&trace, &history);
+    let (players, recording) = players::recording(&trace, &history);
     let lives = players.iter().map(|ix| &history.lives[ix.0 as usize]);
+    let infers = options.affinity == workload::Affinity::Inferred;
+    let kept = lives.clone().map(|life| infers && life.kept).collect();
     let seen = lives.map(|life| life.seen).collect();
     let threads: Vec<Thread> = players.iter().map(|ix| trace.threads.get(*ix).clone()).collect();
     let machine = |thread: &&Thread| history::is_idle(thread) || history::is_stopper(thread);
@@ -95,7 +102,8 @@ pub(crate) fn open(args: &[String], nr_cpus: usize, hz: u32) -> Result<Recorded,
         left_out,
         idle: trace.threads.all.len() - left_out - threads.len(),
         real_time: threads.iter().filter(|thread| thread.prio < 100).count(),
+        preempt: history.preempt,
         tick: options.tick,
     };
-    Ok(Recorded { replay, hash, facts, seen, threads, recording })
+    Ok(Recorded { replay, hash, facts, seen, threads, kept, recording })
 }

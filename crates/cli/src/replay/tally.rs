@@ -7,7 +7,7 @@ use std::rc::Rc;
 use simsched_core::BOOT_CLOCK;
 use simsched_trace::history::Seen;
 use simsched_trace::{Event, Sink, ThreadIx, Threads, What};
-use simsched_workloads::replay::{Begin, End, Ends, Recording};
+use simsched_workloads::replay::{End, Ends, Recording};
 
 /// Counts what the tasks of a replay do up to their ends.
 pub(super) struct Tally {
@@ -25,8 +25,6 @@ pub(super) struct Row {
     since: Option<u64>,
     /// When it was called for.
     called: Option<u64>,
-    /// The switch that takes it to sleep as the run begins is none of the recording.
-    lies_down: bool,
     /// It is awake at the end of the recording: it does not leave its CPU then.
     stays: bool,
     /// It has left its CPU at its end.
@@ -46,7 +44,6 @@ impl Tally {
                 seen: Seen::default(),
                 since: None,
                 called: None,
-                lies_down: matches!(thread.begin, Begin::Asleep(_)),
                 stays: thread.end == End::Awake,
                 gone: false,
             }
@@ -64,9 +61,7 @@ impl Row {
         }
         let counts = time < end || !(self.stays || self.gone);
         self.gone |= time >= end;
-        if !std::mem::take(&mut self.lies_down) {
-            self.seen.switches += u64::from(counts);
-        }
+        self.seen.switches += u64::from(counts);
     }
 
     fn gets(&mut self, time: u64, end: u64) {

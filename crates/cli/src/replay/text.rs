@@ -58,6 +58,8 @@ fn remarks(replayed: &Replayed, topology: &Topology) -> Vec<String> {
     };
     add(facts.left_out as u64, "idle tasks and stoppers are the simulator's own");
     add(facts.idle as u64, "threads were named and did nothing");
+    let kept = replayed.threads.iter().filter(|pair| pair.kept).count();
+    add(kept as u64, "threads were not free to leave a CPU, as what they did tells (--affinity)");
     add(facts.real_time as u64, "threads of real-time classes run as nice -20");
     add(facts.other_events, "events of other kinds were left out");
     add(facts.lost_events, "events were lost when it was recorded");

@@ -20,9 +20,18 @@ fn number(value: &Value) -> u64 {
 
 #[test]
 fn a_run_is_given_back_to_the_nanosecond_and_to_two_percent_of_its_switches() {
-    for workload in ["lab:pingpong-1w20", "lab:periodic-N", "lab:schbench-1x4", "lab:share-0x4"] {
+    // With how many threads that were kept on a CPU for some time: the hogs, and who forks them.
+    for (workload, kept) in [
+        ("lab:pingpong-1w20", 0),
+        ("lab:periodic-N", 0),
+        ("lab:schbench-1x4", 0),
+        ("lab:share-0-0", 3),
+        ("lab:share-0x4", 5),
+        ("lab:hogper-1-1", 3),
+        ("lab:hogs-herd-8", 9),
+    ] {
         let path = recorded(&workload.replace(':', "-"), workload);
-        let options = "--topo t8 --set hardware=free --affinity seen -q --json -";
+        let options = "--topo t8 --set hardware=free -q --json -";
         let replay = json(&format!("replay {path} {options}"));
         let threads = replay["threads"].as_array().unwrap();
         assert!(threads.len() > 2, "{workload}");
@@ -34,6 +43,9 @@ fn a_run_is_given_back_to_the_nanosecond_and_to_two_percent_of_its_switches() {
         let (from, to) = (switches("recorded"), switches("replayed"));
         assert!(50 * from.abs_diff(to) <= from, "{workload}: {from} switches, then {to}");
         assert_eq!(replay["recording"]["format"], "ftrace");
+        assert_eq!(number(&replay["recording"]["kept"]), kept, "{workload}");
+        let told = threads.iter().filter(|thread| thread["kept"] == true).count();
+        assert_eq!(told as u64, kept, "{workload}");
     }
 }
 

@@ -152,7 +152,7 @@ impl Invariants {
 
     fn live(&mut self, world: &World, task: TaskId, event: Event) -> Result<(), String> {
         let life = &mut self.lives[task.idx()];
-        if *life == Life::NEW && world.tasks().is_background(task) {
+        if *life == Life::NEW && world.tasks().begins_asleep(task) {
             *life = Life::ASLEEP;
         }
         *life = life

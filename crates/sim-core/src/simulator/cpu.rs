@@ -161,6 +161,8 @@ pub(super) struct Desk {
     pub irq_since: SimTime,
     /// Who was queued here last, where recorded times are replayed.
     pub woken: Option<TaskId>,
+    /// Up to when its current task goes on although it has to go, where recorded times are replayed.
+    pub lingers_until: SimTime,
     /// The task that the CPU is switching away from.
     pub prev: Option<TaskId>,
     /// Tasks whose timers have expired and are not handled yet.
@@ -338,6 +340,7 @@ impl Desk {
             wakee: None,
             irq_since: SimTime::ZERO,
             woken: None,
+            lingers_until: SimTime::ZERO,
             prev: None,
             timers: VecDeque::with_capacity(4),
             inbox: VecDeque::with_capacity(32),

@@ -28,6 +28,17 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
+    /// Whether the current task, which has to go, goes on as long as it did in the recording.
+    pub(super) fn lingers(&mut self, cpu: CpuId) -> bool {
+        let until = self.desks[cpu.idx()].lingers_until;
+        let lingers = self.preempt > Nanos::ZERO && self.world.now() < until;
+        if lingers {
+            self.cpu(cpu).ipi_sent = true;
+            self.plan_resched(cpu, until);
+        }
+        lingers
+    }
+
     /// A rescheduling interrupt arrives, or a polling CPU sees its flag.
     pub(super) fn resched_arrives(&mut self, cpu: CpuId) {
         self.counters.in_flight -= 1;

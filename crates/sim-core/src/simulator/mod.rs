@@ -28,10 +28,11 @@ use simsched_topology::CpuId;
 use crate::agenda::Event;
 use crate::error::{Blocked, SimError};
 use crate::ids::TaskId;
+use crate::ipc::Verdict;
 use crate::observer::{Observer, Tracepoint};
 use crate::policy::{Policy, Reason};
 use crate::time::{Nanos, SimTime};
-use crate::workload::Workload;
+use crate::workload::{Op, Outcome, Start, Workload};
 use crate::world::TaskState;
 use cpu::{Progress, Stage};
 use state::Step;
@@ -168,6 +169,15 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
+    fn start(&mut self, task: TaskId, start: Start) -> Step {
+        match start {
+            Start::Spawned => Ok(()),
+            Start::AtZero(cpu) => self.start_at_zero(task, cpu),
+            Start::Asleep(cpu) => self.start_in_sleep(task, cpu),
+            Start::Background { cpu, until, .. } => self.start_asleep(task, cpu, until),
+        }
+    }
+
     /// Puts a task of the first hour on its CPU.
     fn start_at_zero(&mut self, task: TaskId, cpu: CpuId) -> Step {
         self.check_start(task, cpu)?;
@@ -183,14 +193,46 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Lays a task of the machine down on the CPU where it sleeps until its timer expires.
     fn start_asleep(&mut self, task: TaskId, cpu: CpuId, until: SimTime) -> Step {
-        self.check_start(task, cpu)?;
-        let row = self.world.task_mut(task);
-        (row.cpu, row.state) = (cpu, TaskState::Sleeping);
-        self.policy.task_asleep(&self.world, cpu, task);
+        self.lay_down(task, cpu)?;
         let run = &mut self.tasks[task.idx()];
         (run.progress, run.timer_cpu) = (Progress::Timed, cpu);
         self.arm_timer(task, until);
         Ok(())
+    }
+
+    /// Lays a task down in the sleep that is its first op.
+    fn start_in_sleep(&mut self, task: TaskId, cpu: CpuId) -> Step {
+        self.lay_down(task, cpu)?;
+        self.counters.alive += 1;
+        let op = self.workload.next_op(task, SimTime::ZERO, Outcome::Started);
+        let run = &mut self.tasks[task.idx()];
+        (run.op, run.progress, run.timer_cpu) = (op, Progress::Timed, cpu);
+        match op {
+            Op::Sleep(ns) => self.arm_timer(task, SimTime::ZERO + ns),
+            Op::SleepUntil(at) => self.arm_timer(task, at),
+            Op::FutexWait { .. } if self.ipc.declares(op) => {
+                run.progress = Progress::Blocked;
+                let verdict = self.ipc.attempt(task, op, false, &mut self.scratch);
+                if verdict != Verdict::Block {
+                    return Err(self.not_asleep(task, op).into());
+                }
+            }
+            _ => return Err(self.not_asleep(task, op).into()),
+        }
+        Ok(())
+    }
+
+    fn lay_down(&mut self, task: TaskId, cpu: CpuId) -> Step {
+        self.check_start(task, cpu)?;
+        let row = self.world.task_mut(task);
+        (row.cpu, row.state) = (cpu, TaskState::Sleeping);
+        self.policy.task_asleep(&self.world, cpu, task);
+        Ok(())
+    }
+
+    fn not_asleep(&self, task: TaskId, op: Op) -> SimError {
+        let contract = format!("task {task} begins asleep in {op:?}, which is no sleep");
+        SimError::WorkloadBroke { at: self.world.now(), contract }
     }
 
     fn check_start(&self, task: TaskId, cpu: CpuId) -> Step {

@@ -17,7 +17,7 @@ use crate::ipc::{Ipc, Wakes};
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::Policy;
 use crate::time::{Nanos, SimTime};
-use crate::workload::{Setup, Start, TaskSpec, Workload};
+use crate::workload::{Setup, TaskSpec, Workload};
 use crate::world::World;
 
 /// What a step of the simulator ends with. Errors are rare and large, so they are kept apart.
@@ -48,6 +48,8 @@ pub struct Simulator<P, W, O> {
     pub(super) recorded: bool,
     /// and an idle CPU takes so long to a task; none takes what it takes here.
     pub(super) dispatch: Option<Nanos>,
+    /// How long a task goes on that has to go, where recorded times are replayed.
+    pub(super) preempt: Nanos,
     /// Parts of memory that the workload has declared.
     pub(super) nr_regions: usize,
     pub(super) config: Config,
@@ -151,6 +153,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             prices: prices.of(is_free, setup.recorded.is_some()),
             recorded: setup.recorded.is_some(),
             dispatch: setup.recorded.filter(|_| is_free).map(|times| times.dispatch),
+            preempt: setup.recorded.map_or(Nanos::ZERO, |times| times.preempt),
             nr_regions: setup.regions.len(),
             has_lines: !homes.is_empty(),
             has_thoughts: policy.thoughts().is_some(),
@@ -186,13 +189,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             simulator.policy.nohz_balance_enter_idle(&simulator.world, cpu);
         }
         for (idx, spec) in setup.tasks.iter().enumerate() {
-            let task = TaskId::new(idx);
-            let started = match spec.start {
-                Start::Spawned => Ok(()),
-                Start::AtZero(cpu) => simulator.start_at_zero(task, cpu),
-                Start::Background { cpu, until, .. } => simulator.start_asleep(task, cpu, until),
-            };
-            started.map_err(|error| *error)?;
+            simulator.start(TaskId::new(idx), spec.start).map_err(|error| *error)?;
         }
         Ok(simulator)
     }

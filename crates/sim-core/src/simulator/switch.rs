@@ -365,6 +365,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn resume_task(&mut self, cpu: CpuId, task: TaskId) -> Step {
         let row = &self.cpus[cpu.idx()];
         let (progress, goes) = (row.run.progress, row.goes());
+        let goes = goes && !self.lingers(cpu);
         match progress {
             Progress::Next if goes && self.in_turns() && self.pipe_op_ends(cpu) => {}
             Progress::Next | Progress::Under if goes => self.enter_schedule(cpu),

@@ -355,6 +355,9 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         self.world.rq_update(cpu, |rq| rq.need_resched = true);
         self.cpu(cpu).need_resched = true;
+        if self.preempt > Nanos::ZERO {
+            self.desk(cpu).lingers_until = self.world.now() + self.preempt;
+        }
         if from != cpu {
             self.kick(from, cpu);
         }

@@ -25,6 +25,10 @@ pub enum Start {
     Spawned,
     /// At the start of the run, on this CPU.
     AtZero(CpuId),
+    /// At the start of the run it has slept for long on this CPU: its first op is the sleep that it is in
+    /// ([`Op::Sleep`](crate::Op::Sleep), [`Op::SleepUntil`](crate::Op::SleepUntil) or
+    /// [`Op::FutexWait`](crate::Op::FutexWait)).
+    Asleep(CpuId),
     /// It belongs to the machine, like a thread of the kernel: since long before the run it has
     /// slept on `cpu`, and at `until` its timer expires. The run does not wait for its end, nor for
     /// its timers.
@@ -115,6 +119,9 @@ pub struct RecordedTimes {
     /// From the call for a task to the switch to it, on a CPU that was idle. It holds where the hardware
     /// is free; else that takes what it takes on the machine.
     pub dispatch: Nanos,
+    /// From the instant at which the current task has to go to the switch away from it: so long it goes
+    /// on with what it computes, for that is in its time.
+    pub preempt: Nanos,
 }
 
 /// All that a run consists of, declared before it starts: tables have their final size, ids are

@@ -140,6 +140,12 @@ impl Tasks {
         matches!(self.starts[task.idx()], Start::Background { .. })
     }
 
+    /// Whether `task` is asleep when the run begins.
+    #[must_use]
+    pub fn begins_asleep(&self, task: TaskId) -> bool {
+        matches!(self.starts[task.idx()], Start::Asleep(_) | Start::Background { .. })
+    }
+
     /// Whether the timers of `task` do not wake an idle CPU.
     #[must_use]
     pub fn is_deferrable(&self, task: TaskId) -> bool {

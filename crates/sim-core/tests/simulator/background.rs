@@ -1,10 +1,12 @@
 //! Tasks that belong to the machine: they are there before the run, and it does not wait for them.
 
 use simsched_core::testkit::{RoundRobin, Script};
-use simsched_core::{Cost, Nanos, Op, SimError, SimTime, Start, Status, TaskId, Tracepoint};
+use simsched_core::{
+    Cost, Nanos, Op, SimError, SimTime, Simulator, Start, Status, TaskId, Tracepoint,
+};
 use simsched_topology::{CpuId, CpuSet};
 
-use super::rig::{Log, WAIT, objects, simulate};
+use super::rig::{Log, WAIT, config, objects, simulate, topology};
 
 const MS: u64 = 1_000_000;
 /// Long behind the end of all runs here.
@@ -97,4 +99,32 @@ fn a_timer_of_the_machine_on_an_idle_cpu_takes_a_tick() {
         sim.observer().0.iter().filter(is_tick).count()
     };
     assert_eq!((ticks(CpuId(1)), ticks(CpuId(2))), (0, 1));
+}
+
+#[test]
+fn a_task_that_begins_asleep_runs_when_its_first_sleep_ends_and_the_run_waits_for_it() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[run(1)]);
+    let sleeper = script.spawned(&[Op::SleepUntil(SimTime(3 * MS)), run(1)]);
+    script.spec(sleeper).start = Start::Asleep(CpuId(2));
+    let (status, sim) = simulate(script, RoundRobin::default());
+    assert_eq!(status, Ok(Status::Finished));
+    assert!(sim.elapsed().get() >= 4 * MS);
+    let log = sim.observer();
+    assert!((3 * MS..3 * MS + 20_000).contains(&woken(log, sleeper).get()));
+    let first =
+        log.find(|t| matches!(t, Tracepoint::Switch { next: Some(next), .. } if *next == sleeper));
+    assert!(first.unwrap() > SimTime(3 * MS), "it has not run before its sleep");
+}
+
+#[test]
+fn a_task_that_begins_asleep_has_to_be_in_a_sleep() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[run(1)]);
+    let awake = script.spawned(&[run(1)]);
+    script.spec(awake).start = Start::Asleep(CpuId(2));
+    let policy = RoundRobin::default();
+    let started = Simulator::new(topology(), policy, script, Log::default(), config());
+    let told = started.map(|_| ()).unwrap_err().to_string();
+    assert!(told.contains("begins asleep"), "{told}");
 }

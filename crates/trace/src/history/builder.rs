@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::tick::WOKEN;
 use super::{Begin, Deed, Does, End, History, Life, Wake, is_idle, is_player};
 use crate::event::{Event, PrevState, ThreadIx, Threads, What};
 use crate::reader::{Context, Renice, Told, Trace};
@@ -18,6 +19,8 @@ pub(super) struct Builder<'a> {
     on: BTreeMap<u32, ThreadIx>,
     /// How long threads that were called for waited that got a CPU from its idle task, in ns.
     dispatches: Vec<u64>,
+    /// How long threads waited that took the CPU from one that could go on, in ns.
+    preempts: Vec<u64>,
 }
 
 /// What is known of a thread while events come.
@@ -84,6 +87,7 @@ impl<'a> Builder<'a> {
             gaps: 0,
             on: BTreeMap::new(),
             dispatches: Vec::new(),
+            preempts: Vec::new(),
         }
     }
 
@@ -111,6 +115,8 @@ impl<'a> Builder<'a> {
                     let resolution = self.resolution;
                     self.row(next).dispatched(time, resolution);
                     self.dispatches.extend(latency);
+                } else if matches!(prev_state, PrevState::Running { .. }) {
+                    self.preempts.extend(latency.filter(|latency| *latency <= WOKEN));
                 }
                 self.row(next).born = None;
             }
@@ -335,9 +341,9 @@ impl<'a> Builder<'a> {
             row.life.deeds = row.deeds.iter().map(|(_, deed)| *deed).collect();
         }
         let lives = self.rows.into_iter().map(|row| row.life).collect();
-        self.dispatches.sort_unstable();
-        let dispatch = self.dispatches.get(self.dispatches.len() / 2).copied().unwrap_or(0);
-        History { begin, end, lives, dispatch, gaps: self.gaps }
+        let dispatch = median(self.dispatches).unwrap_or(0);
+        let preempt = median(self.preempts).unwrap_or(dispatch);
+        History { begin, end, lives, dispatch, preempt, gaps: self.gaps }
     }
 }
 
@@ -391,4 +397,9 @@ impl Row {
         let deeds = self.deeds.iter_mut().rev().map(|(_, deed)| deed);
         deeds.into_iter().find(|deed| matches!(deed.does, Does::Sleep(_)))
     }
+}
+
+fn median(mut all: Vec<u64>) -> Option<u64> {
+    all.sort_unstable();
+    all.get(all.len() / 2).copied()
 }

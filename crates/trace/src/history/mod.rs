@@ -9,7 +9,9 @@
 //! trace without), but not before the wakee has left its CPU, for which the kernel waits
 //! (`try_to_wake_up()`, all versions).
 
+mod affinity;
 mod builder;
+mod stays;
 mod tick;
 
 use std::collections::BTreeSet;
@@ -30,6 +32,9 @@ pub struct History {
     /// How long it took from the call for a thread to the switch to it where that was one from the idle
     /// task: the median, in ns; 0 if there was none.
     pub dispatch: u64,
+    /// How long it took from the call for a thread to the switch to it where that took the CPU from one
+    /// that could go on: the median, in ns; `dispatch` if there was none.
+    pub preempt: u64,
     /// How often a thread was found elsewhere, or in another state, than its events before had said:
     /// events are missing.
     pub gaps: u64,
@@ -46,6 +51,10 @@ pub struct Life {
     pub end: End,
     /// Where it ran.
     pub cpus: BTreeSet<u32>,
+    /// It was not free to leave a CPU for some time, as far as what it did tells.
+    pub kept: bool,
+    /// The CPU that it could not leave from its begin on: until [`Does::Keeps`] tells otherwise.
+    pub kept_first: Option<u32>,
     /// What can be counted.
     pub seen: Seen,
 }
@@ -118,6 +127,8 @@ pub enum Does {
     Wakes(ThreadIx, u32),
     /// It starts this thread.
     Forks(ThreadIx),
+    /// It keeps this one on a CPU from now on, or lets it go everywhere.
+    Keeps(ThreadIx, Option<u32>),
     /// It has this priority from now on.
     Prio(i32),
     /// It ends.
@@ -165,7 +176,9 @@ impl History {
                 builder.renice(renice);
             }
         }
-        builder.finish()
+        let mut history = builder.finish();
+        affinity::tell(trace, &mut history.lives);
+        history
     }
 
     /// The time of a tick, in ns from the first event of `trace`, if threads were preempted at ticks that

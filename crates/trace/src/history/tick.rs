@@ -11,7 +11,7 @@ const NEAR: u64 = 20_000;
 
 /// A thread that was called for within so much before the switch to it has preempted by its wakeup,
 /// and not at a tick, ns.
-const WOKEN: u64 = 100_000;
+pub(super) const WOKEN: u64 = 100_000;
 
 /// So many ends of slices tell.
 const ENOUGH: usize = 3;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use simsched_core::{Nanos, ProcId, RecordedTimes, SchedPolicy, Setup, Start, TaskId, TaskSpec};
+use simsched_core::{
+    MaskId, Nanos, ProcId, RecordedTimes, SchedPolicy, Setup, Start, TaskId, TaskSpec,
+};
 use simsched_topology::{CpuId, CpuSet};
 
 use super::{
@@ -43,23 +45,20 @@ pub fn lower(
     for (task, thread) in threads.iter().enumerate() {
         task_of[*thread] = Some(TaskId::new(task));
     }
-    let dispatch = Nanos(recording.dispatch);
-    let lead = options.tick.map_or(0, |at| (tick - at % tick) % tick);
+    let recorded =
+        RecordedTimes { dispatch: Nanos(recording.dispatch), preempt: Nanos(recording.preempt) };
+    // The switch comes so long behind its tick.
+    let behind = |at: u64| (at + tick - recording.preempt % tick) % tick;
+    let lead = options.tick.map_or(0, |at| (tick - behind(at % tick)) % tick);
     let mut lowered = Lowered {
-        setup: Setup { recorded: Some(RecordedTimes { dispatch }), ..Setup::default() },
+        setup: Setup { recorded: Some(recorded), ..Setup::default() },
         acts: Vec::new(),
         players: Vec::new(),
         lead,
         threads,
         wakeups: 0,
     };
-    let mut waits = Vec::with_capacity(recording.threads.len());
-    for thread in &recording.threads {
-        waits.push(lowered.wakeups);
-        let is_wait = |deed: &&Deed| matches!(deed.does, Does::Sleep(Some((Wake::Thread, _))));
-        let own = thread.deeds.iter().filter(is_wait).count();
-        lowered.wakeups = lowered.wakeups.saturating_add(u32::try_from(own).unwrap_or(u32::MAX));
-    }
+    let waits = waits(recording, &mut lowered.wakeups);
     let mut procs = BTreeMap::new();
     for nth in lowered.threads.clone() {
         let thread = &recording.threads[nth];
@@ -74,34 +73,55 @@ pub fn lower(
             task_of: &task_of,
             lead,
             timers: options.timers,
+            affinity: options.affinity,
+            recording,
+            nr_cpus,
             waits: &waits,
             wait: waits[nth],
             done: 0,
         }
         .thread(thread);
         let end = lowered.acts.len();
-        let row = |at| {
-            u32::try_from(at).map_err(|_| WorkloadError::TooMany {
-                what: "steps of a recording",
-                count: at as u64,
-                limit: u32::MAX.into(),
-            })
-        };
+        let begins = lowered.acts.get(first).copied();
+        if let Some(task) = lowered.setup.tasks.last_mut() {
+            task.start = start(task.start, begins);
+        }
         let dispatch = match thread.begin {
             Begin::Forked(dispatch) => short(dispatch),
             _ => 0,
         };
-        let (first, end) = (row(first)?, row(end)?);
+        let (first, end) = (place(first)?, place(end)?);
         lowered.players.push(Player { first, end, ends: thread.end, dispatch });
     }
     if lowered.setup.tasks.iter().all(|task| task.start == Start::Spawned) {
         let what = "no thread of the recording runs, waits or sleeps at its begin".to_owned();
         return Err(WorkloadError::Usage { program: super::NAME, what });
     }
+    lowered.setup.masks = masks(nr_cpus);
     // A futex word for each thread, and one for the end.
     lowered.setup.futexes = u32::try_from(lowered.players.len() + 1).unwrap_or(u32::MAX);
     lowered.setup.marks = vec!["done".to_owned(), "end".to_owned()];
     Ok(lowered)
+}
+
+/// The place of an act.
+fn place(at: usize) -> Result<u32, WorkloadError> {
+    u32::try_from(at).map_err(|_| WorkloadError::TooMany {
+        what: "steps of a recording",
+        count: at as u64,
+        limit: u32::MAX.into(),
+    })
+}
+
+/// By thread: the number of its first wakeup by another one; and how many of these there are.
+fn waits(recording: &Recording, wakeups: &mut u32) -> Vec<u32> {
+    let is_wait = |deed: &&Deed| matches!(deed.does, Does::Sleep(Some((Wake::Thread, _))));
+    let mut first = |thread: &Thread| {
+        let own = thread.deeds.iter().filter(is_wait).count();
+        let next = wakeups.saturating_add(u32::try_from(own).unwrap_or(u32::MAX));
+        std::mem::replace(wakeups, next)
+    };
+    recording.threads.iter().map(&mut first).collect()
 }
 
 /// The threads in the order of their tasks: who sleeps at the begin comes first, so that all of them
@@ -118,6 +138,20 @@ fn order(recording: &Recording) -> Vec<usize> {
     order
 }
 
+/// A mask for each CPU, and then one of all.
+fn masks(nr_cpus: usize) -> Vec<CpuSet> {
+    let mut all = CpuSet::new();
+    let mut masks = Vec::with_capacity(nr_cpus + 1);
+    for cpu in (0..nr_cpus).map(CpuId::new) {
+        let mut one = CpuSet::new();
+        one.insert(cpu);
+        all.insert(cpu);
+        masks.push(one);
+    }
+    masks.push(all);
+    masks
+}
+
 fn spec(thread: &Thread, proc: ProcId, affinity: Affinity, nr_cpus: usize) -> TaskSpec {
     let allowed = allowed(thread, affinity, nr_cpus);
     let start = match thread.begin {
@@ -126,7 +160,11 @@ fn spec(thread: &Thread, proc: ProcId, affinity: Affinity, nr_cpus: usize) -> Ta
             // On a smaller machine CPUs stand for several.
             let cpu = CpuId::new(cpu as usize % nr_cpus.max(1));
             let first = allowed.and_then(|set| if set.contains(cpu) { None } else { set.first() });
-            Start::AtZero(first.unwrap_or(cpu))
+            let cpu = first.unwrap_or(cpu);
+            match thread.begin {
+                Begin::Asleep(_) => Start::Asleep(cpu),
+                _ => Start::AtZero(cpu),
+            }
         }
     };
     TaskSpec {
@@ -136,6 +174,16 @@ fn spec(thread: &Thread, proc: ProcId, affinity: Affinity, nr_cpus: usize) -> Ta
         policy: SchedPolicy::Normal,
         allowed,
         start,
+    }
+}
+
+/// How a task starts whose first act is this one: who does something before it sleeps is not asleep.
+fn start(start: Start, begins: Option<Act>) -> Start {
+    use Act::{Dispatch, Sleep, SleepUntil, Wait};
+    match (start, begins) {
+        (_, None | Some(Dispatch(_) | Wait(_) | Sleep(_) | SleepUntil(_))) => start,
+        (Start::Asleep(cpu), _) => Start::AtZero(cpu),
+        _ => start,
     }
 }
 
@@ -158,6 +206,7 @@ fn allowed(thread: &Thread, affinity: Affinity, nr_cpus: usize) -> Option<CpuSet
     };
     match affinity {
         Affinity::Known => add(own_cpu(&thread.comm)?),
+        Affinity::Inferred => add(own_cpu(&thread.comm).or(thread.kept)?),
         Affinity::Seen => thread.cpus.iter().for_each(|cpu| add(*cpu)),
     }
     (!set.is_empty()).then_some(set)
@@ -177,6 +226,9 @@ struct Writer<'a> {
     task_of: &'a [Option<TaskId>],
     lead: u64,
     timers: Timers,
+    affinity: Affinity,
+    recording: &'a Recording,
+    nr_cpus: usize,
     /// By thread: the number of its first wakeup.
     waits: &'a [u32],
     /// The number of its next wakeup.
@@ -218,11 +270,25 @@ impl Writer<'_> {
                         self.act(Act::Spawn(task));
                     }
                 }
+                Does::Keeps(kept, cpu) => {
+                    if let (Some(task), Some(mask)) = (self.task(kept), self.mask(kept, cpu)) {
+                        self.act(Act::Keep(task, mask));
+                    }
+                }
                 Does::Prio(prio) if is_real_time(prio) => {}
                 Does::Prio(prio) => self.act(Act::Nice(nice(prio))),
             }
         }
         self.compute();
+    }
+
+    /// The mask of this CPU, or of all, for a thread that was kept there; none if that is left out.
+    fn mask(&self, thread: usize, cpu: Option<u32>) -> Option<MaskId> {
+        let by_name = own_cpu(&self.recording.threads[thread].comm).is_some();
+        let nth = cpu.map_or(self.nr_cpus, |cpu| cpu as usize);
+        let is_there = cpu.is_none() || nth < self.nr_cpus;
+        let holds = self.affinity == Affinity::Inferred && is_there && !by_name;
+        holds.then(|| MaskId::new(nth))
     }
 
     fn compute(&mut self) {

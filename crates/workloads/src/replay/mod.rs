@@ -36,7 +36,7 @@ mod text;
 
 use std::sync::Arc;
 
-use simsched_core::{MarkId, TaskId};
+use simsched_core::{MarkId, MaskId, TaskId};
 
 pub use lower::lower;
 pub use players::{Ends, Players};
@@ -54,6 +54,8 @@ pub struct Recording {
     pub span: u64,
     /// From the call for a thread to the switch to it on a CPU that was idle, the median, in ns.
     pub dispatch: u64,
+    /// From the call for a thread, or the tick, to the switch away from the one that it preempts, in ns.
+    pub preempt: u64,
     /// All threads that are known to have done something. The idle tasks and the stoppers are none.
     pub threads: Vec<Thread>,
 }
@@ -77,6 +79,8 @@ pub struct Thread {
     pub end: End,
     /// Where it ran.
     pub cpus: Vec<u32>,
+    /// The CPU that it could not leave from its begin on, as what it did tells.
+    pub kept: Option<u32>,
 }
 
 /// How a thread begins.
@@ -126,6 +130,8 @@ pub enum Does {
     Wakes(usize, u32),
     /// It started this one.
     Forks(usize),
+    /// It kept this one on a CPU from then on, or let it go everywhere, as what that did tells.
+    Keeps(usize, Option<u32>),
     /// It had this priority from then on.
     Prio(i32),
     /// It ended.
@@ -154,8 +160,11 @@ pub enum Timers {
 /// On which CPUs a thread may run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Affinity {
-    /// Threads of the kernel that belong to one CPU by their names, there; all others everywhere.
+    /// Threads of the kernel that belong to one CPU by their names, there; others where they were kept, as
+    /// far and as long as what they did tells ([`Thread::kept`], [`Does::Keeps`]); all others everywhere.
     #[default]
+    Inferred,
+    /// Threads of the kernel that belong to one CPU by their names, there; all others everywhere.
     Known,
     /// Each where it ran in the recording.
     Seen,
@@ -192,6 +201,8 @@ pub enum Act {
     Wake(TaskId, u32),
     /// Start this thread.
     Spawn(TaskId),
+    /// Keep this thread where that mask says.
+    Keep(TaskId, MaskId),
     /// Have another nice value.
     Nice(i8),
 }

@@ -134,6 +134,7 @@ impl Players {
                 Op::FutexSet { futex: Players::word(wakee), value: 1 }
             }
             Act::Spawn(child) => Op::Spawn(child),
+            Act::Keep(task, mask) => Op::SetAffinity { task, mask },
             Act::Nice(nice) => Op::SetNice(nice),
         }
     }

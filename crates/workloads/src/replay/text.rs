@@ -22,9 +22,10 @@ pub const OPTIONS: &[OptionInfo] = &[
     ),
     OptionInfo::long(
         "affinity",
-        Some("known|seen"),
-        "known",
-        "threads may run everywhere but kernel threads of one CPU, or only where they ran",
+        Some("inferred|known|seen"),
+        "inferred",
+        "threads may run everywhere but where what they did tells otherwise, or but kernel threads of \
+         one CPU, or only where they ran",
     ),
 ];
 
@@ -45,9 +46,10 @@ pub fn parse(args: &[String]) -> Result<(&str, Options), WorkloadError> {
             (Some("timers"), "absolute") => options.timers = Timers::Absolute,
             (Some("timers"), "relative") => options.timers = Timers::Relative,
             (Some("timers"), _) => return wrong("absolute or relative"),
+            (_, "inferred") => options.affinity = Affinity::Inferred,
             (_, "known") => options.affinity = Affinity::Known,
             (_, "seen") => options.affinity = Affinity::Seen,
-            _ => return wrong("known or seen"),
+            _ => return wrong("inferred, known or seen"),
         }
     }
     match words[..] {
@@ -106,8 +108,10 @@ impl Benchmark for Replay {
         if self.options.timers == Timers::Relative {
             command += " --timers relative";
         }
-        if self.options.affinity == Affinity::Seen {
-            command += " --affinity seen";
+        match self.options.affinity {
+            Affinity::Inferred => {}
+            Affinity::Known => command += " --affinity known",
+            Affinity::Seen => command += " --affinity seen",
         }
         command
     }
