@@ -3,7 +3,6 @@
 
 mod command;
 mod json;
-mod players;
 mod recording;
 mod source;
 mod tally;
@@ -81,7 +80,7 @@ pub(crate) fn open(args: &[String], nr_cpus: usize, hz: u32) -> Result<Recorded,
     let history = History::of(&trace);
     let tick = 1_000_000_000 / u64::from(hz.max(1));
     options.tick = History::tick(&trace, tick);
-    let (players, recording) = players::recording(&trace, &history);
+    let (players, recording) = recording(&trace, &history);
     let lives = players.iter().map(|ix| &history.lives[ix.0 as usize]);
     let infers = options.affinity == workload::Affinity::Inferred;
     let kept = lives.clone().map(|life| infers && life.kept).collect();

@@ -1,4 +1,4 @@
-//! A recording as a workload takes it, from the history of its threads.
+//! The threads of a trace as those of a workload.
 
 use simsched_trace::history::{self, Deed, Does, History, Life};
 use simsched_trace::reader::Trace;
@@ -31,10 +31,13 @@ pub(crate) fn recording(trace: &Trace, history: &History) -> (Vec<ThreadIx>, Rec
                 history::End::Exited => workload::End::Exited,
             },
             cpus: life.cpus.iter().copied().collect(),
+            kept: life.kept_first,
         }
     });
     let threads = threads.collect();
-    (players, Recording { span: history.end - history.begin, dispatch: history.dispatch, threads })
+    let span = history.end - history.begin;
+    let (dispatch, preempt) = (history.dispatch, history.preempt);
+    (players, Recording { span, dispatch, preempt, threads })
 }
 
 fn begin(life: &Life) -> workload::Begin {
@@ -62,6 +65,7 @@ fn lowered(deed: Deed, zero: u64, places: &[usize]) -> workload::Deed {
         })),
         Does::Wakes(wakee, nth) => workload::Does::Wakes(place(wakee), nth),
         Does::Forks(child) => workload::Does::Forks(place(child)),
+        Does::Keeps(thread, cpu) => workload::Does::Keeps(place(thread), cpu),
         Does::Prio(prio) => workload::Does::Prio(prio),
         Does::Exits => workload::Does::Exits,
     };
