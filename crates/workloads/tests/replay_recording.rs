@@ -110,8 +110,12 @@ fn replayed(recording: &Recording, options: &Options, policy: &str) -> (Vec<u64>
 fn any_number_of_a_priority_has_a_nice_value() {
     for (prio, nice) in [(i32::MIN, -20), (100, -20), (119, -1), (139, 19), (i32::MAX, 19)] {
         let begins = thread(Begin::Running(0), &[(0, Does::In), (9, Does::Out)], End::Awake);
-        let recording =
-            Recording { span: 9, dispatch: 0, threads: vec![Thread { prio, ..begins }] };
+        let recording = Recording {
+            span: 9,
+            dispatch: 0,
+            preempt: 0,
+            threads: vec![Thread { prio, ..begins }],
+        };
         let lowered = lowered(&recording, &Options::default());
         assert_eq!(lowered.setup.tasks[0].nice, nice, "{prio}");
     }
