@@ -11,10 +11,10 @@ use crate::output::{self, Whole};
 
 /// Does what `simsched report` is asked for.
 pub(crate) fn report(args: &ReportArgs) -> Result<(), Failure> {
-    is_page(&args.page)?;
     for file in &args.files {
         output::are_apart(&[("OUT.html", Some(&args.page)), ("RUN.json", Some(file))])?;
     }
+    is_page(&args.page)?;
     let documents =
         args.files.iter().map(|file| read(file)).collect::<Result<Vec<Document>, Failure>>()?;
     let page = simsched_pages::page(&documents);

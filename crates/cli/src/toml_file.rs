@@ -9,14 +9,12 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use crate::failure::Failure;
-use crate::output::inputs;
 
 /// The text of a file that a person has written.
 ///
 /// # Errors
 /// When it cannot be read, or is no text.
 pub(crate) fn read(path: &Path) -> Result<String, Failure> {
-    inputs::reads(path)?;
     fs::read_to_string(path).map_err(|error| match error.kind() {
         ErrorKind::InvalidData => {
             Failure::Input(format!("{}: the file is not text", path.display()))

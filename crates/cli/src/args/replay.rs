@@ -41,7 +41,7 @@ pub(crate) struct ReplayArgs {
     pub(crate) timers: TimersArg,
 
     /// Where threads may run
-    #[arg(long, value_enum, default_value_t = AffinityArg::Known)]
+    #[arg(long, value_enum, default_value_t = AffinityArg::Inferred)]
     pub(crate) affinity: AffinityArg,
 
     /// How many threads the table shows, those with most CPU time in the recording first
@@ -69,6 +69,8 @@ pub(crate) enum TimersArg {
 /// Where threads may run.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AffinityArg {
+    /// As `known`, and where a thread was kept as far as what it did tells
+    Inferred,
     /// Everywhere, but threads of the kernel that belong to one CPU by their names
     Known,
     /// Each where it ran in the recording
@@ -83,6 +85,7 @@ impl ReplayArgs {
             TimersArg::Relative => "--timers=relative",
         };
         let affinity = match self.affinity {
+            AffinityArg::Inferred => "--affinity=inferred",
             AffinityArg::Known => "--affinity=known",
             AffinityArg::Seen => "--affinity=seen",
         };

@@ -41,6 +41,7 @@ impl Plan {
     /// `FILE:LINE:` and what is wrong there.
     pub(super) fn read(path: &Path) -> Result<Plan, Failure> {
         let file = path.display().to_string();
+        crate::output::inputs::reads(path)?;
         let text = toml_file::read(path)?;
         let doc = Doc { file: &file, text: &text };
         let root = doc.parse()?;

@@ -9,7 +9,7 @@ use crate::extensive::Extensive;
 use crate::output::units;
 
 /// The version of what [`PrecisionReport`] becomes. It rises as [`crate::report::SCHEMA`] does.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// How the numbers of a job were extrapolated; `docs/json.md` describes it.
 #[derive(Clone, Debug, PartialEq, Serialize)]

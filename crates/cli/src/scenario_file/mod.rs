@@ -19,6 +19,7 @@ use simsched_workloads::catalog as workloads;
 use crate::args::{Cli, Command, RunArgs};
 use crate::failure::{self, Failure};
 use crate::input;
+use crate::output::inputs;
 use crate::report::{End, Report};
 use crate::settings::Settings;
 use crate::toml_file::{self, Doc};
@@ -174,6 +175,7 @@ fn read(path: &Path) -> Result<Origin, Failure> {
         let what = "there is no such scenario file";
         return Err(Failure::Input(format!("{file}: {what}; {BEHIND}")));
     }
+    inputs::reads(path)?;
     let text = toml_file::read(path)?;
     if text.trim_start().starts_with('{') || file.ends_with(".json") {
         let (written, digests) = repeat::read(&text, &file)?;
