@@ -106,6 +106,24 @@ fn replayed(recording: &Recording, options: &Options, policy: &str) -> (Vec<u64>
     (runtime, switches, world.now().get())
 }
 
+/// In the recording they ran beside each other, and the second one was asleep when it was called for; on one
+/// CPU it comes to that sleep when the call is over.
+#[test]
+fn who_slept_sleeps_although_its_wakeup_has_come() {
+    let waker = [(0, Does::In), (50_000, Does::Wakes(0, 0)), (100_000, Does::Out)];
+    let wake = Some((Wake::Thread, None));
+    let wakee =
+        [(0, Does::In), (10_000, Does::Sleep(wake)), (60_000, Does::In), (70_000, Does::Out)];
+    let begin = Begin::Running(0);
+    let threads = vec![thread(begin, &wakee, End::Awake), thread(begin, &waker, End::Awake)];
+    let recording = Recording { span: 100_000, dispatch: 0, preempt: 0, threads };
+    let beside = replayed(&recording, &Options::default(), "cfs");
+    let one = Options { affinity: Affinity::Seen, ..Options::default() };
+    let behind = replayed(&recording, &one, "cfs");
+    assert_eq!((&behind.0, &beside.0), (&vec![20_000, 100_000], &vec![20_000, 100_000]));
+    assert_eq!((beside.1[0], behind.1[0]), (2, 2), "it sleeps once, and leaves at the end");
+}
+
 #[test]
 fn any_number_of_a_priority_has_a_nice_value() {
     for (prio, nice) in [(i32::MIN, -20), (100, -20), (119, -1), (139, 19), (i32::MAX, 19)] {

@@ -65,7 +65,10 @@ fn remarks(replayed: &Replayed, topology: &Topology) -> Vec<String> {
     add(facts.lost_events, "events were lost when it was recorded");
     add(facts.gaps, "times a thread was not where its last event had left it");
     let own = |key: &str| report.workload.get(key).and_then(|n| n.as_u64()).unwrap_or(0);
-    add(own("waits_passed"), "waits were over before they began: the waker came first");
+    add(
+        own("waits_passed"),
+        "wakeups came before their sleeps, which are short: the waker came first",
+    );
     add(own("timers_late"), "timers had expired before they were set");
     let nr_cpus = topology.nr_cpus();
     if facts.nr_cpus as usize > nr_cpus {

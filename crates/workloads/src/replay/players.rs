@@ -74,7 +74,7 @@ enum Then {
 /// What did not go as in the recording.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
-    /// Waits that were over before they began.
+    /// Waits whose wakeup had come before they began.
     passed: u64,
     /// Timers that had expired before they were set.
     late: u64,
@@ -112,8 +112,9 @@ impl Players {
             // It stands before a sleep.
             Act::Dispatch(_) => Op::Run(Nanos::ZERO),
             Act::Wait(wakeup) if self.come[wakeup as usize] => {
+                // Who slept in the recording sleeps here, too.
                 self.counts.passed += 1;
-                Op::Run(Nanos::ZERO)
+                Op::Sleep(Nanos::ZERO)
             }
             Act::Wait(wakeup) => {
                 let row = &mut self.rows[task.idx()];
