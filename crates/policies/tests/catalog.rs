@@ -287,7 +287,10 @@ fn every_reason_is_explained() {
 #[test]
 fn a_value_that_a_key_does_not_take_is_refused() {
     check_error("cfs+SIS_UTIL=maybe", "set `SIS_UTIL` to `maybe`: expected on or off");
-    check_error("cfs+latency_ns=soon", "set `latency_ns` to `soon`: expected a whole number of ns");
+    check_error(
+        "cfs+latency_ns=soon",
+        "set `latency_ns` to `soon`: expected a whole number of ns from 100000 to 1000000000",
+    );
     check_error("cfs+latency_ns=1", "set `latency_ns` to 1: it takes 100000..=1000000000 ns");
     let error = build("cfs+wakeup_bias_prev_threshold=1025", &[]).err().unwrap();
     assert!(matches!(error, PolicyError::OutOfRange { value: 1025, .. }), "{error}");
