@@ -387,15 +387,3 @@ fn the_architecture_chooses_the_levels() {
         assert_eq!(machine(&imported, None).arch(), arch, "{name}");
     }
 }
-
-/// What the reader of XML says holds the character that it did not expect.
-#[test]
-fn a_message_is_one_line_whatever_stands_in_the_file() {
-    let said = |text: &str| import(Source::Text(text), &REQUEST).expect_err("refused").to_string();
-    let text = "<topology version=\"2.0\">\n<object type=\"Machine\"\u{1b}/\n></topology>";
-    for text in [text, &text.replace('\u{1b}', ""), "<?xml version=\"1.0\"?>\n<a b=\"c\"/\n>"] {
-        let said = said(text);
-        assert!(said.starts_with("source:2: ") && !said.contains(char::is_control), "{said:?}");
-    }
-    assert!(said("<?xml version=\"1.0\"?>").starts_with("source:1: "));
-}

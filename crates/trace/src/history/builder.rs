@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::row::{Call, FIRST, LAST, MIDDLE, Row, State};
 use super::tick::WOKEN;
-use super::{Begin, Deed, Does, End, History, Life, Wake, is_idle, is_player};
+use super::{Begin, Deed, Does, End, History, Wake, is_idle, is_player};
 use crate::event::{Event, PrevState, ThreadIx, Threads, What};
 use crate::reader::{Context, Renice, Told, Trace};
 
@@ -21,58 +22,6 @@ pub(super) struct Builder<'a> {
     dispatches: Vec<u64>,
     /// How long threads waited that took the CPU from one that could go on, in ns.
     preempts: Vec<u64>,
-}
-
-/// What is known of a thread while events come.
-#[derive(Default)]
-struct Row {
-    life: Life,
-    state: State,
-    /// How often it has got a CPU; its deeds are told apart by it.
-    run: u32,
-    /// The deeds in the order in which they were told, with the place of each within its run.
-    deeds: Vec<(Place, Deed)>,
-    /// The call for it that was told last, while it ran or slept.
-    called: Option<Call>,
-    /// Since when it is awake and waits, if that began with a wakeup: for its latency.
-    woken: Option<u64>,
-    /// How many of its sleeps threads have ended.
-    waits: u32,
-    /// When it was born, if it has not run yet.
-    born: Option<u64>,
-}
-
-/// Where a deed stands: the run of the thread, and what is first, in the middle and last in it.
-type Place = (u32, u8, u64);
-
-const FIRST: u8 = 0;
-const MIDDLE: u8 = 1;
-const LAST: u8 = 2;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
-    /// No event has told.
-    #[default]
-    Unknown,
-    /// Its parent has told of it, and it is not awake yet; the fork.
-    New(Call),
-    Running {
-        since: u64,
-        cpu: u32,
-    },
-    Waiting,
-    /// Since when.
-    Asleep(u64),
-    Ended,
-}
-
-/// A call for a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Call {
-    /// When.
-    time: u64,
-    /// By whom, and in which of its runs; none is no thread.
-    by: Option<(ThreadIx, u32)>,
 }
 
 impl<'a> Builder<'a> {
@@ -344,58 +293,6 @@ impl<'a> Builder<'a> {
         let dispatch = median(self.dispatches).unwrap_or(0);
         let preempt = median(self.preempts).unwrap_or(dispatch);
         History { begin, end, lives, dispatch, preempt, gaps: self.gaps }
-    }
-}
-
-impl Row {
-    fn tell(&mut self, part: u8, time: u64, does: Does) {
-        self.deeds.push(((self.run, part, time), Deed { time, does }));
-    }
-
-    fn runs_on(&self, cpu: u32) -> bool {
-        matches!(self.state, State::Running { cpu: at, .. } if at == cpu)
-    }
-
-    /// Its run ends.
-    fn leaves(&mut self, time: u64, state: State, does: Does) {
-        let State::Running { since, .. } = self.state else { return };
-        self.life.seen.runtime += time.saturating_sub(since);
-        self.life.seen.switches += 1;
-        self.state = state;
-        self.tell(LAST, time, does);
-    }
-
-    fn gets(&mut self, time: u64, cpu: u32) {
-        self.run += 1;
-        self.life.cpus.insert(cpu);
-        self.state = State::Running { since: time, cpu };
-        self.tell(FIRST, time, Does::In(cpu));
-    }
-
-    /// It has slept since before the window began.
-    fn asleep_at_begin(&mut self, begin: u64, cpu: u32) {
-        self.life.begin = Begin::Asleep(cpu);
-        self.state = State::Asleep(begin);
-        self.tell(LAST, begin, Does::Sleep(None));
-    }
-
-    /// It has got a CPU from the idle task at `time`: how long behind what made it awake.
-    fn dispatched(&mut self, time: u64, resolution: u64) {
-        let born = self.born.take();
-        if let (Begin::Forked(first), Some(born)) = (&mut self.life.begin, born) {
-            *first = Some(time.saturating_sub(born));
-        } else if let Some(Deed { time: since, does: Does::Sleep(Some(wake)) }) = self.last_sleep()
-        {
-            let made =
-                if wake.by.is_some() { wake.time.max(*since + resolution) } else { wake.time };
-            wake.dispatch = Some(time.saturating_sub(made));
-        }
-    }
-
-    /// The sleep that has begun last.
-    fn last_sleep(&mut self) -> Option<&mut Deed> {
-        let deeds = self.deeds.iter_mut().rev().map(|(_, deed)| deed);
-        deeds.into_iter().find(|deed| matches!(deed.does, Does::Sleep(_)))
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod affinity;
 mod builder;
+mod row;
 mod stays;
 mod tick;
 
