@@ -102,6 +102,8 @@ costs! {
     scan_cross_socket,
     /// Summing up one group of CPUs in the search for the CPU of a new task or program, beside its CPUs.
     idlest_group,
+    /// What looking at a CPU in that search takes beside the price of a scan.
+    idlest_cpu,
     /// Locking the runqueue of another CPU behind the same LLC and enqueueing there.
     remote_enqueue_same_llc,
     /// Locking the runqueue of a CPU of another socket and enqueueing there.

@@ -137,7 +137,11 @@ impl Prices {
         let cpus = u32::from(near) * llc
             + u32::from(same_socket) * socket
             + u32::from(cross_socket) * cross;
+        if groups == 0 {
+            return cpus;
+        }
         cpus + u32::from(groups) * self.costs.idlest_group
+            + u32::from(scanned) * self.costs.idlest_cpu
     }
 
     /// The lines among these.
