@@ -2,15 +2,20 @@
 //!
 //! Somebody queues a callback on a CPU. The next tick there finds it, and if no grace period is under
 //! way it wakes up `rcu_preempt`, which begins one; else the next one begins when the present one ends.
-//! On an idle machine it ends two ticks later, and the tick behind that runs the callback. Source:
+//! On an idle machine it most often ends two ticks later, and the tick behind that runs the callback. Source:
 //! `rcu_core()`, `rcu_gp_kthread()`, Linux 6.1. Counted in the lab's kernel 6.1.176 between scenarios:
 //! 157 of 187 grace periods took two ticks, 24 three; who waits for two, one behind the other, waits
 //! for eight ticks, or for five if the first one is wanted while another one is under way.
 
 use std::collections::VecDeque;
 
-/// Ticks from the begin of a grace period to its end, when no CPU is busy.
-const LENGTH: u64 = 2;
+use rand_distr::{Distribution, Uniform};
+use simsched_core::Stream;
+
+/// Ticks from the begin of a grace period to its end, when no CPU is busy, and how many took that.
+const LENGTH: (u64, u32) = (2, 157);
+/// The same of those that take a tick more.
+const LONGER: (u64, u32) = (3, 24);
 
 /// A grace period that has begun or is to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +34,23 @@ pub(super) struct Grace {
     periods: VecDeque<Period>,
     /// The ticks in which callbacks of an ended task queue another one.
     again: VecDeque<u64>,
+    /// Draws how long each is; without, none is longer.
+    lengths: Option<Stream>,
 }
 
 impl Grace {
+    /// Grace periods of which some are longer.
+    pub(super) fn drawn(lengths: Stream) -> Grace {
+        Grace { lengths: Some(lengths), ..Grace::default() }
+    }
+
+    /// How long the next one is.
+    fn length(&mut self) -> u64 {
+        let all = Uniform::new(0, LENGTH.1 + LONGER.1).expect("a range that is not empty");
+        let is_longer = self.lengths.as_mut().is_some_and(|dice| all.sample(dice) >= LENGTH.1);
+        if is_longer { LONGER.0 } else { LENGTH.0 }
+    }
+
     /// A callback is queued behind tick `now`: the tick in which it runs.
     pub(super) fn call(&mut self, now: u64) -> u64 {
         self.settle(now);
@@ -73,7 +92,8 @@ impl Grace {
     fn ask(&mut self, now: u64, frees: bool) -> u64 {
         let begin = self.end().max(now + 1);
         if self.periods.back().is_none_or(|last| last.begin <= now) {
-            self.periods.push_back(Period { begin, end: begin + LENGTH, frees: false });
+            let end = begin + self.length();
+            self.periods.push_back(Period { begin, end, frees: false });
         }
         let Some(last) = self.periods.back_mut() else { return begin };
         if frees && !last.frees {

@@ -297,7 +297,7 @@ impl WithKthreads<Replay> {
     #[must_use]
     pub fn behind(program: Replay, topology: &Topology, seed: Seed) -> WithKthreads<Replay> {
         let start = Some(START);
-        WithKthreads { start, ..WithKthreads::new(program, topology, seed).waiting() }
+        WithKthreads { start, ..WithKthreads::new(program, topology, seed).waiting(seed) }
     }
 }
 
@@ -305,14 +305,14 @@ impl WithKthreads<Counted> {
     /// Runs of hackbench on this machine, one of which begins when the other ends.
     #[must_use]
     pub fn beside(program: Counted, topology: &Topology, seed: Seed) -> WithKthreads<Counted> {
-        WithKthreads::new(program, topology, seed).waiting()
+        WithKthreads::new(program, topology, seed).waiting(seed)
     }
 }
 
 impl<W: Workload> WithKthreads<W> {
     /// Grace periods begin when callbacks are queued.
-    fn waiting(mut self) -> WithKthreads<W> {
-        self.grace = Some(Grace::default());
+    fn waiting(mut self, seed: Seed) -> WithKthreads<W> {
+        self.grace = Some(Grace::drawn(seed.stream("grace", 0)));
         self.threads.iter_mut().for_each(|thread| thread.begun = false);
         self
     }
