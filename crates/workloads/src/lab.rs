@@ -132,11 +132,11 @@ impl Lab {
     /// When a run cannot hold it.
     pub fn build(&self, seed: Seed) -> Result<Programs, WorkloadError> {
         match &self.scenario {
-            Scenario::Pairs(pairs) => pairs.build(self.nr_cpus, seed),
-            Scenario::Storm(storm) => storm.build(self.nr_cpus, seed),
-            Scenario::Timers(timers) => timers.build(self.nr_cpus, seed),
+            Scenario::Pairs(pairs) => pairs.build(self.nr_cpus, self.kernel, seed),
+            Scenario::Storm(storm) => storm.build(self.nr_cpus, self.kernel, seed),
+            Scenario::Timers(timers) => timers.build(self.nr_cpus, self.kernel, seed),
             Scenario::Messages(messages) => messages.build(self.nr_cpus, seed),
-            Scenario::Hogs(hogs) => hogs.build(self.nr_cpus, seed),
+            Scenario::Hogs(hogs) => hogs.build(self.nr_cpus, self.kernel, seed),
             Scenario::Launch(launch) => launch.build(self.kernel, seed),
         }
     }
@@ -151,7 +151,8 @@ impl Lab {
             return Ok(None);
         }
         let names = name::before(&self.name, self.nr_cpus);
-        let before = names.iter().map(|name| Lab::new(name, self.nr_cpus)?.build(seed));
+        let lab = |name: &String| Ok(Lab::new(name, self.nr_cpus)?.under(self.kernel));
+        let before = names.iter().map(|name| lab(name)?.build(seed));
         let before = before.collect::<Result<Vec<_>, _>>()?;
         let program = self.build(seed)?;
         let cpu = program.setup().tasks.first().map_or(CpuId(0), |parent| match parent.start {

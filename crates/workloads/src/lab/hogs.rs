@@ -5,6 +5,7 @@ use simsched_core::{Nanos, Seed};
 
 use super::RELEASE;
 use super::costs::{self, AFFINITY, PIECE, REPORT, SLACK, birth};
+use super::kernel::Kernel;
 use super::script::{FIRST, SELF, Script, fork_all, wait_each};
 use crate::builder::ProgramId;
 use crate::dist::Dist;
@@ -39,7 +40,12 @@ impl Hogs {
         u32::try_from(self.nice.len()).expect("a name has set a limit")
     }
 
-    pub(super) fn build(&self, nr_cpus: usize, seed: Seed) -> Result<Programs, WorkloadError> {
+    pub(super) fn build(
+        &self,
+        nr_cpus: usize,
+        kernel: Kernel,
+        seed: Seed,
+    ) -> Result<Programs, WorkloadError> {
         let count = self.count();
         let mut script = Script::new(nr_cpus, seed);
         if self.place == Place::Herd {
@@ -51,7 +57,7 @@ impl Hogs {
             if self.place != Place::Free {
                 p.set_affinity(SELF, cpu0);
             }
-            fork_all(p, count, self.place != Place::Free);
+            fork_all(p, kernel, (count, self.place != Place::Free), |_| {});
             if self.place == Place::Herd {
                 p.sleep(Dist::Constant(Nanos(HERDED.get() + SLACK.get())));
                 p.run(costs::RELEASE);

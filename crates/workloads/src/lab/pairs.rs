@@ -3,8 +3,10 @@
 use simsched_core::{MarkId, Nanos, PipeId, Seed};
 
 use super::costs::{
-    CLOCK, CLOCKS, PIPES, REPORT, before_fork, before_pong, birth_ping, birth_pong, report_of, work,
+    Birth, CLOCK, CLOCKS, PIPES, REPORT, before_fork, before_pong, birth_ping, birth_pong,
+    report_of, work,
 };
+use super::kernel::Kernel;
 use super::script::{FIRST, Script, wait_any};
 use crate::builder::{Body, ProgramId};
 use crate::error::WorkloadError;
@@ -26,20 +28,33 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    pub(super) fn build(&self, nr_cpus: usize, seed: Seed) -> Result<Programs, WorkloadError> {
+    pub(super) fn build(
+        &self,
+        nr_cpus: usize,
+        kernel: Kernel,
+        seed: Seed,
+    ) -> Result<Programs, WorkloadError> {
         let pairs = self.pairs;
         let mut script = Script::new(nr_cpus, seed);
         let marks = (script.b.mark("ping"), script.b.mark("pong"));
         debug_assert!(marks == (PING, PONG), "the marks have the ids that they promise");
         let first = script.b.pipes(2 * pairs);
         script.parent(|p| {
-            p.repeat(pairs, |p, nth| {
-                p.run(PIPES);
-                p.run(before_fork());
-                p.spawn(Operand::from(FIRST).plus_each(nth, 2));
-                p.run(before_pong());
-                p.spawn(Operand::from(FIRST).offset(1).plus_each(nth, 2));
-            });
+            let birth = |is_second| Birth { kernel, is_second };
+            p.run(PIPES);
+            p.run(before_fork(birth(false)));
+            p.spawn(Operand::from(FIRST));
+            p.run(before_pong(birth(true)));
+            p.spawn(Operand::from(FIRST).offset(1));
+            if pairs > 1 {
+                p.repeat(pairs - 1, |p, nth| {
+                    p.run(PIPES);
+                    p.run(before_fork(birth(false)));
+                    p.spawn(Operand::from(FIRST).offset(2).plus_each(nth, 2));
+                    p.run(before_pong(birth(false)));
+                    p.spawn(Operand::from(FIRST).offset(3).plus_each(nth, 2));
+                });
+            }
             wait_any(p, 2 * pairs);
         });
         let (ping, pong) = (self.ping(&mut script), self.pong(&mut script));

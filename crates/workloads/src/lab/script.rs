@@ -5,7 +5,8 @@ use rand_distr::{Distribution, Uniform};
 use simsched_core::{MaskId, ProcId, Seed, TaskId};
 use simsched_topology::{CpuId, CpuSet};
 
-use super::costs::{REAP, before_fork, before_fork_pinned, lead};
+use super::costs::{Birth, REAP, before_fork, before_fork_pinned, lead};
+use super::kernel::Kernel;
 use super::{START, STOP};
 use crate::builder::{Body, Builder, ProgramId};
 use crate::error::WorkloadError;
@@ -88,12 +89,28 @@ impl Script {
     }
 }
 
-/// Forks so many children, from the first on, that run elsewhere or are `pinned`.
-pub(super) fn fork_all(p: &mut Body<'_>, count: u32, pinned: bool) {
-    p.repeat(count, |p, nth| {
-        p.run(if pinned { before_fork_pinned() } else { before_fork() });
-        p.spawn(Operand::from(FIRST).plus(nth));
-    });
+/// Forks so many children, from the first on, that run elsewhere or are `pinned`, and does `behind`
+/// behind each.
+pub(super) fn fork_all(
+    p: &mut Body<'_>,
+    kernel: Kernel,
+    (count, pinned): (u32, bool),
+    behind: impl Fn(&mut Body<'_>),
+) {
+    let before = if pinned { before_fork_pinned } else { before_fork };
+    let early = count.min(2);
+    for nth in 0..early {
+        p.run(before(Birth { kernel, is_second: nth == 1 }));
+        p.spawn(Operand::from(FIRST).offset(nth));
+        behind(p);
+    }
+    if count > early {
+        p.repeat(count - early, |p, nth| {
+            p.run(before(Birth { kernel, is_second: false }));
+            p.spawn(Operand::from(FIRST).offset(early).plus(nth));
+            behind(p);
+        });
+    }
 }
 
 /// Waits for so many ends, whoever comes.

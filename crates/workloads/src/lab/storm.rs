@@ -2,10 +2,11 @@
 
 use simsched_core::{Nanos, Seed};
 
-use super::costs::{REPORT, before_fork, birth, work};
-use super::script::{FIRST, Script, wait_any};
+use super::costs::{REPORT, birth, work};
+use super::kernel::Kernel;
+use super::script::{Script, fork_all, wait_any};
 use crate::error::WorkloadError;
-use crate::program::{Operand, Programs};
+use crate::program::Programs;
 
 /// What a child does.
 const WORK: Nanos = Nanos::from_millis(5);
@@ -19,13 +20,16 @@ pub(super) struct Storm {
 }
 
 impl Storm {
-    pub(super) fn build(&self, nr_cpus: usize, seed: Seed) -> Result<Programs, WorkloadError> {
+    pub(super) fn build(
+        &self,
+        nr_cpus: usize,
+        kernel: Kernel,
+        seed: Seed,
+    ) -> Result<Programs, WorkloadError> {
         let Storm { children, gap } = *self;
         let mut script = Script::new(nr_cpus, seed);
         script.parent(|p| {
-            p.repeat(children, |p, nth| {
-                p.run(before_fork());
-                p.spawn(Operand::from(FIRST).plus(nth));
+            fork_all(p, kernel, (children, false), |p| {
                 if gap > Nanos::ZERO {
                     p.run(work(gap));
                 }

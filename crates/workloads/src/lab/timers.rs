@@ -5,6 +5,7 @@ use simsched_core::{MarkId, Nanos, Seed, TaskId};
 
 use super::costs::{REPORT, birth_timer, work};
 use super::hogs;
+use super::kernel::Kernel;
 use super::script::{FIRST, SELF, Script, fork_all, wait_any};
 use crate::builder::ProgramId;
 use crate::error::WorkloadError;
@@ -34,7 +35,12 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    pub(super) fn build(&self, nr_cpus: usize, seed: Seed) -> Result<Programs, WorkloadError> {
+    pub(super) fn build(
+        &self,
+        nr_cpus: usize,
+        kernel: Kernel,
+        seed: Seed,
+    ) -> Result<Programs, WorkloadError> {
         let children = self.hogs + self.tasks;
         let mut script = Script::new(nr_cpus, seed);
         let run = script.b.mark("run");
@@ -44,7 +50,7 @@ impl Timers {
             if self.pinned {
                 p.set_affinity(SELF, cpu0);
             }
-            fork_all(p, children, self.pinned);
+            fork_all(p, kernel, (children, self.pinned), |_| {});
             wait_any(p, children);
         });
         let hog = hogs::program(&mut script, self.length, self.nice[0]);
