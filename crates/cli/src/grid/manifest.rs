@@ -56,7 +56,7 @@ impl Manifest {
     /// When there is something else under its name.
     pub(super) fn of_folder(folder: &Path) -> Result<Option<Manifest>, Failure> {
         let path = folder.join(FILE);
-        if !path.exists() {
+        if matches!(path.try_exists(), Ok(false)) {
             return Ok(None);
         }
         let text = crate::toml_file::read(&path)?;

@@ -46,8 +46,8 @@ pub(crate) fn merge(args: &MergeArgs) -> Result<(), Failure> {
     let whole = Manifest { shard: None, ..manifest.clone() };
     let out = Store::open(&args.output, &whole)?;
     for cell in &manifest.cells {
-        let text = stores.iter().find_map(|(_, store)| store.text(&cell.id)).unwrap_or_default();
-        out.keep_text(&cell.id, &text)?;
+        let text = stores.iter().find_map(|(_, store)| store.text(&cell.id).transpose());
+        out.keep_text(&cell.id, &text.transpose()?.unwrap_or_default())?;
     }
     let table = Table::of(&whole, &out, |_| true)?;
     finish(&out, &table, args.parquet)
@@ -69,10 +69,13 @@ fn are_one(first: &Path, a: &Manifest, other: &Path, b: &Manifest) -> Result<(),
 }
 
 /// Whether some folder has the cell, and all that have it agree.
+///
+/// # Errors
+/// The two folders that differ, or the file that cannot be read.
 fn is_there(stores: &[(&Path, Store)], cell: &Entry, whole: &Manifest) -> Result<bool, Failure> {
     let mut found: Option<(&Path, String)> = None;
     for (folder, store) in stores {
-        let Some(text) = store.text(&cell.id) else { continue };
+        let Some(text) = store.text(&cell.id)? else { continue };
         match &found {
             None => found = Some((folder, text)),
             Some((_, known)) if *known == text => {}

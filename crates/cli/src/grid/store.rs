@@ -98,10 +98,28 @@ impl Store {
         self.folder.join(CELLS).join(format!("{id}.json"))
     }
 
-    /// The text of a cell that is done under this version.
-    pub(super) fn text(&self, id: &str) -> Option<String> {
-        let text = fs::read_to_string(self.cell(id)).ok()?;
-        self.parse(&text, id).map(|_| text)
+    /// The text of a cell that is done under this version; none if there is no such file, or one of
+    /// another version.
+    ///
+    /// # Errors
+    /// The path of a file that cannot be read, or is no cell.
+    pub(super) fn text(&self, id: &str) -> Result<Option<String>, Failure> {
+        let path = self.cell(id);
+        if matches!(path.try_exists(), Ok(false)) {
+            return Ok(None);
+        }
+        let text = crate::toml_file::read(&path)?;
+        if self.parse(&text, id).is_some() {
+            return Ok(Some(text));
+        }
+        let cell: Option<Map<String, Value>> = serde_json::from_str(&text).ok();
+        let told = |key| cell.as_ref().and_then(|cell| cell.get(key)).and_then(Value::as_str);
+        if told("what") == Some(MARK) && told("version") != Some(self.version.as_str()) {
+            return Ok(None);
+        }
+        let what = "found something else, expected this cell as `simsched sweep` writes it";
+        let mend = "without the file, the same sweep runs the cell again";
+        Err(Failure::Input(format!("{}: {what}; {mend}", path.display())))
     }
 
     /// The same as what it says.
@@ -241,7 +259,7 @@ mod tests {
         let (folder, manifest) = (folder("odd"), manifest(&IDS));
         let store = Store::open(&folder, &manifest).unwrap();
         store.keep(IDS[0], &Err(Failure::Simulation("no".to_owned()))).unwrap();
-        let text = store.text(IDS[0]).unwrap();
+        let text = store.text(IDS[0]).unwrap().unwrap();
         assert!(store.find(IDS[0]).is_some() && store.find(IDS[1]).is_none());
         for odd in ["", "{", "[]", "{}", &text[..text.len() / 2], &text.replace(IDS[0], IDS[1])] {
             store.keep_text(IDS[0], odd).unwrap();

@@ -121,3 +121,26 @@ fn a_description_whose_cells_were_changed_is_refused() {
     let args = format!("merge {} -o {}", folder.display(), fresh("edited-out").display());
     check(&args, 2, &["sweep.json: found something else"]);
 }
+
+#[test]
+fn merging_names_the_cell_that_it_cannot_read() {
+    let (plan, folder) = (file("torn.toml", &format!("{PLAN}seeds = 2\n")), fresh("torn"));
+    sweep(&plan, &folder, "");
+    let cell = fs::read_dir(folder.join("cells")).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(&cell).unwrap();
+    let args = format!("merge {} -o {}", folder.display(), fresh("torn-out").display());
+    let named = format!("simsched: {}: ", cell.display());
+    for odd in [&text[..text.len() / 2], "", "{}"] {
+        fs::write(&cell, odd).unwrap();
+        check(&args, 2, &[&named, "expected this cell", "the same sweep runs the cell again"]);
+    }
+    fs::write(&cell, [0x80, 0xff]).unwrap();
+    check(&args, 2, &[&named, "the file is not text"]);
+    fs::remove_file(&cell).unwrap();
+    fs::create_dir(&cell).unwrap();
+    check(&args, 2, &[&named, "directory"]);
+    fs::remove_dir(&cell).unwrap();
+    sweep(&plan, &folder, "");
+    assert_eq!(fs::read_to_string(&cell).unwrap(), text);
+    prints(&args);
+}
