@@ -57,7 +57,7 @@ impl Folder {
         let Some(dir) = dir else { return Ok(None) };
         let place = place_of(command)?;
         fs::create_dir_all(dir).map_err(|error| Failure::file(dir, &error))?;
-        let names: Vec<String> = policies.iter().map(|policy| name_of(policy)).collect();
+        let names = names_of(policies);
         for name in &names {
             let log = place.logs(&dir.join(name), 0).join(&place.file);
             if log.exists() {
@@ -140,6 +140,19 @@ fn seconds(ns: u64) -> String {
 fn name_of(policy: &str) -> String {
     let plain = |c: char| if matches!(c, ',' | '/') || c.is_whitespace() { '_' } else { c };
     policy.chars().map(plain).collect()
+}
+
+/// A name for each policy. Of those that would share one, as a policy that is compared with itself, the
+/// second is `NAME-2`, and so on.
+fn names_of(policies: &[&str]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for policy in policies {
+        let name = name_of(policy);
+        let others = (2..).map(|nth| format!("{name}-{nth}"));
+        let free = std::iter::once(name.clone()).chain(others).find(|name| !names.contains(name));
+        names.push(free.unwrap_or(name));
+    }
+    names
 }
 
 /// Where the output of a command belongs, which names all options that matter.
@@ -235,5 +248,11 @@ mod tests {
     fn a_name_has_nothing_that_compare_mmtests_would_split() {
         assert_eq!(name_of("cfs@6.5+wakeup_bias_prev"), "cfs@6.5+wakeup_bias_prev");
         assert_eq!(name_of("cfs+a=1,2/3 x"), "cfs+a=1_2_3_x");
+    }
+
+    #[test]
+    fn two_policies_never_share_a_name() {
+        assert_eq!(names_of(&["cfs", "eevdf", "cfs", "cfs"]), ["cfs", "eevdf", "cfs-2", "cfs-3"]);
+        assert_eq!(names_of(&["a=1,2", "a=1/2", "a=1_2-2"]), ["a=1_2", "a=1_2-2", "a=1_2-2-2"]);
     }
 }

@@ -56,6 +56,29 @@ fn each_side_of_a_comparison_has_its_folder() {
     assert!(String::from_utf8_lossy(&again.stderr).contains("found results of an earlier run"));
 }
 
+/// A policy beside itself: no difference, and results of both.
+#[test]
+fn a_policy_that_is_compared_with_itself_has_two_folders() {
+    let folder = folder("mmtests-itself");
+    let compared = json(&format!(
+        "compare --quiet --topo t8 --policy cfs --policy cfs --seeds 2 --json - --mmtests {} \
+         -- hackbench -g 1 -f 2 -l 5",
+        folder.display()
+    ));
+    let metrics = compared["metrics"].as_array().unwrap();
+    assert!(metrics.iter().any(|metric| metric["name"] == "time"));
+    for metric in metrics {
+        assert_eq!(metric["policies"][0]["values"], metric["policies"][1]["values"]);
+    }
+    for nth in 0..2 {
+        let [one, other] = ["cfs", "cfs-2"].map(|side| {
+            let logs = folder.join(format!("{side}/iter-{nth}/hackbench-process-sockets/logs"));
+            total_time(logs.join("hackbench-1"))
+        });
+        assert!(one > 0.0 && (one - other).abs() < 1e-12, "{one} and {other}");
+    }
+}
+
 #[test]
 fn what_mmtests_has_no_place_for_is_refused_before_it_runs() {
     let folder = folder("mmtests-refused");
