@@ -10,11 +10,12 @@ mod scenario;
 mod schedule;
 mod shell;
 mod sides;
+mod text;
 mod values;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use simsched_core::Nanos;
 
 pub(crate) use self::grid::{MergeArgs, Shard, SweepArgs};
@@ -27,6 +28,7 @@ pub(crate) use self::scenario::FileArgs;
 pub(crate) use self::schedule::{Form, ScheduleArgs};
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
 pub(crate) use self::sides::{CompareArgs, Span, ValidateArgs};
+use self::text::Text;
 use self::values::{duration, events, precision, seed, seeds, setting};
 
 /// A wind tunnel for the Linux fair scheduler.
@@ -104,6 +106,10 @@ pub(crate) enum Command {
     /// agree on is shown and not judged.
     Lab(LabArgs),
     /// Print what completes the command line in a shell
+    ///
+    /// Built-in machines, policies and patches are offered by their names. Others are typed: the file of a
+    /// machine (bash goes on to files where no name fits), its mode, a policy with features or settings,
+    /// and the workload behind `--`.
     Completions(CompletionsArgs),
     /// Print the man page, or write those of all commands
     Man(ManArgs),
@@ -119,6 +125,7 @@ pub(crate) struct RunArgs {
     /// The machine: a TOML file or a built-in name (see `simsched topo list`), and its mode
     #[arg(long, value_name = "MACHINE[@MODE]", required = false)]
     #[arg(required_unless_present = "scenario")]
+    #[arg(value_parser = Text::MACHINE, hide_possible_values = true)]
     pub(crate) topo: String,
 
     #[command(flatten)]
@@ -126,6 +133,7 @@ pub(crate) struct RunArgs {
 
     /// The policy: a base, its kernel version, features and settings (see `simsched policies`)
     #[arg(long, value_name = "BASE[@VERSION][+FEATURE|+KEY=VALUE]...", default_value = "cfs")]
+    #[arg(value_parser = Text::POLICY, hide_possible_values = true)]
     pub(crate) policy: String,
 
     /// A setting of the policy or of the kernel; may be given several times
@@ -185,6 +193,7 @@ pub(crate) struct RunArgs {
 
     /// The workload's command line
     #[arg(last = true, value_name = "WORKLOAD", allow_hyphen_values = true)]
+    #[arg(value_parser = Text::ANY)]
     pub(crate) workload: Vec<String>,
 }
 
@@ -213,7 +222,7 @@ pub(crate) enum TopoCommand {
     #[command(after_help = "Example:\n  simsched topo check genoa.toml")]
     Check {
         /// The file
-        #[arg(value_name = "FILE")]
+        #[arg(value_name = "FILE", value_parser = Text::ANY, value_hint = ValueHint::FilePath)]
         file: String,
     },
     /// Make a machine file from what hwloc, lscpu or /sys/devices/system tells of a machine
@@ -225,6 +234,7 @@ pub(crate) enum TopoCommand {
 pub(crate) struct ShowArgs {
     /// The machine: a TOML file or a built-in name, and its mode
     #[arg(value_name = "MACHINE[@MODE]")]
+    #[arg(value_parser = Text::MACHINE, hide_possible_values = true)]
     pub(crate) topo: String,
 
     /// Whose sched domains
@@ -264,6 +274,7 @@ pub(crate) struct PoliciesArgs {
     pub(crate) command: Option<PoliciesCommand>,
 
     /// Show this policy, feature or setting, as `show` does
+    #[arg(value_parser = Text::LISTED, hide_possible_values = true)]
     pub(crate) name: Option<String>,
 }
 
@@ -277,6 +288,7 @@ pub(crate) enum PoliciesCommand {
     #[command(after_help = "Example:\n  simsched policies show wakeup_bias_prev")]
     Show {
         /// Its name, or an expression such as cfs@5.16
+        #[arg(value_parser = Text::LISTED, hide_possible_values = true)]
         name: String,
     },
 }
@@ -286,6 +298,7 @@ pub(crate) enum PoliciesCommand {
 #[command(after_help = "Example:\n  simsched workloads hackbench")]
 pub(crate) struct WorkloadsArgs {
     /// Show the options of this one
+    #[arg(value_parser = Text::WORKLOAD, hide_possible_values = true)]
     pub(crate) name: Option<String>,
 }
 

@@ -4,9 +4,13 @@ use std::error::Error;
 use std::fmt;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory};
 use simsched_core::SimError;
 use simsched_lab::error::LabError;
+use simsched_topology::{did_you_mean, nearest};
+use simsched_workloads::catalog as workloads;
 
+use crate::args::Cli;
 use crate::topo::MACHINES;
 
 /// The exit code after Ctrl-C, as shells have it: 128 and the number of the signal.
@@ -111,7 +115,7 @@ pub(crate) fn of_arguments(error: &clap::Error) -> String {
     let is_run = usage.contains("Usage: simsched run");
     match (error.kind(), of(ContextKind::InvalidArg), of(ContextKind::InvalidValue)) {
         (ErrorKind::ValueValidation, Some(option), Some(value)) => {
-            let option = option.split(' ').next().unwrap_or(option);
+            let option = plain(option);
             let expected = error.source().map_or_else(String::new, |source| source.to_string());
             format!("{option}: found '{value}', {expected}")
         }
@@ -119,17 +123,62 @@ pub(crate) fn of_arguments(error: &clap::Error) -> String {
             format!("unexpected argument '{word}': put the workload after --, as in `-- hackbench`")
         }
         (ErrorKind::MissingRequiredArgument, ..) => said(&usage) + &listed(error),
+        // The names that shells are told are not all that there is.
+        (ErrorKind::InvalidValue, Some(option), Some("")) if !listed(error).is_empty() => {
+            format!("{}: found no value{}", plain(option), listed(error))
+        }
+        (ErrorKind::InvalidSubcommand, ..) => match of(ContextKind::InvalidSubcommand) {
+            Some(word) => no_command(word, &usage),
+            None => said(&usage),
+        },
+        (ErrorKind::InvalidUtf8, ..) => {
+            let odd = std::env::args_os().find(|word| word.to_str().is_none()).unwrap_or_default();
+            format!("found '{}', expected text in UTF-8", odd.display())
+        }
         _ => said(&usage),
     }
 }
 
+/// The name of an argument without its brackets and values: `--seed <N>`, `<TRACE>`, `[WORKLOAD]...`.
+fn plain(argument: &str) -> &str {
+    let name = argument.split(' ').next().unwrap_or(argument);
+    let name = name.strip_suffix("...").unwrap_or(name);
+    let within = |ends: [char; 2]| name.strip_prefix(ends[0])?.strip_suffix(ends[1]);
+    within(['<', '>']).or_else(|| within(['[', ']'])).unwrap_or(name)
+}
+
+/// A word that stands where a command does, and is none.
+fn no_command(word: &str, usage: &str) -> String {
+    let line = usage.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or_default();
+    let all = Cli::command();
+    let (mut parent, mut path) = (&all, all.get_name().to_owned());
+    for name in line.split_whitespace().skip(1) {
+        let Some(below) = parent.find_subcommand(name) else { break };
+        (parent, path) = (below, format!("{path} {name}"));
+    }
+    let names: Vec<&str> = parent.get_subcommands().map(Command::get_name).collect();
+    let near = did_you_mean(&nearest(word, names.iter().copied()));
+    let more = match workloads::find(word) {
+        _ if !near.is_empty() => near,
+        Ok(_) => format!("; a workload is run by `simsched run --topo MACHINE -- {word}`"),
+        Err(_) => format!(", expected one of {}", names.join(", ")),
+    };
+    format!("`{path}` has no command `{word}`{more}")
+}
+
 /// Where what is missing is listed, as the end of a sentence.
 fn listed(error: &clap::Error) -> String {
-    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
-        return String::new();
+    let missing = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(missing)) => missing.as_slice(),
+        Some(ContextValue::String(missing)) => std::slice::from_ref(missing),
+        _ => &[],
     };
     let is_missing = |option: &str| missing.iter().any(|missing| missing.starts_with(option));
-    let lists = [("--topo", MACHINES), ("--policy", "`simsched policies` lists the policies")];
+    let lists = [
+        ("--topo", MACHINES),
+        ("<MACHINE", MACHINES),
+        ("--policy", "`simsched policies` lists the policies"),
+    ];
     let lists = lists.into_iter().filter(|(option, _)| is_missing(option));
     lists.map(|(_, list)| format!("; {list}")).collect()
 }

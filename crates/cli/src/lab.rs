@@ -17,6 +17,7 @@ use simsched_lab::run::{Bed, config, policy_of};
 use simsched_lab::tracefs;
 use simsched_lab::value::Values;
 use simsched_lab::verdict::{Class, Verdict};
+use simsched_topology::{did_you_mean, nearest};
 use simsched_workloads::lab::Kernel;
 
 use crate::args::{Bars, LabArgs};
@@ -34,7 +35,7 @@ pub(crate) fn lab(args: &LabArgs) -> Result<(), Failure> {
     let benches = folders.into_iter().flat_map(Folder::variants);
     let benches = benches.map(|folder| Bench::new(folder, args)).collect::<Result<Vec<_>, _>>()?;
     let jobs: Vec<Job<'_>> = benches.iter().flat_map(Bench::jobs).collect();
-    check_only(&benches, &jobs, args)?;
+    check_only(&benches, args)?;
     interrupt::listen();
     output::are_apart(&[("--json", args.json.as_deref()), ("--dump", args.dump.as_deref())])?;
     let place = Place::of(args.json.as_deref())?;
@@ -146,18 +147,19 @@ fn asked_for(mut scenarios: Vec<Scenario>, only: &[String]) -> Vec<Scenario> {
     scenarios
 }
 
-/// Whether `--only` leaves something where there was something.
-fn check_only(benches: &[Bench], jobs: &[Job<'_>], args: &LabArgs) -> Result<(), Failure> {
-    let runs = benches.iter().find(|bench| !matches!(bench.on, On::Nothing));
-    match runs {
-        Some(bench) if jobs.is_empty() => {
-            let names: Vec<String> =
-                bench.folder.reference()?.into_iter().map(|scenario| scenario.name).collect();
-            let text = format!(
-                "--only: found '{}', expected one of {}",
-                args.only.join(", "),
-                names.join(", ")
-            );
+/// Whether each name of `--only` is that of a scenario, or begins one, where there is something to run.
+fn check_only(benches: &[Bench], args: &LabArgs) -> Result<(), Failure> {
+    let mut names: Vec<String> = Vec::new();
+    for bench in benches.iter().filter(|bench| !matches!(bench.on, On::Nothing)) {
+        let own = bench.folder.reference()?.into_iter().map(|scenario| scenario.name);
+        names.extend(own.filter(|name| !names.contains(name)).collect::<Vec<_>>());
+    }
+    let is_stray = |only: &&String| names.iter().all(|name| !name.starts_with(only.as_str()));
+    match args.only.iter().find(is_stray) {
+        Some(stray) if !names.is_empty() => {
+            let near = did_you_mean(&nearest(stray, names.iter().map(String::as_str)));
+            let all = names.join(", ");
+            let text = format!("--only: found '{stray}', expected one of {all}{near}");
             Err(Failure::Input(text))
         }
         _ => Ok(()),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 /// The arguments of `simsched sweep`.
 #[derive(Args, Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct SweepArgs {
     pub(crate) plan: PathBuf,
 
     /// The folder for the results and for what is done of them
-    #[arg(long, short, value_name = "DIR", required_unless_present = "dry_run")]
+    #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath, required_unless_present = "dry_run")]
     pub(crate) output: Option<PathBuf>,
 
     /// Run only the I-th of N parts of about the same size, from 1; `simsched merge` puts them together
@@ -43,11 +43,11 @@ pub(crate) struct SweepArgs {
 #[command(after_help = "Example:\n  simsched merge out-1 out-2 out-3 -o out")]
 pub(crate) struct MergeArgs {
     /// The folders of the parts, in any order
-    #[arg(value_name = "DIR", required = true)]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, required = true)]
     pub(crate) folders: Vec<PathBuf>,
 
     /// The folder for the whole
-    #[arg(long, short, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) output: PathBuf,
 
     /// Write results.parquet, too; only where simsched is built with the feature `parquet`

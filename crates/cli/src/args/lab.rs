@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
-use super::values::{seed, setting};
+use super::{Text, seed, setting};
 
 /// The arguments of `simsched lab`.
 #[derive(Args, Debug)]
@@ -12,11 +12,11 @@ use super::values::{seed, setting};
                         The exit code is 1 when a class of a folder falls below its bar.")]
 pub(crate) struct LabArgs {
     /// Folders of the kernel lab, named KERNEL-MACHINE such as 6.1-t16
-    #[arg(value_name = "DIR", required = true)]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, required = true)]
     pub(crate) folders: Vec<PathBuf>,
 
     /// Only this scenario, or all that begin so; may be given several times
-    #[arg(long, value_name = "SCENARIO")]
+    #[arg(long, value_name = "SCENARIO", value_parser = Text::ANY)]
     pub(crate) only: Vec<String>,
 
     /// The seed of all random numbers
@@ -38,6 +38,7 @@ pub(crate) struct LabArgs {
 
     /// The policy in place of the one that stands for the kernel
     #[arg(long, value_name = "BASE[@VERSION][+FEATURE|+KEY=VALUE]...")]
+    #[arg(value_parser = Text::POLICY, hide_possible_values = true)]
     pub(crate) policy: Option<String>,
 
     /// A setting of the policy or of the kernel; may be given several times

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 
-use super::{seed, setting};
+use super::{Text, seed, setting};
 
 /// The arguments of `simsched replay`.
 #[derive(Args, Debug)]
@@ -15,15 +15,17 @@ use super::{seed, setting};
 pub(crate) struct ReplayArgs {
     /// Text of `perf script`, of `trace-cmd report` or of /sys/kernel/tracing/trace; or a perf.data or
     /// trace.dat, if perf or trace-cmd is installed to read it
-    #[arg(value_name = "TRACE")]
+    #[arg(value_name = "TRACE", value_parser = Text::ANY, value_hint = ValueHint::FilePath)]
     pub(crate) trace: String,
 
     /// The machine: a TOML file or a built-in name (see `simsched topo list`), and its mode
     #[arg(long, value_name = "MACHINE[@MODE]")]
+    #[arg(value_parser = Text::MACHINE, hide_possible_values = true)]
     pub(crate) topo: String,
 
     /// The policy: a base, its kernel version, features and settings (see `simsched policies`)
     #[arg(long, value_name = "BASE[@VERSION][+FEATURE|+KEY=VALUE]...", default_value = "cfs")]
+    #[arg(value_parser = Text::POLICY, hide_possible_values = true)]
     pub(crate) policy: String,
 
     /// A setting of the policy or of the kernel; may be given several times. With hardware=free each

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use simsched_trace::schedstat::Version;
 
 /// Under which these options are listed.
@@ -18,7 +18,7 @@ pub(crate) struct ResultsArgs {
 
     /// Write what the program prints with each seed into a folder of results of mmtests, for
     /// `compare-mmtests.pl -d DIR -b BENCHMARK -n POLICY` (docs/mmtests.md)
-    #[arg(long, help_heading = HEADING, value_name = "DIR", conflicts_with = "precision")]
+    #[arg(long, help_heading = HEADING, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "precision")]
     pub(crate) mmtests: Option<PathBuf>,
 }
 

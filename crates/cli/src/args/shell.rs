@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use clap_complete::Shell;
 
 /// The arguments of `simsched completions`.
@@ -24,6 +24,6 @@ pub(crate) struct CompletionsArgs {
 )]
 pub(crate) struct ManArgs {
     /// Write the pages of all commands into this folder, in place of printing that of simsched itself
-    #[arg(long, short, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) output: Option<PathBuf>,
 }

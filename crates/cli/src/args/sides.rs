@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use simsched_core::Nanos;
 
 use crate::cut::{CHEAP, Slice};
 
-use super::{duration, seed, seeds, setting};
+use super::{Text, duration, seed, seeds, setting};
 
 /// The arguments of `simsched compare`.
 #[derive(Args, Debug)]
@@ -17,10 +17,12 @@ use super::{duration, seed, seeds, setting};
 pub(crate) struct CompareArgs {
     /// The machine: a TOML file or a built-in name (see `simsched topo list`), and its mode
     #[arg(long, value_name = "MACHINE[@MODE]")]
+    #[arg(value_parser = Text::MACHINE, hide_possible_values = true)]
     pub(crate) topo: String,
 
     /// A policy, at least two of them; the first is the base
     #[arg(long = "policy", value_name = "BASE[@VERSION][+FEATURE|+KEY=VALUE]...", required = true)]
+    #[arg(value_parser = Text::POLICY, hide_possible_values = true)]
     pub(crate) policies: Vec<String>,
 
     /// A setting of the policies or of the kernel; may be given several times. A policy that does not
@@ -54,7 +56,7 @@ pub(crate) struct CompareArgs {
 
     /// Write what the program prints under each policy, with each seed, into a folder of results of
     /// mmtests, for `compare-mmtests.pl -d DIR -b BENCHMARK -n POLICY,POLICY` (docs/mmtests.md)
-    #[arg(long, value_name = "DIR", conflicts_with = "span")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "span")]
     pub(crate) mmtests: Option<PathBuf>,
 
     /// At each low and high end of the machine's physical parameters too, and list those that make
@@ -72,6 +74,7 @@ pub(crate) struct CompareArgs {
 
     /// The workload's command line
     #[arg(last = true, value_name = "WORKLOAD", allow_hyphen_values = true)]
+    #[arg(value_parser = Text::ANY)]
     pub(crate) workload: Vec<String>,
 }
 
@@ -86,7 +89,7 @@ pub(crate) struct ValidateArgs {
     pub(crate) paths: Vec<PathBuf>,
 
     /// Only this claim, or all whose id begins so; may be given several times
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = Text::ANY)]
     pub(crate) only: Vec<String>,
 
     /// The first seed

@@ -45,7 +45,7 @@ impl Plan {
         let text = toml_file::read(path)?;
         let doc = Doc { file: &file, text: &text };
         let root = doc.parse()?;
-        let reader = Reader::new(doc);
+        let reader = Reader::new(doc, path);
         let (base, seeds) = base(&reader, &root)?;
         let mut axes = Vec::new();
         for (key, read) in [("grid", axis::of_grid as AxesOf), ("axis", axis::of_names)] {

@@ -70,7 +70,7 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Refused> {
     let Some(file) = file else {
         let mut cli = Cli::from_arg_matches(&matches)?;
         if is_saved && let Command::Run(args) = &mut cli.command {
-            args.file.saved = save::text(run, args.file.save_scenario.as_deref());
+            args.file.saved = save::text(run, args.file.save_scenario.as_deref())?;
         }
         return Ok(cli);
     };
@@ -91,7 +91,7 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Refused> {
     let mut cli = Cli::from_arg_matches(&all)?;
     if let (Command::Run(args), Some(run)) = (&mut cli.command, all.subcommand_matches("run")) {
         if is_saved {
-            args.file.saved = save::text(run, args.file.save_scenario.as_deref());
+            args.file.saved = save::text(run, args.file.save_scenario.as_deref())?;
         }
         args.file.origin = Some(Box::new(origin));
     }
@@ -182,7 +182,7 @@ fn read(path: &Path) -> Result<Origin, Failure> {
         return Ok(Origin { file, written, digests });
     }
     let doc = Doc { file: &file, text: &text };
-    let written = Reader::new(doc).scenario(&doc.parse()?)?;
+    let written = Reader::new(doc, path).scenario(&doc.parse()?)?;
     Ok(Origin { file: file.clone(), written, digests: Vec::new() })
 }
 

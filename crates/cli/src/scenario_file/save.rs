@@ -1,8 +1,9 @@
 //! A command line as a scenario file.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
-use clap::ArgMatches;
+use clap::{Arg, ArgMatches};
 use simsched_topology::split_mode;
 use toml::Value;
 
@@ -15,7 +16,10 @@ use crate::output::{self, Whole};
 const NO_PART: [&str; 2] = ["json", "quiet"];
 
 /// The scenario file of these arguments, which is to lie at `path`.
-pub(super) fn text(run: &ArgMatches, path: Option<&Path>) -> String {
+///
+/// # Errors
+/// The name of an option whose value is no text.
+pub(super) fn text(run: &ArgMatches, path: Option<&Path>) -> Result<String, Failure> {
     let mut text = "# Run it with `simsched run` and the name of this file.\n".to_owned();
     let command = command();
     for arg in options(&command).filter(|arg| !NO_PART.contains(&arg.get_id().as_str())) {
@@ -24,10 +28,11 @@ pub(super) fn text(run: &ArgMatches, path: Option<&Path>) -> String {
             continue;
         }
         let raw = run.get_raw(id).into_iter().flatten();
-        let values: Vec<String> = raw.map(|value| value.to_string_lossy().into_owned()).collect();
+        let raw = raw.map(|value| value.to_str().map(str::to_owned).ok_or_else(|| odd(arg, value)));
+        let values = raw.collect::<Result<Vec<String>, Failure>>()?;
         let value = match (arg.get_action().takes_values(), &values[..]) {
             (false, _) => Value::Boolean(true),
-            (true, [one]) if id == "topo" => Value::String(machine(one, path)),
+            (true, [one]) if id == "topo" => Value::String(machine(arg, one, path)?),
             (true, [one]) => scalar(one),
             (true, many) => Value::Array(many.iter().map(|one| scalar(one)).collect()),
         };
@@ -48,7 +53,13 @@ pub(super) fn text(run: &ArgMatches, path: Option<&Path>) -> String {
     for (key, value) in seen {
         text.push_str(&format!("{} = {}\n", bare(key), scalar(value)));
     }
-    text
+    Ok(text)
+}
+
+/// A path that a file in TOML cannot hold.
+fn odd(arg: &Arg, path: &OsStr) -> Failure {
+    let (option, path) = (arg.get_long().unwrap_or_default(), path.display());
+    Failure::Input(format!("--{option}: found '{path}', expected text in UTF-8 to be saved"))
 }
 
 /// The command as one text, unless a word of it has blanks.
@@ -78,16 +89,17 @@ fn bare(key: &str) -> String {
 }
 
 /// A machine's file is looked for beside the scenario: where that lies elsewhere, its path is absolute.
-fn machine(text: &str, path: Option<&Path>) -> String {
+fn machine(arg: &Arg, text: &str, path: Option<&Path>) -> Result<String, Failure> {
     let (file, mode) = if Path::new(text).is_file() { (text, None) } else { split_mode(text) };
     let folder = path.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
     let is_here = folder.is_none_or(|folder| folder == Path::new("."));
     match Path::new(file).canonicalize() {
         Ok(found) if found.is_file() && !is_here => {
             let mode = mode.map_or_else(String::new, |mode| format!("@{mode}"));
-            format!("{}{mode}", found.display())
+            let found = found.to_str().ok_or_else(|| odd(arg, found.as_os_str()))?;
+            Ok(format!("{found}{mode}"))
         }
-        _ => text.to_owned(),
+        _ => Ok(text.to_owned()),
     }
 }
 

@@ -85,8 +85,9 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(doc: Doc<'a>) -> Reader<'a> {
-        let folder = Path::new(doc.file).parent().map(Path::to_owned).unwrap_or_default();
+    /// A reader of `doc`, which is what the file `path` says.
+    pub(crate) fn new(doc: Doc<'a>, path: &Path) -> Reader<'a> {
+        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
         Reader { doc, folder, command: command() }
     }
 
@@ -167,21 +168,27 @@ impl<'a> Reader<'a> {
         }
         let text = scalar(value.get_ref())
             .ok_or_else(|| self.doc.expected(key, value, "a text or a number"))?;
-        let text = if key == "topo" { self.machine(&text) } else { text };
+        let text = match key {
+            "topo" => self.machine(&text).ok_or_else(|| {
+                let what = "topo: found a folder whose name is not UTF-8, expected text";
+                self.doc.wrong(&value.span(), what)
+            })?,
+            _ => text,
+        };
         Ok(vec![format!("--{long}={text}")])
     }
 
-    /// A machine that is a file is looked for beside this one.
-    fn machine(&self, text: &str) -> String {
+    /// A machine that is a file is looked for beside this one; none if the path to it is no text.
+    fn machine(&self, text: &str) -> Option<String> {
         let here = |name: &str| self.folder.join(name).is_file();
         let (name, _) = if here(text) { (text, None) } else { split_mode(text) };
         // `genoa.toml` is the name of a built-in machine, too, unless there is such a file.
         let stem = name.strip_suffix(".toml").filter(|stem| !builtin_names().contains(stem));
         let is_path = name.contains(std::path::is_separator) || stem.is_some();
         if !name.is_empty() && (is_path || here(name)) {
-            return self.folder.join(text).display().to_string();
+            return self.folder.join(text).to_str().map(str::to_owned);
         }
-        text.to_owned()
+        Some(text.to_owned())
     }
 
     fn settings(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<Setting>, Failure> {

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use simsched_claims::{Claim, Refused, read as parse};
+use simsched_topology::{did_you_mean, nearest};
 
 use crate::failure::Failure;
 use crate::output;
@@ -21,7 +22,6 @@ pub(super) fn read(
 ) -> Result<Vec<Result<Claim, Refused>>, Failure> {
     let mut claims = Vec::new();
     let mut seen = Vec::new();
-    let is_meant = |id: &str| only.is_empty() || only.iter().any(|start| id.starts_with(start));
     for path in paths {
         for file in files(path)? {
             let name = file.display().to_string();
@@ -36,18 +36,43 @@ pub(super) fn read(
                 continue;
             }
             seen.push(real);
-            let meant = |claim: &Result<Claim, Refused>| match claim {
-                Ok(claim) => is_meant(&claim.id),
-                Err(refused) => is_meant(&refused.id),
-            };
-            claims.extend(parse(&text, &name).map_err(Failure::input)?.into_iter().filter(meant));
+            claims.extend(parse(&text, &name).map_err(Failure::input)?);
         }
     }
-    if claims.is_empty() {
-        let meant = only.join(", ");
-        return Err(Failure::Input(format!("--only: found {meant}, expected the start of an id")));
+    if !only.is_empty() {
+        let ids: Vec<&str> = claims.iter().map(id).collect();
+        only.iter().try_for_each(|start| begins_one(start, &ids))?;
+        claims.retain(|claim| only.iter().any(|start| id(claim).starts_with(start)));
     }
     Ok(claims)
+}
+
+fn id(claim: &Result<Claim, Refused>) -> &str {
+    claim.as_ref().map_or_else(|refused| &*refused.id, |claim| &*claim.id)
+}
+
+/// How many beginnings of ids are named where none is near.
+const NAMED: usize = 8;
+
+/// Whether `start` is the start of an id.
+///
+/// # Errors
+/// One sentence with the nearest that are: whole ids, and what stands before a dot of one.
+fn begins_one(start: &str, ids: &[&str]) -> Result<(), Failure> {
+    if ids.iter().any(|id| id.starts_with(start)) {
+        return Ok(());
+    }
+    let parts = |id: &'_ str| id.match_indices('.').map(|(at, _)| at).collect::<Vec<_>>();
+    let begins = ids.iter().flat_map(|id| parts(id).into_iter().map(|at| &id[..at]).chain([*id]));
+    let near = did_you_mean(&nearest(start, begins));
+    let mut first: Vec<&str> =
+        ids.iter().map(|id| id.split('.').next().unwrap_or_default()).collect();
+    first.sort_unstable();
+    first.dedup();
+    let more = if first.len() > NAMED { ", ..." } else { "" };
+    first.truncate(NAMED);
+    let such = if near.is_empty() { format!(": {}{more}", first.join(", ")) } else { near };
+    Err(Failure::Input(format!("--only: found '{start}', expected the start of an id{such}")))
 }
 
 /// The file, or the `.toml` files below the folder, by name.

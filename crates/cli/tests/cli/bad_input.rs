@@ -101,7 +101,15 @@ fn an_unknown_workload_or_option_is_refused_with_the_nearest_names() {
 fn a_wrong_command_line_is_one_sentence() {
     check("run --tpo t8", &["--tpo", "similar argument exists: '--topo'"]);
     check("run", &["--topo"]);
-    check("runn", &["runn", "'run'"]);
+    check("run --topo", &["--topo: found no value; `simsched topo list`"]);
+    check("run --topo t8 --policy", &["--policy: found no value; `simsched policies`"]);
+    check("topo show", &["MACHINE", "`simsched topo list`"]);
+    check("runn", &["`simsched` has no command `runn`; did you mean `run`?"]);
+    check("validte", &["`validte`; did you mean `validate`?"]);
+    check("topo shwo", &["`simsched topo` has no command `shwo`; did you mean `show`?"]);
+    check("frobnicate", &["`frobnicate`, expected one of run, compare, validate, "]);
+    check("topo frobnicate", &["expected one of list, show, check, import"]);
+    check("hackbench", &["; a workload is run by `simsched run --topo MACHINE -- hackbench`"]);
     for seeds in ["0", "-3", "many", "10001", "200000000", "99999999999999999999"] {
         let found = format!("--seeds: found '{seeds}', expected");
         check(&format!("run --topo t8 --seeds {seeds}"), &[&found, "1..=10000"]);

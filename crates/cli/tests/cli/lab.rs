@@ -140,6 +140,8 @@ fn bad_input_is_told_in_one_sentence() {
         (format!("lab {folder}/robustness.json"), "found a file, expected a folder <kernel>-"),
         (format!("lab {folder} --recorded other"), "found no label 'other', expected one of lock"),
         (format!("lab {folder} --only hogs-17"), "--only: found 'hogs-17', expected one of "),
+        (format!("lab {folder} --only hogs-hred-8"), "; did you mean `hogs-herd-8`?"),
+        (format!("lab {folder} --only hogs --only hgos"), "--only: found 'hgos', expected"),
         (format!("lab {folder} --bar exact=high"), "--bar: found 'exact=high', expected percent"),
         (format!("lab {folder} --dump x"), "--dump: found 10 scenarios, expected one: see --only"),
         (format!("lab {folder} --policy cfq"), "cfq"),

@@ -14,6 +14,8 @@ mod json;
 mod lab;
 mod llc;
 mod mmtests;
+#[cfg(target_os = "linux")]
+mod names;
 mod numa_imbalance;
 mod pages;
 mod places;

@@ -342,3 +342,26 @@ fn a_sweep_says_on_which_parameters_a_class_depends() {
     assert!(sweep["sweep_hw"]["other_seed_flips"].is_number());
     assert!(!sweep["sweep_hw"]["paid"].as_array().unwrap().is_empty());
 }
+
+#[test]
+fn a_wrong_only_is_refused_with_the_nearest_ids() {
+    let ids = ["S1.hb.spr", "S1.hb.spr.share", "S2.hb.time", "other"];
+    let text: String = ids.iter().map(|id| claim(id, &[])).collect();
+    let path = file("only.toml", &text).display().to_string();
+    let expected = "expected the start of an id";
+    for (only, end) in [
+        ("--only S1.hb.psr", "; did you mean `S1.hb.spr`?"),
+        ("--only s2.hb", "; did you mean `S2.hb`?"),
+        ("--only othre", "; did you mean `other`?"),
+        ("--only WRONG", ": S1, S2, other"),
+        // One of several.
+        ("--only S2 --only WRONG", ": S1, S2, other"),
+    ] {
+        let wrong = only.split_whitespace().last().unwrap();
+        let sentence = format!("--only: found '{wrong}', {expected}{end}\n");
+        crate::common::check(&format!("validate {path} {only}"), 2, &[&sentence]);
+    }
+    let found = validated(Path::new(&path), "--seeds 1 --only S1 --only other");
+    let found = found["claims"].as_array().unwrap().iter().map(|claim| claim["id"].clone());
+    assert_eq!(found.collect::<Vec<_>>(), ["S1.hb.spr", "S1.hb.spr.share", "other"]);
+}
