@@ -176,6 +176,7 @@ fn listed(error: &clap::Error) -> String {
     let is_missing = |option: &str| missing.iter().any(|missing| missing.starts_with(option));
     let lists = [
         ("--topo", MACHINES),
+        ("--prices", MACHINES),
         ("<MACHINE", MACHINES),
         ("--policy", "`simsched policies` lists the policies"),
     ];

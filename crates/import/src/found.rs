@@ -1,5 +1,6 @@
 //! `Found`: what a source says, in the source's own numbers, before anything is concluded from it.
 
+use crate::maker::Maker;
 use crate::set::Set;
 
 /// What a source says of a machine.
@@ -86,4 +87,6 @@ pub(crate) struct Processor {
     pub(crate) line_bytes: Option<u64>,
     /// The highest clocks in MHz: the least and the greatest of all CPUs.
     pub(crate) max_mhz: Option<(u64, u64)>,
+    /// Its maker by what only that maker's CPUs show, where no vendor is told.
+    pub(crate) sign: Option<Maker>,
 }

@@ -3,6 +3,7 @@
 use simsched_topology::{Arch, Fact, Topology, builtin_names, builtin_text};
 
 use crate::found::Processor;
+use crate::maker::{self, Maker};
 use crate::shape::Shape;
 
 /// What CPUID says of the machines that are built in: vendor, family and models.
@@ -17,23 +18,9 @@ const MODELS: &[(&str, Maker, u32, &[u32])] = &[
     ("milan", Maker::Amd, 25, &[1]),
 ];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Maker {
-    Intel,
-    /// And Hygon, whose cores are Zen.
-    Amd,
-}
-
-fn maker(processor: &Processor) -> Option<Maker> {
-    let name = processor.name.as_deref().unwrap_or("");
-    match processor.vendor.as_deref() {
-        Some("GenuineIntel") => Some(Maker::Intel),
-        Some("AuthenticAMD" | "HygonGenuine") => Some(Maker::Amd),
-        // hwloc names no vendor of what it read before its version 1.11.
-        None if name.contains("Intel") => Some(Maker::Intel),
-        None if name.contains("AMD") => Some(Maker::Amd),
-        _ => None,
-    }
+/// What CPUID says of a machine that is built in, if it has CPUID.
+fn model(name: &str) -> Option<&'static (&'static str, Maker, u32, &'static [u32])> {
+    MODELS.iter().find(|(known, ..)| name.split('-').next() == Some(known))
 }
 
 /// A machine that is built in.
@@ -41,24 +28,67 @@ fn maker(processor: &Processor) -> Option<Maker> {
 pub(crate) struct Known {
     pub(crate) name: &'static str,
     pub(crate) file: toml::Table,
+    /// Whether it was asked for, and is not the nearest by itself.
+    pub(crate) is_asked: bool,
     /// How far it is from what is imported, most important first.
     rank: [u64; 7],
 }
 
-/// The machines that are built in, the nearest first; machines of the lab are none that exist.
-pub(crate) fn ranked(shape: &Shape) -> Vec<Known> {
+/// The file of a machine that is built in; machines of the lab are none that exist.
+fn file(name: &str) -> Option<toml::Table> {
+    let file: toml::Table = builtin_text(name)?.parse().ok()?;
+    let is_lab = file.get("vendor").and_then(toml::Value::as_str) == Some("lab");
+    (!is_lab).then_some(file)
+}
+
+/// The names of the machines whose prices are known.
+#[must_use]
+pub fn priced() -> Vec<&'static str> {
+    builtin_names().into_iter().filter(|name| file(name).is_some()).collect()
+}
+
+/// The machines that are built in: the one that is asked for, then the nearest first.
+pub(crate) fn ranked(shape: &Shape, asked: Option<&str>) -> Vec<Known> {
     let mut known: Vec<Known> = builtin_names()
         .into_iter()
         .filter_map(|name| {
-            let file: toml::Table = builtin_text(name)?.parse().ok()?;
-            let is_lab = file.get("vendor").and_then(toml::Value::as_str) == Some("lab");
-            let machine = Topology::builtin(name, None).ok().filter(|_| !is_lab)?;
-            Some(Known { name, file, rank: rank(shape, name, &machine) })
+            let file = file(name)?;
+            let machine = Topology::builtin(name, None).ok()?;
+            let is_asked = asked == Some(name);
+            Some(Known { name, file, is_asked, rank: rank(shape, name, &machine) })
         })
         .collect();
     // Stable: of equals the first in the order of the list.
-    known.sort_by_key(|known| known.rank);
+    known.sort_by_key(|known| (!known.is_asked, known.rank));
     known
+}
+
+/// What decided whose prices these are, where no maker did.
+pub(crate) fn chosen(nearest: &Known, shape: &Shape) -> Option<String> {
+    let processor = &shape.processor;
+    let is_told = maker::of(processor).is_some() || shape.arch == Arch::Power;
+    if is_told || nearest.is_asked {
+        return None;
+    }
+    let name = nearest.name;
+    let of = model(name).map_or_else(String::new, |(_, of, ..)| format!(" ({})", of.name()));
+    let prices = format!("prices are from {name}{of}, the nearest in shape");
+    let why = match (shape.arch, processor.vendor.as_deref()) {
+        (Arch::X86, None) => "the source does not tell who made the CPUs".to_owned(),
+        (Arch::X86, Some(vendor)) => format!("no machine of {} is known", plain(vendor)),
+        _ => "no machine of this architecture is known".to_owned(),
+    };
+    let is_tree = shape.arch == Arch::X86 && processor.vendor.is_none() && shape.kind == "sysfs";
+    let more = match is_tree {
+        true => "a copy of /proc/cpuinfo beside the tree, as cpuinfo, tells the maker, and ",
+        false => "",
+    };
+    Some(format!("{why}: {prices}; {more}--prices MACHINE takes those of another"))
+}
+
+/// A name without what would break the line of a comment.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).collect()
 }
 
 fn rank(shape: &Shape, name: &str, machine: &Topology) -> [u64; 7] {
@@ -90,8 +120,8 @@ fn rank(shape: &Shape, name: &str, machine: &Topology) -> [u64; 7] {
 
 /// How far the processors are apart: `256 * family + model`, and without end between makers.
 fn generation(processor: &Processor, name: &str) -> u64 {
-    let known = MODELS.iter().find(|(known, ..)| name.split('-').next() == Some(known));
-    let Some(own_maker) = maker(processor) else { return 0 };
+    let known = model(name);
+    let Some(own_maker) = maker::of(processor) else { return 0 };
     match known {
         Some((_, maker, family, models)) if *maker == own_maker => {
             let (Some(own_family), Some(own_model)) = (processor.family, processor.model) else {
@@ -112,16 +142,17 @@ fn generation(processor: &Processor, name: &str) -> u64 {
 
 /// Whether the source says that it is the very model of this machine.
 pub(crate) fn is_model(known: &Known, processor: &Processor) -> bool {
-    let told = maker(processor).is_some() && processor.model.is_some();
+    let told = maker::of(processor).is_some() && processor.model.is_some();
     told && known.rank[1] == 0
 }
 
 /// Whether its cores are in pairs that hwloc counts as cores and Linux as threads of one (AMD 15h).
 pub(crate) fn has_modules(processor: &Processor) -> bool {
-    maker(processor) == Some(Maker::Amd) && processor.family == Some(21)
+    maker::of(processor) == Some(Maker::Amd) && processor.family == Some(21)
 }
 
 /// Whether it is a Zen, for which Linux raises `node_reclaim_distance` to 32 (`init_amd_zn`, `init_hygon`).
 pub(crate) fn is_zen(processor: &Processor) -> bool {
-    maker(processor) == Some(Maker::Amd) && processor.family.is_some_and(|family| family >= 23)
+    maker::of(processor) == Some(Maker::Amd)
+        && processor.family.map_or(processor.sign.is_some(), |family| family >= 23)
 }

@@ -8,7 +8,7 @@
 //! use simsched_import::{Request, Source, import};
 //!
 //! let text = "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,0,,0,0,0,0\n1,1,0,0,,1,1,1,0\n";
-//! let request = Request { file: "cpus.txt", name: "small", llc: None };
+//! let request = Request { file: "cpus.txt", name: "small", llc: None, prices: None };
 //! let machine = import(Source::Text(text), &request)?;
 //! assert_eq!((machine.counts.cpus, machine.counts.llcs), (2, 1));
 //! assert!(machine.toml.contains("name = \"small\""));
@@ -31,7 +31,7 @@
 //! The nearest known machine is the one of the same architecture and vendor whose
 //! `256 * family + model` is the nearest; of several the one whose shape is: LLCs in a package, cores
 //! behind an LLC, KiB of an LLC, threads of a core, packages. A source without vendor, family and model
-//! is compared by shape only.
+//! is compared by shape only, and a note says so; [`Request::prices`] names another machine.
 
 mod caches;
 mod cpuinfo;
@@ -40,16 +40,19 @@ mod found;
 mod hwloc;
 mod known;
 mod lscpu;
+mod maker;
 mod nodes;
 mod prices;
 mod set;
 mod shape;
 mod sysfs;
 mod totals;
+mod tree;
 mod write;
 
 pub use error::ImportError;
-pub use sysfs::Tree;
+pub use known::priced;
+pub use tree::Tree;
 
 /// What is imported.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +72,8 @@ pub struct Request<'a> {
     pub name: &'a str,
     /// Which CPUs share the last-level cache, if the source tells no cache at all.
     pub llc: Option<Llc>,
+    /// The machine whose prices are taken, one of [`priced`], in place of the nearest.
+    pub prices: Option<&'a str>,
 }
 
 /// Who shares a last-level cache of which the source tells nothing.

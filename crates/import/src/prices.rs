@@ -9,8 +9,9 @@ use crate::known::Known;
 use crate::shape::Shape;
 
 /// What a number of another machine is marked with, before that machine's own source.
-fn mark(known: &Known) -> String {
-    format!("from {}, the nearest known machine", known.name)
+pub(crate) fn mark(known: &Known) -> String {
+    let why = if known.is_asked { "as asked for" } else { "the nearest known machine" };
+    format!("from {}, {why}", known.name)
 }
 
 /// Prices and other numbers that no description tells, as text of a machine file.
@@ -158,12 +159,12 @@ fn idle(toml: &mut String, nearest: &Known) {
 }
 
 /// Distances that the source does not tell: of the nearest machine that has such a pair of nodes, and
-/// that machine's name.
-pub(crate) fn distance<'k>(key: &str, ranked: &'k [Known]) -> Option<(i64, &'k str)> {
+/// that machine.
+pub(crate) fn distance<'k>(key: &str, ranked: &'k [Known]) -> Option<(i64, &'k Known)> {
     ranked.iter().find_map(|known| {
         let modes = known.file.get("mode")?.as_table()?;
         let distance = modes.values().find_map(|mode| mode.get(key)?.as_integer())?;
-        Some((distance, known.name))
+        Some((distance, known))
     })
 }
 

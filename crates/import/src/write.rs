@@ -18,11 +18,12 @@ const MODE: &str = "imported";
 
 /// Writes the file of a machine, and reads it once to be sure that it is one.
 pub(crate) fn machine(shape: &Shape, request: &Request<'_>) -> Result<Imported> {
-    let ranked = known::ranked(shape);
+    let ranked = known::ranked(shape, request.prices);
     let Some(nearest) = ranked.first() else {
         return Err(whole(request.file, "no machine is known whose prices could be taken"));
     };
     let mut notes = shape.notes.clone();
+    notes.extend(known::chosen(nearest, shape));
     let mode = mode(shape, &ranked, &mut notes);
     let others = other_modes(shape, nearest);
     if known::has_modules(&shape.processor) && shape.cores.len() == shape.os_cpus.len() {
@@ -89,10 +90,7 @@ fn head(
     );
     line(
         toml,
-        &format!(
-            "# Prices are not measured here: those marked so are from {}, the nearest known machine.",
-            nearest.name
-        ),
+        &format!("# Prices are not measured here: those marked so are {}.", prices::mark(nearest)),
     );
     for note in notes {
         line(toml, &format!("# Note: {note}."));
@@ -145,7 +143,11 @@ fn title(shape: &Shape) -> String {
     let packages = shape.packages.len();
     match name {
         Some(name) => format!("{packages} x {name}, imported"),
-        None => format!("{} CPUs in {packages} packages, imported", shape.os_cpus.len()),
+        None => {
+            let count = |n: usize, of: &str| format!("{n} {of}{}", if n == 1 { "" } else { "s" });
+            let cpus = count(shape.os_cpus.len(), "CPU");
+            format!("{cpus} in {}, imported", count(packages, "package"))
+        }
     }
 }
 
@@ -273,9 +275,9 @@ fn rows(toml: &mut String, distances: &[u32], nodes: usize) {
 fn unknown_distances(toml: &mut String, ranked: &[Known], notes: &mut Vec<String>) {
     let mut names = BTreeSet::new();
     for key in ["same_socket", "cross_socket"] {
-        if let Some((distance, name)) = prices::distance(key, ranked) {
-            line(toml, &format!("{key} = {distance}    # from {name}, the nearest known machine"));
-            names.insert(name);
+        if let Some((distance, known)) = prices::distance(key, ranked) {
+            line(toml, &format!("{key} = {distance}    # {}", prices::mark(known)));
+            names.insert(known.name);
         }
     }
     let names = names.into_iter().collect::<Vec<_>>().join(" and ");

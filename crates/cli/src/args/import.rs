@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::Text;
+
 /// The arguments of `simsched topo import`.
 ///
 /// CPUs, cores, caches, nodes and distances are the source's. Prices are those of the nearest machine
@@ -34,6 +36,11 @@ pub(crate) struct ImportArgs {
     /// Who shares a last-level cache, if the source tells of no cache
     #[arg(long, value_enum)]
     pub(crate) llc: Option<LlcArg>,
+
+    /// Take prices from this built-in machine, not from the nearest
+    #[arg(long, value_name = "MACHINE")]
+    #[arg(value_parser = Text::PRICED, hide_possible_values = true)]
+    pub(crate) prices: Option<String>,
 }
 
 /// Who shares a last-level cache of which nothing is told.

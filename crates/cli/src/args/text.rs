@@ -25,6 +25,8 @@ impl Text {
     pub(crate) const ANY: Text = Text { names: Vec::new };
     /// A machine.
     pub(crate) const MACHINE: Text = Text { names: machines };
+    /// A machine whose prices an imported one can have.
+    pub(crate) const PRICED: Text = Text { names: priced };
     /// A policy.
     pub(crate) const POLICY: Text = Text { names: all_policies };
     /// A policy, a feature or a setting.
@@ -58,6 +60,10 @@ fn value(name: &'static str, doc: &str) -> PossibleValue {
 
 fn machines() -> Vec<PossibleValue> {
     titled(builtin_names())
+}
+
+fn priced() -> Vec<PossibleValue> {
+    titled(simsched_import::priced())
 }
 
 fn titled(names: Vec<&'static str>) -> Vec<PossibleValue> {
@@ -130,7 +136,7 @@ mod tests {
         for name in names(Text::WORKLOAD) {
             assert!(workloads::find(&name).is_ok(), "{name}");
         }
-        for text in [Text::MACHINE, Text::POLICY, Text::WORKLOAD, Text::LISTED] {
+        for text in [Text::MACHINE, Text::PRICED, Text::POLICY, Text::WORKLOAD, Text::LISTED] {
             let mut names = names(text);
             assert!(names.len() > 2);
             names.sort();

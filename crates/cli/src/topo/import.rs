@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-use simsched_import::{Imported, Llc, Request, Source, Tree, import as read};
+use simsched_import::{Imported, Llc, Request, Source, Tree, import as read, priced};
+use simsched_topology::{did_you_mean, nearest};
 
 use super::tree;
 use crate::args::{ImportArgs, LlcArg};
@@ -22,6 +23,7 @@ enum Content {
 
 /// Imports a machine, and tells what was left out.
 pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
+    let prices = args.prices.as_deref().map(known).transpose()?;
     let place = args.output.as_deref().map(Whole::begin).transpose()?;
     let (file, content) = match &args.source {
         Some(path) => (path.display().to_string(), content(path)?),
@@ -32,7 +34,7 @@ pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
         LlcArg::Core => Llc::Core,
         LlcArg::Package => Llc::Package,
     });
-    let request = Request { file: &file, name: &name, llc };
+    let request = Request { file: &file, name: &name, llc, prices };
     let source = match &content {
         Content::Text(text) => Source::Text(text),
         Content::Tree(tree) => Source::Tree(tree),
@@ -43,6 +45,19 @@ pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
         Some(place) => place.write(&imported.toml),
         None => output::print(&imported.toml),
     }
+}
+
+/// The machine that `--prices` names.
+fn known(name: &str) -> Result<&str, Failure> {
+    let all = priced();
+    // As elsewhere, the name of its file is as good.
+    let plain = name.strip_suffix(".toml").unwrap_or(name);
+    if all.contains(&plain) {
+        return Ok(plain);
+    }
+    let near = did_you_mean(&nearest(name, all.iter().copied()));
+    let all = all.join(", ");
+    Err(Failure::Input(format!("--prices: found '{name}', expected one of {all}{near}")))
 }
 
 /// What the content of a path is: a folder and a tarball are trees, all else is text.

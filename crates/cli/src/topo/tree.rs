@@ -56,7 +56,30 @@ pub(super) fn folder(path: &Path) -> Result<Tree, Failure> {
             path.display()
         )));
     }
+    if !tree.has_cpuinfo()
+        && let Some(text) = beside(path)
+    {
+        tree.insert("cpuinfo".to_owned(), text);
+    }
     Ok(tree)
+}
+
+/// What the CPUs call themselves, of a folder that lies as `sys/devices/system` or a part of that in a root:
+/// the root's `proc/cpuinfo`, or a `cpuinfo` there.
+fn beside(path: &Path) -> Option<String> {
+    let path = fs::canonicalize(path).ok()?;
+    let mut root = path.as_path();
+    for name in ["system", "devices", "sys"] {
+        if root.file_name().is_some_and(|own| own == name) {
+            root = root.parent()?;
+        }
+    }
+    let files = ["proc/cpuinfo", "cpuinfo"].map(|name| root.join(name));
+    let is_inside = root != path;
+    files.into_iter().filter(|_| is_inside).find_map(|file| {
+        let found = fs::File::open(file).ok()?;
+        found.metadata().ok()?.is_file().then(|| text(found).ok())?
+    })
 }
 
 /// Adds what stands below `path`, which is called `below` in the tree.
@@ -72,11 +95,16 @@ fn walk(path: &Path, below: &str, tree: &mut Tree) -> io::Result<()> {
             if let Ok(text) = fs::File::open(entry.path()).and_then(text) {
                 tree.insert(known, text);
             }
-        } else if leads_on(&place) && entry.file_type()?.is_dir() {
+        } else if leads_on(&place) && is_entered(&place, &entry)? {
             walk(&entry.path(), &place, tree)?;
         }
     }
     Ok(())
+}
+
+/// Whether it is a folder. Of links to folders only that to the CPU's clocks, below which there are no more.
+fn is_entered(place: &str, entry: &fs::DirEntry) -> io::Result<bool> {
+    Ok(entry.file_type()?.is_dir() || (place.ends_with("/cpufreq") && entry.path().is_dir()))
 }
 
 /// Whether a folder may hold files of a tree.
@@ -86,7 +114,8 @@ fn leads_on(place: &str) -> bool {
     let place = place.strip_prefix("system/").unwrap_or(place);
     match place.split('/').collect::<Vec<_>>()[..] {
         ["sys" | "proc" | "devices" | "system" | "cpu" | "node" | "cpu_atom" | "cpu_core"] => true,
-        ["cpu", name] => name.starts_with("cpu"),
+        ["cpu", name] => name.starts_with("cpu") || name == "vulnerabilities",
+        ["cpu", "cpufreq", policy] => policy.starts_with("policy"),
         ["node", name] => name.starts_with("node"),
         ["cpu", cpu, "topology" | "cache" | "cpufreq"] => cpu.starts_with("cpu"),
         ["cpu", _, "cache", index] => index.starts_with("index"),

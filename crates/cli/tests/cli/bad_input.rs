@@ -103,6 +103,7 @@ fn a_wrong_command_line_is_one_sentence() {
     check("run", &["--topo"]);
     check("run --topo", &["--topo: found no value; `simsched topo list`"]);
     check("run --topo t8 --policy", &["--policy: found no value; `simsched policies`"]);
+    check("topo import --live --prices", &["--prices: found no value; `simsched topo list`"]);
     check("topo show", &["MACHINE", "`simsched topo list`"]);
     check("runn", &["`simsched` has no command `runn`; did you mean `run`?"]);
     check("validte", &["`validte`; did you mean `validate`?"]);

@@ -57,6 +57,8 @@ fn names_of_machines_policies_and_workloads_are_completed() {
     for policy in ["cfs", "fifo", "wakeup_bias_prev", "cache_aware"] {
         assert!(policies.iter().any(|offered| offered == policy), "{policies:?}");
     }
+    let priced = offered("simsched topo import --prices ");
+    assert!(priced.len() > 3 && priced.iter().all(|name| !name.starts_with('t')), "{priced:?}");
 }
 
 /// They are known to shells, and are not all that may be given.

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::common::{file, prints, simsched};
+use crate::common::{check, file, prints, simsched};
 
 /// A file of hwloc's own tests, unpacked.
 fn hwloc(name: &str) -> PathBuf {
@@ -67,12 +67,8 @@ fn machine(source: &str) -> String {
 
 #[test]
 fn a_folder_and_its_tarballs_are_the_same_machine() {
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("import-tree");
-    for (path, text) in files() {
-        let path = root.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
+    let root = fresh("import-tree");
+    plant(&root, &[]);
     let tar = tarball();
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gz.write_all(&tar).unwrap();
@@ -88,6 +84,87 @@ fn a_folder_and_its_tarballs_are_the_same_machine() {
         bytes("import.tar.bz2", &bz2.finish().unwrap()),
     ] {
         assert_eq!(machine(&source), folder, "{source}");
+    }
+}
+
+/// Writes the files of the tree below `root`.
+fn plant(root: &Path, more: &[(&str, &str)]) {
+    let more = more.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+    for (path, text) in files().into_iter().chain(more) {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// The folder of this name of the test run, which is not there.
+fn fresh(name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&root);
+    root
+}
+
+const EPYC: &str = "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n";
+
+#[test]
+fn the_maker_of_a_tree_is_told_by_what_lies_in_it_or_beside_it() {
+    for (name, path, text) in [
+        ("import-proc", "proc/cpuinfo", EPYC),
+        ("import-beside", "cpuinfo", EPYC),
+        ("import-alias", "sys/devices/system/cpu/modalias", "cpu:type:x86,ven0002fam0019mod0011:"),
+        ("import-gap", "sys/devices/system/cpu/vulnerabilities/tsa", "Mitigation: Clear\n"),
+        ("import-clock", "sys/devices/system/cpu/cpufreq/policy0/scaling_driver", "amd-pstate\n"),
+    ] {
+        let root = fresh(name);
+        plant(&root, &[(path, text)]);
+        for below in ["", "sys", "sys/devices", "sys/devices/system"] {
+            let machine = machine(&root.join(below).display().to_string());
+            assert!(machine.contains("\nreclaim_distance = 32 "), "{name} {below}: {machine}");
+            assert!(
+                !machine.contains("from spr") && !machine.contains("from icelake"),
+                "{machine}"
+            );
+        }
+    }
+}
+
+/// Linux shows the clocks of a CPU by a link; other links lead in circles.
+#[cfg(unix)]
+#[test]
+fn links_of_a_tree_are_followed_to_clocks_only() {
+    use std::os::unix::fs::symlink;
+    let root = fresh("import-links");
+    let policy = "sys/devices/system/cpu/cpufreq/policy0";
+    let files = ["scaling_driver", "cpuinfo_max_freq"].map(|name| format!("{policy}/{name}"));
+    plant(&root, &[(&files[0], "amd-pstate-epp\n"), (&files[1], "3710000\n")]);
+    let cpu = root.join("sys/devices/system/cpu/cpu0");
+    symlink("../cpufreq/policy0", cpu.join("cpufreq")).unwrap();
+    symlink("..", cpu.join("subsystem")).unwrap();
+    symlink("../../system", root.join("sys/devices/system/cpu/system")).unwrap();
+    let machine = machine(&root.display().to_string());
+    assert!(machine.contains("max_1core = { v = 3.710, src = \"sysfs\" }"), "{machine}");
+}
+
+#[test]
+fn a_tree_of_an_unknown_maker_says_whose_prices_it_has_and_others_can_be_chosen() {
+    let root = fresh("import-unknown");
+    plant(&root, &[]);
+    let output = simsched(&format!("topo import {}", root.display()));
+    let said = String::from_utf8(output.stderr).unwrap();
+    let nearest = said.lines().next().unwrap().rsplit_once("prices from ").unwrap().1;
+    let note = format!("the source does not tell who made the CPUs: prices are from {nearest} (");
+    assert!(said.contains(&note) && said.contains("--prices MACHINE"), "{said}");
+    for name in ["milan-7543", "milan-7543.toml"] {
+        let args = format!("topo import {} --prices {name}", root.display());
+        let output = simsched(&args);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("; prices from milan-7543\n"), "{said}");
+        assert!(!said.contains("who made the CPUs"), "{said}");
+        assert!(prints(&args).contains("\"from milan-7543, as asked for: "));
+    }
+    for (wrong, hint) in [("genao", "; did you mean `genoa`?"), ("t8", "expected one of spr, ")] {
+        let args = format!("topo import {} --prices {wrong}", root.display());
+        check(&args, 2, &[&format!("--prices: found '{wrong}'"), hint]);
     }
 }
 

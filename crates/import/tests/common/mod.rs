@@ -16,7 +16,8 @@ pub(crate) fn hwloc(name: &str) -> String {
     text
 }
 
-pub(crate) const REQUEST: Request<'static> = Request { file: "source", name: "m", llc: None };
+pub(crate) const REQUEST: Request<'static> =
+    Request { file: "source", name: "m", llc: None, prices: None };
 
 pub(crate) fn imported(text: &str) -> Imported {
     import(Source::Text(text), &REQUEST).unwrap_or_else(|error| panic!("{error}"))
