@@ -78,10 +78,13 @@ pub(crate) fn chosen(nearest: &Known, shape: &Shape) -> Option<String> {
         (Arch::X86, Some(vendor)) => format!("no machine of {} is known", plain(vendor)),
         _ => "no machine of this architecture is known".to_owned(),
     };
-    let is_tree = shape.arch == Arch::X86 && processor.vendor.is_none() && shape.kind == "sysfs";
-    let more = match is_tree {
-        true => "a copy of /proc/cpuinfo beside the tree, as cpuinfo, tells the maker, and ",
-        false => "",
+    let is_open = shape.arch == Arch::X86 && processor.vendor.is_none();
+    let more = match shape.kind.as_str() {
+        "sysfs" if is_open => {
+            "a copy of /proc/cpuinfo beside the tree, as cpuinfo, tells the maker, and "
+        }
+        "lscpu" if is_open => "the output of lscpu -B in front of the table tells the maker, and ",
+        _ => "",
     };
     Some(format!("{why}: {prices}; {more}--prices MACHINE takes those of another"))
 }

@@ -76,10 +76,13 @@ fn beside(path: &Path) -> Option<String> {
     }
     let files = ["proc/cpuinfo", "cpuinfo"].map(|name| root.join(name));
     let is_inside = root != path;
-    files.into_iter().filter(|_| is_inside).find_map(|file| {
-        let found = fs::File::open(file).ok()?;
-        found.metadata().ok()?.is_file().then(|| text(found).ok())?
-    })
+    files.into_iter().filter(|_| is_inside).find_map(|file| of_file(&file))
+}
+
+/// The text of a file. A pipe might keep us waiting, and is none.
+fn of_file(path: &Path) -> Option<String> {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    fs::File::open(path).and_then(text).ok()
 }
 
 /// Adds what stands below `path`, which is called `below` in the tree.
@@ -91,8 +94,8 @@ fn walk(path: &Path, below: &str, tree: &mut Tree) -> io::Result<()> {
         let name = entry.file_name().to_string_lossy().into_owned();
         let place = if below.is_empty() { name } else { format!("{below}/{name}") };
         if let Some(known) = Tree::place(&place) {
-            // A file that vanishes or may not be read tells nothing.
-            if let Ok(text) = fs::File::open(entry.path()).and_then(text) {
+            // A file that vanishes or may not be read tells nothing, nor does what is none.
+            if let Some(text) = of_file(&entry.path()) {
                 tree.insert(known, text);
             }
         } else if leads_on(&place) && is_entered(&place, &entry)? {

@@ -145,6 +145,19 @@ fn links_of_a_tree_are_followed_to_clocks_only() {
     assert!(machine.contains("max_1core = { v = 3.710, src = \"sysfs\" }"), "{machine}");
 }
 
+/// A pipe that nobody writes to.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_no_file_is_not_waited_for() {
+    let root = fresh("import-pipe");
+    plant(&root, &[]);
+    let made = std::process::Command::new("mkfifo").arg(root.join("cpuinfo")).status().unwrap();
+    assert!(made.success());
+    for below in ["", "sys"] {
+        machine(&root.join(below).display().to_string());
+    }
+}
+
 #[test]
 fn a_tree_of_an_unknown_maker_says_whose_prices_it_has_and_others_can_be_chosen() {
     let root = fresh("import-unknown");
