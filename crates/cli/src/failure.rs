@@ -131,6 +131,11 @@ pub(crate) fn of_arguments(error: &clap::Error) -> String {
             Some(word) => no_command(word, &usage),
             None => said(&usage),
         },
+        // Two names, the first of which is no command.
+        (ErrorKind::ArgumentConflict, ..) if of(ContextKind::InvalidSubcommand).is_some() => {
+            let word = of(ContextKind::InvalidSubcommand).unwrap_or_default();
+            format!("unexpected argument '{word}': expected one name, or a command before it")
+        }
         (ErrorKind::InvalidUtf8, ..) => {
             let odd = std::env::args_os().find(|word| word.to_str().is_none()).unwrap_or_default();
             format!("found '{}', expected text in UTF-8", odd.display())
@@ -150,7 +155,8 @@ fn plain(argument: &str) -> &str {
 /// A word that stands where a command does, and is none.
 fn no_command(word: &str, usage: &str) -> String {
     let line = usage.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or_default();
-    let all = Cli::command();
+    let mut all = Cli::command();
+    all.build();
     let (mut parent, mut path) = (&all, all.get_name().to_owned());
     for name in line.split_whitespace().skip(1) {
         let Some(below) = parent.find_subcommand(name) else { break };

@@ -56,6 +56,10 @@ impl Folder {
     ) -> Result<Option<Folder>, Failure> {
         let Some(dir) = dir else { return Ok(None) };
         let place = place_of(command)?;
+        if dir.is_file() {
+            let what = "found a file, expected a folder";
+            return Err(Failure::Input(format!("--mmtests: {}: {what}", dir.display())));
+        }
         fs::create_dir_all(dir).map_err(|error| Failure::file(dir, &error))?;
         let names = names_of(policies);
         for name in &names {

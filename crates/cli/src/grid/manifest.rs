@@ -56,6 +56,10 @@ impl Manifest {
     /// When there is something else under its name.
     pub(super) fn of_folder(folder: &Path) -> Result<Option<Manifest>, Failure> {
         let path = folder.join(FILE);
+        if folder.is_file() {
+            let what = "found a file, expected the folder of a sweep";
+            return Err(Failure::Input(format!("{}: {what}", folder.display())));
+        }
         if matches!(path.try_exists(), Ok(false)) {
             return Ok(None);
         }

@@ -118,7 +118,7 @@ impl Store {
             return Ok(None);
         }
         let what = "found something else, expected this cell as `simsched sweep` writes it";
-        let mend = "without the file, the same sweep runs the cell again";
+        let mend = "the same sweep runs the cell again";
         Err(Failure::Input(format!("{}: {what}; {mend}", path.display())))
     }
 

@@ -108,8 +108,10 @@ fn a_wrong_command_line_is_one_sentence() {
     check("runn", &["`simsched` has no command `runn`; did you mean `run`?"]);
     check("validte", &["`validte`; did you mean `validate`?"]);
     check("topo shwo", &["`simsched topo` has no command `shwo`; did you mean `show`?"]);
+    check("helpp", &["did you mean `help`?"]);
+    check("policies shwo cfs", &["unexpected argument 'cfs'", "or a command before it"]);
     check("frobnicate", &["`frobnicate`, expected one of run, compare, validate, "]);
-    check("topo frobnicate", &["expected one of list, show, check, import"]);
+    check("topo frobnicate", &["expected one of list, show, check, import, help"]);
     check("hackbench", &["; a workload is run by `simsched run --topo MACHINE -- hackbench`"]);
     for seeds in ["0", "-3", "many", "10001", "200000000", "99999999999999999999"] {
         let found = format!("--seeds: found '{seeds}', expected");

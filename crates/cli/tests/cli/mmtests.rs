@@ -90,4 +90,8 @@ fn what_mmtests_has_no_place_for_is_refused_before_it_runs() {
     assert_eq!(output.status.code(), Some(2));
     assert!(errors.contains("mmtests has no place for it"), "{errors}");
     assert!(!folder.exists());
+    let taken = crate::common::file("mmtests-taken", "").display().to_string();
+    let args = format!("run --topo t8 --mmtests {taken} -- hackbench -g 1 -l 5");
+    let sentence = format!("--mmtests: {taken}: found a file, expected a folder");
+    crate::common::check(&args, 2, &[&sentence]);
 }

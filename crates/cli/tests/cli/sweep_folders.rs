@@ -142,5 +142,7 @@ fn merging_names_the_cell_that_it_cannot_read() {
     fs::remove_dir(&cell).unwrap();
     sweep(&plan, &folder, "");
     assert_eq!(fs::read_to_string(&cell).unwrap(), text);
+    let taken = format!("merge {} -o {}", folder.display(), plan.display());
+    check(&taken, 2, &["torn.toml: found a file, expected the folder of a sweep"]);
     prints(&args);
 }
