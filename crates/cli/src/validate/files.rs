@@ -1,5 +1,6 @@
 //! Claim files, and folders of them.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -75,17 +76,25 @@ fn begins_one(start: &str, ids: &[&str]) -> Result<(), Failure> {
     Err(Failure::Input(format!("--only: found '{start}', expected the start of an id{such}")))
 }
 
-/// The file, or the `.toml` files below the folder, by name.
+/// The file, or the `.toml` files below the folder, by name. Where links lead to one folder in several ways,
+/// or in a circle, it is entered once.
 fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let (mut found, mut folders) = (Vec::new(), vec![path.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).map_err(|error| Failure::file(&folder, &error))? {
-            let entry = entry.map_err(|error| Failure::file(&folder, &error))?.path();
+    let (mut found, mut folders) = (Vec::new(), VecDeque::from([path.to_owned()]));
+    let mut entered = BTreeSet::new();
+    while let Some(folder) = folders.pop_front() {
+        let real = fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
+        if !entered.insert(real) {
+            continue;
+        }
+        let failed = |error| Failure::file(&folder, &error);
+        let entries = fs::read_dir(&folder).map_err(failed)?.map(|entry| entry.map(|e| e.path()));
+        // The way to a folder is the shortest, and of these the first by name.
+        for entry in entries.collect::<Result<BTreeSet<_>, _>>().map_err(failed)? {
             if entry.is_dir() {
-                folders.push(entry);
+                folders.push_back(entry);
             } else if entry.extension().is_some_and(|extension| extension == "toml") {
                 found.push(entry);
             }

@@ -365,3 +365,22 @@ fn a_wrong_only_is_refused_with_the_nearest_ids() {
     let found = found["claims"].as_array().unwrap().iter().map(|claim| claim["id"].clone());
     assert_eq!(found.collect::<Vec<_>>(), ["S1.hb.spr", "S1.hb.spr.share", "other"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_folder_with_links_in_circles_is_read_once() {
+    use std::os::unix::fs::symlink;
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("circles");
+    let _ = std::fs::remove_dir_all(&folder);
+    // With two ways on in each of two folders, there are a million paths of twenty steps.
+    for (one, other) in [("a", "b"), ("b", "a")] {
+        std::fs::create_dir_all(folder.join(one)).unwrap();
+        for link in ["x", "y"] {
+            symlink(format!("../{other}"), folder.join(one).join(link)).unwrap();
+        }
+        std::fs::write(folder.join(one).join("c.toml"), claim(one, &[])).unwrap();
+    }
+    let found = validated(&folder, "--seeds 1");
+    let found = found["claims"].as_array().unwrap().iter().map(|claim| claim["id"].clone());
+    assert_eq!(found.collect::<Vec<_>>(), ["a", "b"]);
+}
