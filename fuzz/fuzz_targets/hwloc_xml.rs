@@ -10,7 +10,7 @@ use simsched_import::{Request, Source, import};
 use simsched_topology::Topology;
 
 fuzz_target!(|text: &str| {
-    let request = Request { file: "source", name: "m", llc: None };
+    let request = Request { file: "source", name: "m", llc: None, prices: None };
     match import(Source::Text(text), &request) {
         Ok(imported) => assert!(Topology::parse(&imported.toml, "m", None).is_ok()),
         Err(error) => {

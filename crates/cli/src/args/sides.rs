@@ -80,7 +80,9 @@ pub(crate) struct CompareArgs {
 
 /// The arguments of `simsched validate`.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  simsched validate claims/ --seeds 3\n\n\
+#[command(after_help = "Examples:\n  simsched validate claims/ --resume done.json\n  \
+                        simsched validate claims/ --only S2 --seeds 1\n\n\
+                        All claims of the repository take about ten minutes on two cores.\n\
                         The exit code is 1 when a claim could not be judged, 2 when a file could \
                         not be read.")]
 pub(crate) struct ValidateArgs {
@@ -171,5 +173,30 @@ impl Span {
             return Ok(Span(None));
         }
         duration(text).map(|span| Span(Some(span))).map_err(|error| error + ", or whole")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    #[test]
+    fn the_book_tells_what_validate_does_without_options() {
+        let book = include_str!("../../../../docs/claims.md");
+        let cli = Cli::try_parse_from(["simsched", "validate", "claims"]).unwrap();
+        let Command::Validate(args) = cli.command else { panic!("another command") };
+        let ms = |time: Nanos| time.get() / 1_000_000;
+        let span = Span::USUAL.0.map(ms).unwrap();
+        for row in [
+            format!("| seeds of each side | {}, from {} |", args.seeds, args.seed),
+            format!("| least warm-up, simulated | {} ms |", ms(args.warmup)),
+            format!("| up to {} million events |", CHEAP / 1_000_000),
+            format!("| measured after that, simulated | {span} ms |"),
+        ] {
+            assert!(book.contains(&row), "docs/claims.md: {row}");
+        }
     }
 }
