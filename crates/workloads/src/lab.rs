@@ -61,6 +61,7 @@ use crate::program::Programs;
 use launch::Launch;
 use messages::Messages;
 use name::Scenario;
+use script::Script;
 use timers::Timers;
 
 /// Before the first fork.
@@ -131,12 +132,13 @@ impl Lab {
     /// # Errors
     /// When a run cannot hold it.
     pub fn build(&self, seed: Seed) -> Result<Programs, WorkloadError> {
+        let script = || Script::new(self.nr_cpus, self.kernel, seed);
         match &self.scenario {
-            Scenario::Pairs(pairs) => pairs.build(self.nr_cpus, self.kernel, seed),
-            Scenario::Storm(storm) => storm.build(self.nr_cpus, self.kernel, seed),
-            Scenario::Timers(timers) => timers.build(self.nr_cpus, self.kernel, seed),
-            Scenario::Messages(messages) => messages.build(self.nr_cpus, seed),
-            Scenario::Hogs(hogs) => hogs.build(self.nr_cpus, self.kernel, seed),
+            Scenario::Pairs(pairs) => pairs.build(script()),
+            Scenario::Storm(storm) => storm.build(script()),
+            Scenario::Timers(timers) => timers.build(script()),
+            Scenario::Messages(messages) => messages.build(script()),
+            Scenario::Hogs(hogs) => hogs.build(script()),
             Scenario::Launch(launch) => launch.build(self.kernel, seed),
         }
     }

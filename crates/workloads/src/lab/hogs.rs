@@ -1,11 +1,10 @@
 //! `hogs` and `share`: tasks that compute until a common deadline, free, from a herd on one CPU, or
 //! pinned there.
 
-use simsched_core::{Nanos, Seed};
+use simsched_core::Nanos;
 
 use super::RELEASE;
 use super::costs::{self, AFFINITY, PIECE, REPORT, SLACK, birth};
-use super::kernel::Kernel;
 use super::script::{FIRST, SELF, Script, fork_all, wait_each};
 use crate::builder::ProgramId;
 use crate::dist::Dist;
@@ -40,14 +39,9 @@ impl Hogs {
         u32::try_from(self.nice.len()).expect("a name has set a limit")
     }
 
-    pub(super) fn build(
-        &self,
-        nr_cpus: usize,
-        kernel: Kernel,
-        seed: Seed,
-    ) -> Result<Programs, WorkloadError> {
+    pub(super) fn build(&self, mut script: Script) -> Result<Programs, WorkloadError> {
+        let kernel = script.kernel;
         let count = self.count();
-        let mut script = Script::new(nr_cpus, seed);
         if self.place == Place::Herd {
             let release = script.b.mark("release");
             debug_assert!(release == RELEASE, "the mark has the id that it promises");

@@ -6,7 +6,7 @@
 //! the stack of its message thread before it waits; the message thread takes the whole stack, the
 //! last that came first.
 
-use simsched_core::{FutexId, MarkId, Nanos, Seed, SemId, TaskId};
+use simsched_core::{FutexId, MarkId, Nanos, SemId, TaskId};
 
 use super::costs::{
     BETWEEN_CALLS, BETWEEN_FAULTS, FAULT, FROM_FAULT, HEAP_FAULTS, HEAP_LEAVE, HEAP_MAP,
@@ -45,9 +45,8 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    pub(super) fn build(&self, nr_cpus: usize, seed: Seed) -> Result<Programs, WorkloadError> {
+    pub(super) fn build(&self, mut script: Script) -> Result<Programs, WorkloadError> {
         let all = self.messengers * self.workers;
-        let mut script = Script::new(nr_cpus, seed);
         let run = script.b.mark("run");
         debug_assert!(run == RUN, "the mark has the id that it promises");
         for worker in 0..all {

@@ -1,12 +1,11 @@
 //! `pingpong`: pairs of processes that send a byte to and fro over two pipes.
 
-use simsched_core::{MarkId, Nanos, PipeId, Seed};
+use simsched_core::{MarkId, Nanos, PipeId};
 
 use super::costs::{
     Birth, CLOCK, CLOCKS, PIPES, REPORT, before_fork, before_pong, birth_ping, birth_pong,
     report_of, work,
 };
-use super::kernel::Kernel;
 use super::script::{FIRST, Script, wait_any};
 use crate::builder::{Body, ProgramId};
 use crate::error::WorkloadError;
@@ -28,14 +27,9 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    pub(super) fn build(
-        &self,
-        nr_cpus: usize,
-        kernel: Kernel,
-        seed: Seed,
-    ) -> Result<Programs, WorkloadError> {
+    pub(super) fn build(&self, mut script: Script) -> Result<Programs, WorkloadError> {
+        let kernel = script.kernel;
         let pairs = self.pairs;
-        let mut script = Script::new(nr_cpus, seed);
         let marks = (script.b.mark("ping"), script.b.mark("pong"));
         debug_assert!(marks == (PING, PONG), "the marks have the ids that they promise");
         let first = script.b.pipes(2 * pairs);

@@ -27,6 +27,8 @@ pub(super) struct Script {
     pub(super) b: Builder,
     /// The instant of [`START`].
     pub(super) zero: ClockId,
+    /// The kernel under which it runs.
+    pub(super) kernel: Kernel,
     proc: ProcId,
     seed: Seed,
     nr_cpus: usize,
@@ -38,7 +40,7 @@ pub(super) struct Script {
 
 impl Script {
     /// Nothing but the parent's process and its marks.
-    pub(super) fn new(nr_cpus: usize, seed: Seed) -> Script {
+    pub(super) fn new(nr_cpus: usize, kernel: Kernel, seed: Seed) -> Script {
         let mut b = Builder::new();
         let (start, stop) = (b.mark("start"), b.mark("stop"));
         debug_assert!((start, stop) == (START, STOP), "the marks have the ids that they promise");
@@ -48,7 +50,7 @@ impl Script {
         let cpu = CpuId::new(cpus.sample(&mut seed.stream("lab", 0)));
         let masks = [CpuSet::single(CpuId(0)), CpuSet::first_n(nr_cpus.max(1))];
         let masks = masks.map(|mask| b.mask(mask));
-        Script { b, zero, proc, seed, nr_cpus, cpu, masks }
+        Script { b, zero, kernel, proc, seed, nr_cpus, cpu, masks }
     }
 
     /// Writes the parent's program, from its first look at the clock to its last.

@@ -1,9 +1,8 @@
 //! `forkstorm`: one parent forks children that work for a while and end.
 
-use simsched_core::{Nanos, Seed};
+use simsched_core::Nanos;
 
 use super::costs::{REPORT, birth, work};
-use super::kernel::Kernel;
 use super::script::{Script, fork_all, wait_any};
 use crate::error::WorkloadError;
 use crate::program::Programs;
@@ -20,14 +19,9 @@ pub(super) struct Storm {
 }
 
 impl Storm {
-    pub(super) fn build(
-        &self,
-        nr_cpus: usize,
-        kernel: Kernel,
-        seed: Seed,
-    ) -> Result<Programs, WorkloadError> {
+    pub(super) fn build(&self, mut script: Script) -> Result<Programs, WorkloadError> {
+        let kernel = script.kernel;
         let Storm { children, gap } = *self;
-        let mut script = Script::new(nr_cpus, seed);
         script.parent(|p| {
             fork_all(p, kernel, (children, false), |p| {
                 if gap > Nanos::ZERO {

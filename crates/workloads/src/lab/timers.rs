@@ -1,11 +1,10 @@
 //! `periodic` and `hogper`: tasks that run for a while and sleep until the next instant of a grid,
 //! alone or against hogs.
 
-use simsched_core::{MarkId, Nanos, Seed, TaskId};
+use simsched_core::{MarkId, Nanos, TaskId};
 
 use super::costs::{REPORT, birth_timer, work};
 use super::hogs;
-use super::kernel::Kernel;
 use super::script::{FIRST, SELF, Script, fork_all, wait_any};
 use crate::builder::ProgramId;
 use crate::error::WorkloadError;
@@ -35,14 +34,9 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    pub(super) fn build(
-        &self,
-        nr_cpus: usize,
-        kernel: Kernel,
-        seed: Seed,
-    ) -> Result<Programs, WorkloadError> {
+    pub(super) fn build(&self, mut script: Script) -> Result<Programs, WorkloadError> {
+        let kernel = script.kernel;
         let children = self.hogs + self.tasks;
-        let mut script = Script::new(nr_cpus, seed);
         let run = script.b.mark("run");
         debug_assert!(run == RUN, "the mark has the id that it promises");
         let [cpu0, _] = script.masks;
