@@ -71,9 +71,11 @@ pub enum Cost {
     Idle,
     /// Waiting for the lock of a runqueue, and for its cache lines.
     RqLock,
-    /// Waiting for the load of a task group, to weigh its entities (`update_cfs_group()`).
+    /// Waiting for the load of a task group, to weigh its entities, and doing so
+    /// (`update_cfs_group()`).
     UpdateCfsGroup,
-    /// Waiting for the load of a task group, to change it (`update_load_avg()`).
+    /// Waiting for the load of a task group, to change it, and the averages themselves
+    /// (`update_load_avg()`).
     UpdateLoadAvg,
     /// Fetching what a task needs into cold caches.
     Refill,

@@ -62,6 +62,7 @@ pub struct Touch {
 pub struct Touched {
     list: Vec<Touch>,
     lost: u64,
+    calls: [u32; Function::NAMES.len()],
 }
 
 /// 32 tasks * 8 levels * (8 nodes read + 2 lines written), and room for more.
@@ -71,7 +72,7 @@ impl Touched {
     /// An empty list with all its memory.
     #[must_use]
     pub fn new() -> Touched {
-        Touched { list: Vec::with_capacity(CAPACITY), lost: 0 }
+        Touched { list: Vec::with_capacity(CAPACITY), ..Touched::default() }
     }
 
     /// Notes an access.
@@ -82,6 +83,18 @@ impl Touched {
         } else {
             self.lost += 1;
         }
+    }
+
+    /// Notes that this function was called, whatever it touched.
+    #[inline]
+    pub fn call(&mut self, what: Function) {
+        self.calls[what as usize] += 1;
+    }
+
+    /// How often each function was called, by [`Function`], since this was last asked.
+    #[inline]
+    pub fn take_calls(&mut self) -> [u32; Function::NAMES.len()] {
+        std::mem::take(&mut self.calls)
     }
 
     /// The accesses, oldest first.

@@ -150,6 +150,11 @@ costs! {
     jiffies,
     /// Each level of task groups above the root, per tick.
     tick_group_level,
+    /// What of these paths a profile shows in one call of `update_load_avg()`, without what it waits for
+    /// the group's line; told apart where there are task groups, and not paid a second time.
+    update_load_avg,
+    /// The same of one call of `update_cfs_group()` for the entity of a group.
+    update_cfs_group,
     /// The slack that a normal task's timers have.
     timer_slack,
     /// The handler of a timer that wakes a task, paid by the CPU where it expires.

@@ -93,11 +93,15 @@ impl Run {
     /// less than 90 us, and a crowd takes as long again until nobody finds a better CPU.
     fn steady(machine: &str, policy: &str, nr_pairs: u32) -> Run {
         let machine = Topology::builtin(machine, None).unwrap();
+        Run::steady_on(&machine, policy, nr_pairs, Priced)
+    }
+
+    fn steady_on(machine: &Topology, policy: &str, nr_pairs: u32, model: HardwareModel) -> Run {
         let command = format!("netperf -t UDP_RR -n {nr_pairs} -l 1");
         let start = 2 * 90 * u64::from(nr_pairs) + 6_000;
         let span = [start, start + 4_000].map(|us| SimTime::ZERO + Nanos::from_micros(us));
-        let config = Config { seed: Seed(1), ..Config::default() };
-        Run::between(&machine, policy, "container", &command, config, span)
+        let config = Config { seed: Seed(1), hardware: model, ..Config::default() };
+        Run::between(machine, policy, "container", &command, config, span)
     }
 
     /// What `count` has become since the run counts.

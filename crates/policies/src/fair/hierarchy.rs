@@ -1,7 +1,7 @@
 //! `Hierarchy`: all entities and fair queues, from the tasks to the root, and the accounting that
 //! every operation on a queue starts with.
 
-use simsched_core::{Effects, TaskId, World};
+use simsched_core::{Effects, Function, TaskId, World};
 use simsched_topology::CpuId;
 
 use super::balance::Mru;
@@ -245,6 +245,9 @@ impl Hierarchy {
         now: u64,
         update: Update,
     ) {
+        if self.tg.is_on {
+            self.tg.touched.call(Function::UpdateLoadAvg);
+        }
         let entity = &mut self.entities[se.idx()];
         let running = self.queues[queue.idx()].curr == Some(se);
         let child = entity.group_cfs_rq();
@@ -359,6 +362,7 @@ impl Hierarchy {
         if since_6_12 && child.load.weight == 0 {
             return;
         }
+        self.tg.touched.call(Function::UpdateCfsGroup);
         let load_avg = self.tg.read(&self.groups, child.group);
         let shares = self.groups[child.group.idx()].shares_of(child, load_avg);
         if !since_6_12 || self.entities[se.idx()].load.weight != shares {

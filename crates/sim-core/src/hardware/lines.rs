@@ -242,12 +242,16 @@ impl Line {
         access: Access,
         quiet: bool,
     ) -> u64 {
-        if !quiet && self.goes_near(topology, rules, cpu) {
-            return u64::from(transfers.at(Distance::SameLlc).max(rules.hit));
-        }
-        let mut ns = transfers.ns(self.owner, cpu, self.home);
+        // What comes from behind the own LLC was there with all its readers: those elsewhere had
+        // their turn before.
+        let near = !quiet && self.goes_near(topology, rules, cpu);
+        let mut ns = match near {
+            true => transfers.at(Distance::SameLlc),
+            false => transfers.ns(self.owner, cpu, self.home),
+        };
         if access == Access::Write && self.copies.len() > 1 {
-            let farthest = farthest(topology, cpu, &self.copies);
+            let farthest =
+                if near { Distance::SameLlc } else { farthest(topology, cpu, &self.copies) };
             ns = if self.copies.contains(cpu) { 0 } else { ns } + transfers.at(farthest);
         }
         u64::from(ns.max(rules.hit))

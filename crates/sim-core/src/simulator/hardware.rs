@@ -66,10 +66,20 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// a line that lies idle, and such waits, on several lines, would grow without bound.
     pub(super) fn pay_touched(&mut self) {
         let Some(touched) = self.policy.touched() else { return };
-        if touched.as_slice().is_empty() {
-            return;
-        }
+        let calls = touched.take_calls();
+        let has_touched = !touched.as_slice().is_empty();
         let cpu = self.world.this_cpu();
+        if calls != [0; Function::NAMES.len()] {
+            self.tell_calls_apart(cpu, calls);
+        }
+        if has_touched {
+            self.pay_lines(cpu);
+        }
+    }
+
+    /// `cpu` waits for the first of the lines that the policy touched, and notes the others as errands.
+    fn pay_lines(&mut self, cpu: CpuId) {
+        let Some(touched) = self.policy.touched() else { return };
         let errands = &mut self.desks[cpu.idx()].errands;
         let waits = !errands.is_empty();
         if !self.hardware.free {
@@ -83,6 +93,23 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let stalls = self.touch_lines(cpu, start);
         for (what, ns) in stalls {
             self.stall(cpu, what, ns);
+        }
+    }
+
+    /// So many calls of these functions are in what `cpu` is about to pay for.
+    #[inline]
+    fn tell_calls_apart(
+        &mut self,
+        cpu: CpuId,
+        [cfs_group, load_avg]: [u32; Function::NAMES.len()],
+    ) {
+        let costs = self.prices.list();
+        let own = [
+            (Cost::UpdateCfsGroup, cfs_group * costs.update_cfs_group),
+            (Cost::UpdateLoadAvg, load_avg * costs.update_load_avg),
+        ];
+        for (what, ns) in own.into_iter().filter(|(_, ns)| *ns > 0) {
+            self.note_stall(cpu, what, Nanos(u64::from(ns)));
         }
     }
 
