@@ -50,6 +50,9 @@ const INTERVALS: u64 = 5;
 /// Events up to which a run waits for that, unless more are asked for: some five seconds of computing.
 pub(crate) const CHEAP: u64 = 50_000_000;
 
+/// Events in a step of the warm-up from which on a run is dense: it is as precise in half the time.
+pub(crate) const DENSE: u64 = 250_000;
+
 /// When the balancer of the widest domain has had [`INTERVALS`]: one is as many ms as it has CPUs.
 pub(crate) fn settles_in(topology: &Topology) -> SimTime {
     SimTime::ZERO + Nanos::from_millis(INTERVALS * topology.nr_cpus() as u64)
@@ -67,6 +70,8 @@ pub(crate) struct Slice {
     pub(crate) may_grow: bool,
     /// For so many events at most.
     pub(crate) patience: u64,
+    /// Whether half of both times will do where a run is dense and nobody waits for its machine.
+    pub(crate) may_halve: bool,
 }
 
 impl Slice {
@@ -75,10 +80,10 @@ impl Slice {
         match least {
             LeastPart::Whole if self.may_grow => None,
             LeastPart::Span(least) if self.may_grow => {
-                Some(Slice { span: self.span.max(least), ..self })
+                Some(Slice { span: self.span.max(least), may_halve: false, ..self })
             }
             LeastPart::After(least) if self.may_grow => {
-                Some(Slice { warmup: self.warmup.max(least), ..self })
+                Some(Slice { warmup: self.warmup.max(least), may_halve: false, ..self })
             }
             _ => Some(self),
         }
@@ -198,11 +203,12 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
         let batch = Nanos((slice.span.get() / BATCHES as u64).max(1));
         let step = Nanos((slice.warmup.get() / STEPS as u64).max(1));
         let settle = if slice.may_grow { settles_in(self.topology) } else { SimTime::ZERO };
-        let settled = match self.warm_up(step, (settle, slice.patience), horizon)? {
+        let waits = (settle, slice.patience);
+        let (settled, halved) = match self.warm_up(step, waits, slice.may_halve, horizon)? {
             Warm::Ended(end) => return Ok((end, None)),
-            Warm::Steady => true,
-            Warm::Unsteady => false,
+            Warm::Done { steady, halved } => (steady, halved),
         };
+        let batch = if halved { Nanos((batch.get() / 2).max(1)) } else { batch };
         let (start, wasted_before) = (self.totals(), self.run.observer().0.idle_while_waiting());
         self.run.observer_mut().1.0.stats = Some(new_stats());
         self.meter.begin();
@@ -223,16 +229,20 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
     }
 
     /// Not before `settle`, unless the nodes are evenly busy or that takes more than `patience` events.
+    /// A dense run of which nobody waits for that `may_halve` what is asked for.
     fn warm_up(
         &mut self,
         step: Nanos,
         (settle, patience): (SimTime, u64),
+        may_halve: bool,
         horizon: SimTime,
     ) -> Result<Warm, Failure> {
         // The steps since the last one in which a task was started.
-        let mut steps: Vec<Totals> = Vec::new();
+        let (mut steps, mut has_waited): (Vec<Totals>, bool) = (Vec::new(), false);
+        let nr_nodes = self.topology.nr_nodes();
         for _ in 0..MOST_STEPS_WITH_FORKS {
             let (start, forks) = (self.totals(), self.run.observer().0.forks());
+            let before = self.run.events();
             if let Some(end) = self.on_for(step, horizon)? {
                 return Ok(Warm::Ended(end));
             }
@@ -241,22 +251,26 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
                 continue;
             }
             steps.push(self.totals().since(&start));
+            let Some(window) = steps.len().checked_sub(BATCHES) else { continue };
             let is_early = self.run.world().now() < settle && self.run.events() < patience;
-            let nr_nodes = self.topology.nr_nodes();
-            if steps.len() >= STEPS && is_early && !are_even(&steps[STEPS - BATCHES..], nr_nodes) {
+            let waits = is_early && !are_even(&steps[window..], nr_nodes);
+            let is_dense = self.run.events() - before > DENSE;
+            let halved = may_halve && is_dense && !waits && !has_waited;
+            let part = if halved { 2 } else { 1 };
+            if steps.len() >= STEPS && waits {
                 // The window that must be steady is the last one.
+                has_waited = true;
                 steps.remove(0);
                 continue;
             }
-            let has_window = steps.len() >= STEPS && steps.len().is_multiple_of(BATCHES);
-            if has_window && is_steady(&trends(&steps[steps.len() - BATCHES..])) {
-                return Ok(Warm::Steady);
-            }
-            if steps.len() == MOST_STEPS {
-                break;
+            let has_window =
+                steps.len() >= STEPS / part && steps.len().is_multiple_of(BATCHES / part);
+            let steady = has_window && is_steady(&trends(&steps[window..]));
+            if steady || steps.len() >= MOST_STEPS / part {
+                return Ok(Warm::Done { steady, halved });
             }
         }
-        Ok(Warm::Unsteady)
+        Ok(Warm::Done { steady: false, halved: false })
     }
 }
 
@@ -287,7 +301,10 @@ fn is_steady(trends: &[(&str, Option<Trend>)]) -> bool {
 
 /// How a warm-up came out.
 enum Warm {
-    Steady,
-    Unsteady,
+    /// With rates that were steady at last or not, in the time that was asked for or in half of it.
+    Done {
+        steady: bool,
+        halved: bool,
+    },
     Ended(End),
 }

@@ -105,17 +105,18 @@ pub(crate) struct ValidateArgs {
     pub(crate) seeds: u64,
 
     /// How much simulated time of a run is measured once it is stationary; `whole` runs are measured
-    /// from start to end. If not given: 100ms, or as much as a program needs that counts itself
-    /// (schbench: its interval of 10 s; stream: all; verilator: after 1 s)
+    /// from start to end. If not given: 100ms, 50ms of a run of many events, or as much as a program
+    /// needs that counts itself (schbench: its interval of 10 s; stream: all; verilator: after 1 s)
     #[arg(long, value_name = "TIME|whole", value_parser = Span::parse)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) span: Option<Span>,
 
     /// How long a run warms up before that at least, counted from the last new task. It goes on, up to
-    /// twice as long, until operations, migrations and context switches are steady
-    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = duration)]
+    /// twice as long, until operations, migrations and context switches are steady. If not given:
+    /// 200ms, or 100ms where a run has many events and --span is not given
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     #[arg(allow_hyphen_values = true)]
-    pub(crate) warmup: Nanos,
+    pub(crate) warmup: Option<Nanos>,
 
     /// Let each machine settle, whatever that takes: a run warms up for five balancing intervals of the
     /// widest sched domain. If not given, it does so where 50 million events suffice
@@ -149,11 +150,16 @@ pub(crate) struct ValidateArgs {
 impl ValidateArgs {
     /// How much of a run is measured, unless a program needs more; none is the whole run.
     pub(crate) fn slice(&self) -> Option<Slice> {
-        let slice = self.span.unwrap_or(Span::USUAL).slice(self.warmup);
-        let patience = if self.thorough { u64::MAX } else { CHEAP };
-        slice.map(|slice| Slice { may_grow: self.span.is_none(), patience, ..slice })
+        let slice = self.span.unwrap_or(Span::USUAL).slice(self.warmup.unwrap_or(WARMUP));
+        let (may_grow, patience) =
+            (self.span.is_none(), if self.thorough { u64::MAX } else { CHEAP });
+        let may_halve = may_grow && self.warmup.is_none() && !self.thorough;
+        slice.map(|slice| Slice { may_grow, patience, may_halve, ..slice })
     }
 }
+
+/// The least warm-up if none is given.
+const WARMUP: Nanos = Nanos::from_millis(200);
 
 /// How much of a run is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +171,13 @@ impl Span {
 
     /// With this warm-up; none for whole runs.
     pub(crate) fn slice(self, warmup: Nanos) -> Option<Slice> {
-        self.0.map(|span| Slice { span, warmup, may_grow: false, patience: CHEAP })
+        self.0.map(|span| Slice {
+            span,
+            warmup,
+            may_grow: false,
+            patience: CHEAP,
+            may_halve: false,
+        })
     }
 
     fn parse(text: &str) -> Result<Span, String> {
@@ -192,7 +204,7 @@ mod tests {
         let span = Span::USUAL.0.map(ms).unwrap();
         for row in [
             format!("| seeds of each side | {}, from {} |", args.seeds, args.seed),
-            format!("| least warm-up, simulated | {} ms |", ms(args.warmup)),
+            format!("| least warm-up, simulated | {} ms |", ms(WARMUP)),
             format!("| up to {} million events |", CHEAP / 1_000_000),
             format!("| measured after that, simulated | {span} ms |"),
         ] {

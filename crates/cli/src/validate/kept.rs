@@ -112,6 +112,7 @@ pub(super) fn key(job: &Job) -> Result<String, Failure> {
             let more = match (slice.may_grow, slice.patience) {
                 (false, _) => "",
                 (true, u64::MAX) => " or more, thorough",
+                (true, _) if slice.may_halve => " or what is enough",
                 (true, _) => " or more",
             };
             format!("{} after {}{more}", slice.span.get(), slice.warmup.get())

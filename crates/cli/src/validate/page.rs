@@ -17,6 +17,9 @@ pub(super) fn of(validation: &Validation<'_>) -> String {
                 [slice.span, slice.warmup].map(|it| crate::output::units::span(it.get()));
             let more = match (slice.may_grow, args.thorough) {
                 (false, _) => "",
+                (true, false) if slice.may_halve => {
+                    ", more where a program needs it, half where a run has many events"
+                }
                 (true, false) => ", more where a program needs it",
                 (true, true) => ", more where a program or the machine's balancers need it",
             };

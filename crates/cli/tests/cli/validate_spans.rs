@@ -72,3 +72,21 @@ fn the_time_of_a_model_follows_from_its_cycles() {
     assert_eq!(part["cut"]["work_total"], 30_000);
     assert!((mean(&part) / mean(&whole) - 1.0).abs() < 0.02, "{part} {whole}");
 }
+
+/// A run of many events on a machine that has settled tells as much in half the time. Controls: who asks
+/// for a warm-up gets it, and one of few events, or of a machine that takes longer, is not halved.
+#[test]
+fn a_run_of_many_events_warms_up_and_is_measured_for_half_the_time() {
+    let of = |machine: &str, pairs: u32, more: &str| {
+        let command = format!("hackbench -g {pairs} -f 10 -T -p -l 1000000");
+        let text = claim("time", &command, "time", "lower").replace("milan-7543", machine);
+        let side =
+            sides(&format!("dense-{machine}-{pairs}-{}.toml", more.len()), &text, more).remove(0);
+        let ms = |key: &str| side["cut"][key].as_u64().unwrap() / 1_000_000;
+        (ms("warmup_ns") >= 200, ms("span_ns"))
+    };
+    assert_eq!(of("t16", 2, ""), (false, 50));
+    assert_eq!(of("t16", 2, "--warmup 200ms"), (true, 100));
+    assert_eq!(of("t8", 1, ""), (true, 100));
+    assert_eq!(of("spr-2x60", 1, ""), (true, 100));
+}
