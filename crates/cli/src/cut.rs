@@ -256,7 +256,7 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
             let waits = is_early && !are_even(&steps[window..], nr_nodes);
             let is_dense = self.run.events() - before > DENSE;
             let halved = may_halve && is_dense && !waits && !has_waited;
-            let part = if halved { 2 } else { 1 };
+            let (part, most) = if halved { (2, 3 * STEPS / 4) } else { (1, MOST_STEPS) };
             if steps.len() >= STEPS && waits {
                 // The window that must be steady is the last one.
                 has_waited = true;
@@ -266,7 +266,7 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
             let has_window =
                 steps.len() >= STEPS / part && steps.len().is_multiple_of(BATCHES / part);
             let steady = has_window && is_steady(&trends(&steps[window..]));
-            if steady || steps.len() >= MOST_STEPS / part {
+            if steady || steps.len() >= most {
                 return Ok(Warm::Done { steady, halved });
             }
         }
