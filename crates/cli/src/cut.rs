@@ -50,7 +50,7 @@ const INTERVALS: u64 = 5;
 /// Events up to which a run waits for that, unless more are asked for: some five seconds of computing.
 pub(crate) const CHEAP: u64 = 50_000_000;
 
-/// Events in a step of the warm-up from which on a run is dense: it is as precise in half the time.
+/// A run of more events than this in each of the first steps of its warm-up is dense: half the time must do.
 pub(crate) const DENSE: u64 = 250_000;
 
 /// When the balancer of the widest domain has had [`INTERVALS`]: one is as many ms as it has CPUs.
@@ -238,28 +238,30 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
         horizon: SimTime,
     ) -> Result<Warm, Failure> {
         // The steps since the last one in which a task was started.
-        let (mut steps, mut has_waited): (Vec<Totals>, bool) = (Vec::new(), false);
+        let mut steps: Vec<Totals> = Vec::new();
+        // What is known of them after the first ones: whether the run is dense and nobody waits.
+        let (mut halved, mut before) = (false, self.run.events());
         let nr_nodes = self.topology.nr_nodes();
         for _ in 0..MOST_STEPS_WITH_FORKS {
             let (start, forks) = (self.totals(), self.run.observer().0.forks());
-            let before = self.run.events();
             if let Some(end) = self.on_for(step, horizon)? {
                 return Ok(Warm::Ended(end));
             }
             if self.run.observer().0.forks() != forks {
                 steps.clear();
+                (halved, before) = (false, self.run.events());
                 continue;
             }
             steps.push(self.totals().since(&start));
             let Some(window) = steps.len().checked_sub(BATCHES) else { continue };
             let is_early = self.run.world().now() < settle && self.run.events() < patience;
             let waits = is_early && !are_even(&steps[window..], nr_nodes);
-            let is_dense = self.run.events() - before > DENSE;
-            let halved = may_halve && is_dense && !waits && !has_waited;
+            if window == 0 && may_halve && !waits {
+                halved |= self.run.events() - before > DENSE * BATCHES as u64;
+            }
             let (part, most) = if halved { (2, 3 * STEPS / 4) } else { (1, MOST_STEPS) };
             if steps.len() >= STEPS && waits {
                 // The window that must be steady is the last one.
-                has_waited = true;
                 steps.remove(0);
                 continue;
             }

@@ -79,12 +79,16 @@ fn total_work(outcome: &Outcome) -> Option<(WorkUnit, u64)> {
     Some((unit, total?))
 }
 
-/// A count of the whole program.
+/// A count of the whole program, or of a second of one that was cut and does no fixed amount of work:
+/// the spans of two runs may differ.
 fn count(outcome: &Outcome, count: impl Fn(&Totals) -> u64) -> Result<Number, String> {
     let total = total_work(outcome).filter(|_| outcome.cut.is_some());
-    each(outcome, |totals| match total {
-        Some((unit, total)) => Some(ratio(count(totals), totals.work(unit))? * ratio(total, 1)?),
-        None => ratio(count(totals), 1),
+    each(outcome, |totals| match (total, &outcome.cut) {
+        (Some((unit, total)), _) => {
+            Some(ratio(count(totals), totals.work(unit))? * ratio(total, 1)?)
+        }
+        (None, Some(_)) => Some(ratio(count(totals), totals.span_ns)? * 1e9),
+        (None, None) => ratio(count(totals), 1),
     })
 }
 

@@ -105,15 +105,17 @@ pub(crate) struct ValidateArgs {
     pub(crate) seeds: u64,
 
     /// How much simulated time of a run is measured once it is stationary; `whole` runs are measured
-    /// from start to end. If not given: 100ms, 50ms of a run of many events, or as much as a program
-    /// needs that counts itself (schbench: its interval of 10 s; stream: all; verilator: after 1 s)
+    /// from start to end. If not given: 100ms (50ms of a run of over 25 million events a simulated
+    /// second, unless its machine is waited for or --warmup or --thorough is given), or as much as a
+    /// program needs that counts itself (schbench: its interval of 10 s; stream: all; verilator:
+    /// after 1 s)
     #[arg(long, value_name = "TIME|whole", value_parser = Span::parse)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) span: Option<Span>,
 
     /// How long a run warms up before that at least, counted from the last new task. It goes on, up to
     /// twice as long, until operations, migrations and context switches are steady. If not given:
-    /// 200ms, or 100ms where a run has many events and --span is not given
+    /// 200ms, or 100 to 150ms of a run that is measured for 50ms
     #[arg(long, value_name = "TIME", value_parser = duration)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) warmup: Option<Nanos>,

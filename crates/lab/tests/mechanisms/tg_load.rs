@@ -94,19 +94,24 @@ fn share_and_throughput_are_not_locked_together() {
 }
 
 /// Prediction P1.6, as far as it is a mechanism: a node without an idle CPU has no wakeup that migrates
-/// and writes nothing; what is left is 2 to 3 % of its time (published: 2.3). That Ice Lake comes to it with a thread for each CPU, in some runs and on one node,
-/// is not shown here: it takes twice as many. Control: nodes that have idle CPUs pay.
+/// and writes nothing. That Ice Lake comes to it with a thread for each CPU, in some runs and on one
+/// node, is not shown here: it takes twice as many. Control: nodes that have idle CPUs pay.
 #[test]
 fn a_node_without_idle_cpus_stops_migrating_and_pays_no_writers() {
-    let nodes = |nr_pairs| {
-        let run = Run::steady("icelake", "cfs", nr_pairs);
+    let nodes = |machine: &Topology, nr_pairs| {
+        let run = Run::steady_on(machine, "cfs", nr_pairs, Priced);
         [0, 1].map(|node| run.package(node, &[Cost::UpdateLoadAvg]))
     };
-    for (busy, writers) in nodes(256) {
-        assert!(busy >= 9_900 && (200..300).contains(&writers), "busy {busy}, writers {writers}");
+    let machine = lines_alone("icelake");
+    for (busy, writers) in nodes(&machine, 256) {
+        assert!(busy >= 9_900 && writers < 50, "busy {busy}, writers {writers}");
     }
-    for (busy, writers) in nodes(128) {
-        assert!(busy < 9_000 && writers > 500, "busy {busy}, writers {writers}");
+    for (busy, writers) in nodes(&machine, 128) {
+        assert!(busy < 9_000 && writers > 250, "busy {busy}, writers {writers}");
+    }
+    // What the function takes itself is calibrated: 2.3 % are the least that was published.
+    for (_, writers) in nodes(&Topology::builtin("icelake", None).unwrap(), 256) {
+        assert!((200..300).contains(&writers), "writers {writers}");
     }
 }
 

@@ -242,8 +242,8 @@ impl Line {
         access: Access,
         quiet: bool,
     ) -> u64 {
-        // What comes from behind the own LLC was there with all its readers: those elsewhere had
-        // their turn before.
+        // An assumption: what comes from behind the own LLC is read there alone, since requests from
+        // elsewhere had their turn before; who asked in between is not put in another order.
         let near = !quiet && self.goes_near(topology, rules, cpu);
         let mut ns = match near {
             true => transfers.at(Distance::SameLlc),

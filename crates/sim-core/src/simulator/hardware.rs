@@ -96,20 +96,26 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// So many calls of these functions are in what `cpu` is about to pay for.
+    /// So many calls of these functions are in what `cpu` has just done, or is about to pay for.
     #[inline]
     fn tell_calls_apart(
         &mut self,
         cpu: CpuId,
         [cfs_group, load_avg]: [u32; Function::NAMES.len()],
     ) {
+        if self.hardware.free || self.is_paid(cpu) {
+            return;
+        }
         let costs = self.prices.list();
         let own = [
-            (Cost::UpdateCfsGroup, cfs_group * costs.update_cfs_group),
-            (Cost::UpdateLoadAvg, load_avg * costs.update_load_avg),
+            (Cost::UpdateCfsGroup, cfs_group, costs.update_cfs_group),
+            (Cost::UpdateLoadAvg, load_avg, costs.update_load_avg),
         ];
-        for (what, ns) in own.into_iter().filter(|(_, ns)| *ns > 0) {
-            self.note_stall(cpu, what, Nanos(u64::from(ns)));
+        for (what, calls, each) in own {
+            let ns = u64::from(calls) * u64::from(each);
+            if ns > 0 {
+                self.note_stall(cpu, what, Nanos(ns));
+            }
         }
     }
 

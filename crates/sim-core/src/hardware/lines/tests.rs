@@ -131,7 +131,7 @@ fn handing_the_line_to_a_neighbour_lies_between_order_of_arrival_and_one_llc() {
 
 /// Measured: 144 threads of two sockets add to one line every 40 ns, less than a transfer within an LLC
 /// takes; and by what Ice Lake's netperf reaches, a line there is served within 62 ns. Control: where
-/// every second hand-off goes to a neighbour it takes longer than that.
+/// every second hand-off goes to a neighbour it takes longer than that. This holds the constant to its source.
 #[test]
 fn writers_of_two_sockets_have_the_line_as_often_as_was_measured() {
     for machine in ["icelake", "cascadelake"] {
