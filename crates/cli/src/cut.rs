@@ -256,8 +256,8 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
             let Some(window) = steps.len().checked_sub(BATCHES) else { continue };
             let is_early = self.run.world().now() < settle && self.run.events() < patience;
             let waits = is_early && !are_even(&steps[window..], nr_nodes);
-            if window == 0 && may_halve && !waits {
-                halved |= self.run.events() - before > DENSE * BATCHES as u64;
+            if may_halve && !waits && steps.len() <= 3 * STEPS / 4 {
+                halved |= self.run.events() - before > DENSE * steps.len() as u64;
             }
             let (part, most) = if halved { (2, 3 * STEPS / 4) } else { (1, MOST_STEPS) };
             if steps.len() >= STEPS && waits {
