@@ -50,7 +50,8 @@ const INTERVALS: u64 = 5;
 /// Events up to which a run waits for that, unless more are asked for: some five seconds of computing.
 pub(crate) const CHEAP: u64 = 50_000_000;
 
-/// A run of more events than this in each of the first steps of its warm-up is dense: half the time must do.
+/// A run of more events than this for each of the first steps of its warm-up is dense: half the time
+/// must do.
 pub(crate) const DENSE: u64 = 250_000;
 
 /// When the balancer of the widest domain has had [`INTERVALS`]: one is as many ms as it has CPUs.

@@ -73,7 +73,7 @@ fn the_time_of_a_model_follows_from_its_cycles() {
     assert!((mean(&part) / mean(&whole) - 1.0).abs() < 0.02, "{part} {whole}");
 }
 
-/// A run of many events on a machine that has settled tells as much in half the time. Controls: who asks
+/// A run of many events on a machine that nobody waits for is given half the time. Controls: who asks
 /// for a warm-up gets it, and one of few events, or of a machine that takes longer, is not halved.
 #[test]
 fn a_run_of_many_events_warms_up_and_is_measured_for_half_the_time() {
