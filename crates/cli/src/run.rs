@@ -103,6 +103,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
         let cpus = self.series.map(|interval| CpuSeries::new(&self.topology, interval));
         let llc = self.llc_interval.map(series);
         let window = Window { llc, sched_info, cpus, ..Window::default() };
+        let nobody_asks_for_thoughts = window.llc.is_none() && recorder.is_none();
         let watch = (new_stats(), (window, (Digest::default(), (rules, recorder))));
         let meter = Meter::new(self.round);
         let workload = Metered::new(self.workload, &meter);
@@ -110,6 +111,9 @@ impl<P: Policy, W: Workload> Plan<P, W> {
         let mut run = Simulator::new(topology, self.policy, workload, watch, self.config)?;
         if self.paranoid {
             run.set_paranoid();
+        }
+        if nobody_asks_for_thoughts {
+            run.mute_thoughts();
         }
         let horizon = self.duration.map_or(SimTime::NEVER, |limit| SimTime::ZERO + limit);
         let cutter = Cutter { run: &mut run, meter: &meter, topology: &self.topology, progress };

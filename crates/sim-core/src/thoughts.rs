@@ -20,19 +20,28 @@ pub enum Thought {
 #[derive(Clone, Debug, Default)]
 pub struct Thoughts {
     changed: Vec<Thought>,
+    muted: bool,
 }
 
 impl Thoughts {
     /// An empty list with room for so many changes.
     #[must_use]
     pub fn with_capacity(changes: usize) -> Thoughts {
-        Thoughts { changed: Vec::with_capacity(changes) }
+        Thoughts { changed: Vec::with_capacity(changes), muted: false }
     }
 
-    /// Notes a change.
+    /// Notes a change, if anybody asks.
     #[inline]
     pub fn push(&mut self, thought: Thought) {
-        self.changed.push(thought);
+        if !self.muted {
+            self.changed.push(thought);
+        }
+    }
+
+    /// Notes nothing from now on: nobody will take it.
+    pub(crate) fn mute(&mut self) {
+        self.muted = true;
+        self.changed.clear();
     }
 
     /// Takes over all changes of another list.

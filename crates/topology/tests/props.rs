@@ -78,6 +78,7 @@ proptest! {
         z.subtract(&y);
         check(&z, &(&a - &b));
         prop_assert!(x.and(&y).is_subset(&x));
+        prop_assert_eq!(x.and_len(&y), (&a & &b).len());
     }
 
     #[test]

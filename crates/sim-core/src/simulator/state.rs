@@ -16,6 +16,7 @@ use crate::ids::TaskId;
 use crate::ipc::{Ipc, Wakes};
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::Policy;
+use crate::thoughts::Thoughts;
 use crate::time::{Nanos, SimTime};
 use crate::workload::{Setup, TaskSpec, Workload};
 use crate::world::World;
@@ -192,6 +193,14 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             simulator.start(TaskId::new(idx), spec.start).map_err(|error| *error)?;
         }
         Ok(simulator)
+    }
+
+    /// Leaves untold what the policy thinks ([`Tracepoint::Preferred`], [`Tracepoint::UtilAvg`]), for a
+    /// run in which nobody watches for it: the question costs some 25 instructions an event.
+    pub fn mute_thoughts(&mut self) {
+        self.policy.thoughts().map(Thoughts::mute);
+        self.has_thoughts = false;
+        self.has_aftermath = self.has_lines || self.paranoid;
     }
 
     /// Makes the simulator check the policy's own invariants after each event.

@@ -103,6 +103,7 @@ impl SdLbStats {
 
 impl Fair {
     /// The domain that is balanced.
+    #[inline]
     pub(super) fn domain(&self, env: &LbEnv) -> &SchedDomain {
         &self.domains().of(env.cpu)[env.sd]
     }

@@ -63,6 +63,17 @@ impl Default for SdLbStats {
     }
 }
 
+/// What holds for all groups of the domain.
+#[derive(Clone, Copy)]
+struct Level {
+    nr_groups: usize,
+    imbalance_pct: u32,
+    /// Whether tasks are pulled to their LLCs.
+    gathers: bool,
+    /// Whether it is noted how busy LLCs are, which the groups are.
+    notes_llcs: bool,
+}
+
 /// The sums of one group, and what they tell the root domain.
 struct Summed {
     stats: SgLbStats,
@@ -76,16 +87,19 @@ impl Fair {
     pub(super) fn update_sd_lb_stats(&mut self, world: &World, env: &mut LbEnv) -> SdLbStats {
         let mut sds = SdLbStats::default();
         let (mut sum_util, mut overload) = (0, false);
-        for at in 0..self.domain(env).nr_groups() {
+        let level = self.level(env);
+        for at in 0..level.nr_groups {
             let group = self.domains().ring(self.domain(env))[at];
             let is_local = self.domains().group(group).span.contains(env.dst_cpu);
             if is_local && self.is_capacity_due(world, env, group) {
                 self.update_group_capacity(world, env.cpu, env.sd, env.dst_cpu);
             }
-            let summed = self.update_sg_lb_stats(world, env, group, is_local);
+            let summed = self.update_sg_lb_stats(world, env, level, group, is_local);
             overload |= summed.overload;
             let stats = summed.stats;
-            self.record_sg_llc_stats(env, group, &stats);
+            if level.notes_llcs {
+                self.record_sg_llc_stats(group, &stats);
+            }
             if is_local {
                 sds.local_stat = stats;
             } else if stats.is_busier_than(&sds.busiest_stat, self.features.version) {
@@ -104,6 +118,16 @@ impl Fair {
         }
         self.update_idle_cpu_scan(world, env, sum_util);
         sds
+    }
+
+    fn level(&self, env: &LbEnv) -> Level {
+        let sd = self.domain(env);
+        Level {
+            nr_groups: sd.nr_groups(),
+            imbalance_pct: sd.imbalance_pct,
+            gathers: self.gathers(env),
+            notes_llcs: self.notes_llcs(env),
+        }
     }
 
     /// A newly idle CPU computes the capacity of its group anew only when that is due.
@@ -129,12 +153,13 @@ impl Fair {
         &self,
         world: &World,
         env: &LbEnv,
+        level: Level,
         group: GroupId,
         is_local: bool,
     ) -> Summed {
         let sg = self.domains().group(group);
         let sgc = &self.balance.sgcs[sg.capacity_id as usize];
-        let imbalance_pct = self.domain(env).imbalance_pct;
+        let imbalance_pct = level.imbalance_pct;
         let mut sums = GroupStats {
             weight: sg.weight,
             capacity: sgc.capacity,
@@ -164,7 +189,7 @@ impl Fair {
             && env.idle != CpuIdleType::NotIdle
             && sg.flags.contains(SdFlags::SHARE_CPUCAPACITY)
             && sums.h_nr_running > 1;
-        if !is_local && self.gathers(env) {
+        if !is_local && level.gathers {
             let cpus = sg.span.iter().filter(|&cpu| env.cpus.contains(cpu));
             sums.nr_pref_dst_llc = cpus.map(|cpu| self.nr_pref_dst_llc(env, cpu)).sum();
             sums.llc_balance = self.llc_balance(env, group, sums.nr_pref_dst_llc);

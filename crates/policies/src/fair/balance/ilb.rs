@@ -1,12 +1,12 @@
 //! One CPU balances for all that are idle: for each in turn, its own domains last.
 
 use simsched_core::{BalanceStep, Cause, World};
-use simsched_topology::{CpuId, CpuSet};
+use simsched_topology::CpuId;
 
 use super::CpuIdleType;
 use super::nohz::{BALANCE_KICK, NEXT_KICK, STATS_KICK};
 use super::rebalance_domains::DomainPass;
-use super::steps::{Pass, Work, look};
+use super::steps::{Pass, Work, look_at};
 use crate::fair::Fair;
 
 /// The half-life of an average: the time between two agings of idle CPUs, in ms (`LOAD_AVG_PERIOD`).
@@ -81,8 +81,7 @@ impl Fair {
                     return None;
                 };
                 (ilb.cpu, ilb.at) = (next, At::Found);
-                let look = look(world.topology(), this, &CpuSet::single(next), 0);
-                return Some(BalanceStep::Look(look));
+                return Some(BalanceStep::Look(look_at(world.topology(), this, next)));
             }
             At::Found if !world.is_idle(cpu) => ilb.seek(),
             At::Found if !world.is_idle(this) && world.rq(this).need_resched => {

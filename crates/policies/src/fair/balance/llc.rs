@@ -50,19 +50,22 @@ impl Fair {
         llc.can_migrate_llc(pair, 0, Direction::ToPreferred) == LlcVerdict::Llc
     }
 
-    /// Notes how busy an LLC is, which is a group of the domain just above LLCs; a newly idle CPU leaves
-    /// no note. Source: `record_sg_llc_stats()`, and for cache-aware wakeups `update_sg_lb_stats()` of
-    /// "sched: Inhibit cache aware scheduling if the preferred LLC is over aggregated" (spec 07 section 6).
-    pub(super) fn record_sg_llc_stats(&mut self, env: &LbEnv, group: GroupId, stats: &SgLbStats) {
+    /// Whether it is to be noted how busy LLCs are: in the domain just above them, but not by a newly
+    /// idle CPU.
+    pub(super) fn notes_llcs(&self, env: &LbEnv) -> bool {
         let nobody_asks = self.all.llc.is_none() && self.all.cas.is_none();
         if nobody_asks || env.idle == CpuIdleType::NewlyIdle {
-            return;
+            return false;
         }
         let domains = self.domains().of(env.cpu);
         let shares = |sd: usize| domains[sd].flags.contains(SdFlags::SHARE_LLC);
-        if shares(env.sd) || !env.sd.checked_sub(1).is_some_and(shares) {
-            return;
-        }
+        !shares(env.sd) && env.sd.checked_sub(1).is_some_and(shares)
+    }
+
+    /// Notes how busy an LLC is, which is this group, in a domain that [`Fair::notes_llcs`].
+    /// Source: `record_sg_llc_stats()`, and for cache-aware wakeups `update_sg_lb_stats()` of
+    /// "sched: Inhibit cache aware scheduling if the preferred LLC is over aggregated" (spec 07 section 6).
+    pub(super) fn record_sg_llc_stats(&mut self, group: GroupId, stats: &SgLbStats) {
         let Some(first) = self.domains().group(group).span.first() else { return };
         if let Some(llc) = &mut self.all.llc {
             llc.record(first, LlcStats { util: stats.sums.util, capacity: stats.sums.capacity });

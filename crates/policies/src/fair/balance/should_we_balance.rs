@@ -1,7 +1,7 @@
 //! Whether this CPU is the one that balances a domain for its group.
 
 use simsched_core::World;
-use simsched_topology::SdFlags;
+use simsched_topology::{CpuId, CpuSet, SdFlags};
 
 use super::{CpuIdleType, LbEnv};
 use crate::fair::{Fair, Version};
@@ -22,13 +22,19 @@ impl Fair {
         }
         let domains = self.domains();
         let group = domains.local_group(&domains.of(env.cpu)[env.sd]);
-        let cpus = || group.balance_mask.iter().filter(|&cpu| env.cpus.contains(cpu));
-        let first = cpus().find(|&cpu| world.is_idle(cpu));
-        let is_core = self.domain(env).flags.contains(SdFlags::SHARE_CPUCAPACITY);
-        let speaker = match self.features.version >= Version::V6_6 && !is_core {
-            true => cpus().find(|&cpu| world.idle_cores().contains(cpu)).or(first),
-            false => first,
+        let first_of = |set: &CpuSet| {
+            let first = group.balance_mask.and_next_wrap(set, CpuId::new(0))?;
+            match env.cpus.contains(first) {
+                true => Some(first),
+                false => set.and(&group.balance_mask).and(&env.cpus).first(),
+            }
         };
+        let is_core = self.domain(env).flags.contains(SdFlags::SHARE_CPUCAPACITY);
+        let idle_core = match self.features.version >= Version::V6_6 && !is_core {
+            true => first_of(world.idle_cores()),
+            false => None,
+        };
+        let speaker = idle_core.or_else(|| first_of(world.idle()));
         speaker.unwrap_or(group.balance_cpu) == env.dst_cpu
     }
 }

@@ -187,11 +187,25 @@ pub(in crate::fair) fn look(
 ) -> Look {
     let count = |nr: usize| u16::try_from(nr).expect("at most 1024 CPUs");
     let all = cpus.len();
-    let in_llc = cpus.and(topology.llc_span(topology.llc_of(reader))).len();
-    let in_socket = cpus.and(topology.package_span(topology.package_of(reader))).len();
+    let in_llc = cpus.and_len(topology.llc_span(topology.llc_of(reader)));
+    let in_socket = match in_llc == all {
+        true => all,
+        false => cpus.and_len(topology.package_span(topology.package_of(reader))),
+    };
     Look {
         cpus: count(all),
         far: Far { same_socket: count(in_socket - in_llc), cross_socket: count(all - in_socket) },
         groups: count(groups),
     }
+}
+
+/// What it takes `reader` to look at `cpu`.
+pub(super) fn look_at(topology: &Topology, reader: CpuId, cpu: CpuId) -> Look {
+    let is_near = topology.llc_of(cpu) == topology.llc_of(reader);
+    let is_in_socket = topology.package_of(cpu) == topology.package_of(reader);
+    let far = Far {
+        same_socket: u16::from(is_in_socket && !is_near),
+        cross_socket: u16::from(!is_in_socket && !is_near),
+    };
+    Look { cpus: 1, far, groups: 0 }
 }
