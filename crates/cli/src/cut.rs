@@ -50,6 +50,9 @@ const INTERVALS: u64 = 5;
 /// Events up to which a run waits for that, unless more are asked for: some five seconds of computing.
 pub(crate) const CHEAP: u64 = 50_000_000;
 
+/// The same on a machine of one node, where nothing tells whether its LLCs have settled.
+const CHEAP_ON_ONE_NODE: u64 = 20_000_000;
+
 /// A run of more events than this for each of the first steps of its warm-up is dense: half the time
 /// must do.
 pub(crate) const DENSE: u64 = 250_000;
@@ -82,6 +85,10 @@ impl Slice {
             LeastPart::Whole if self.may_grow => None,
             LeastPart::Span(least) if self.may_grow => {
                 Some(Slice { span: self.span.max(least), may_halve: false, ..self })
+            }
+            LeastPart::SpanAfter { after, span } if self.may_grow => {
+                let (span, warmup) = (self.span.max(span), self.warmup.max(after));
+                Some(Slice { span, warmup, may_halve: false, ..self })
             }
             LeastPart::After(least) if self.may_grow => {
                 Some(Slice { warmup: self.warmup.max(least), may_halve: false, ..self })
@@ -204,7 +211,11 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
         let batch = Nanos((slice.span.get() / BATCHES as u64).max(1));
         let step = Nanos((slice.warmup.get() / STEPS as u64).max(1));
         let settle = if slice.may_grow { settles_in(self.topology) } else { SimTime::ZERO };
-        let waits = (settle, slice.patience);
+        let patience = match slice.patience {
+            CHEAP if self.topology.nr_nodes() == 1 => CHEAP_ON_ONE_NODE,
+            patience => patience,
+        };
+        let waits = (settle, patience);
         let (settled, halved) = match self.warm_up(step, waits, slice.may_halve, horizon)? {
             Warm::Ended(end) => return Ok((end, None)),
             Warm::Done { steady, halved } => (steady, halved),

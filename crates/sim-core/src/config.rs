@@ -19,6 +19,11 @@ pub struct Config {
     pub jitter_1024: u32,
     /// Whether cache lines, caches, clocks and idle states take time.
     pub hardware: HardwareModel,
+    /// Whether clocks depend on how many cores of a socket are busy; else all have that of the data sheet.
+    pub turbo: bool,
+    /// The deepest idle state that CPUs enter, by its place behind the shallowest (boot option
+    /// `intel_idle.max_cstate`).
+    pub max_cstate: u8,
     /// The rules of pipes and sockets.
     pub ipc: IpcVersion,
     /// Whether ops on pipes that neither block nor wake are done in a loop of their own. The run is the
@@ -46,6 +51,8 @@ impl Default for Config {
             skew_tick: false,
             jitter_1024: 51,
             hardware: HardwareModel::Priced,
+            turbo: true,
+            max_cstate: MAX_CSTATE,
             ipc: IpcVersion::default(),
             batch_ops: true,
         }
@@ -98,6 +105,19 @@ pub const SETTINGS: &[SettingInfo] = &[
         doc: "free: cache lines, refills, clocks and idle exits take no time, only instructions do",
     },
     SettingInfo {
+        name: "turbo",
+        default: "on",
+        range: "on or off",
+        doc: "clocks depend on how many cores of a socket are busy (off: all have that of the data sheet)",
+    },
+    SettingInfo {
+        name: "max_cstate",
+        default: "9",
+        range: CSTATES,
+        doc: "the deepest idle state that CPUs enter, 1 being the first behind polling (boot option \
+              intel_idle.max_cstate; 2 on Sapphire Rapids: C6 off)",
+    },
+    SettingInfo {
         name: "spurious_writer_wakeups",
         default: "on",
         range: "on or off",
@@ -121,6 +141,9 @@ impl Config {
         match self {
             Config { hz, .. } if !is_hz(*hz) => wrong("hz", *hz, HZ_VALUES),
             Config { jitter_1024: j @ 513.., .. } => wrong("jitter_1024", *j, "0..=512"),
+            Config { max_cstate: c, .. } if !is_cstate(u32::from(*c)) => {
+                wrong("max_cstate", u32::from(*c), CSTATES)
+            }
             _ => Ok(()),
         }
     }
@@ -142,6 +165,11 @@ impl Config {
                     _ => return Err(setting_error(name, value, "priced or free")),
                 };
             }
+            "turbo" => self.turbo = switch(name, value)?,
+            "max_cstate" => {
+                let state = number(name, value, CSTATES, is_cstate)?;
+                self.max_cstate = u8::try_from(state).unwrap_or(MAX_CSTATE);
+            }
             "spurious_writer_wakeups" => {
                 self.ipc = if switch(name, value)? { IpcVersion::V6_13 } else { IpcVersion::V6_14 };
             }
@@ -154,6 +182,14 @@ impl Config {
 
 /// The tick rates of Linux.
 const HZ_VALUES: &str = "100, 250, 300 or 1000";
+
+/// Which idle states there may be behind the shallowest.
+const CSTATES: &str = "1..=9";
+const MAX_CSTATE: u8 = 9;
+
+fn is_cstate(value: u32) -> bool {
+    (1..=u32::from(MAX_CSTATE)).contains(&value)
+}
 
 fn setting_error(name: &str, found: &str, want: &str) -> SimError {
     SimError::Setting(format!("setting {name}: found '{found}', expected {want}"))

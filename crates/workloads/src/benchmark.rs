@@ -83,6 +83,13 @@ pub enum LeastPart {
     Any,
     /// It takes samples, of which so much time gives enough.
     Span(Nanos),
+    /// The same, and what was before so much time it forgets itself.
+    SpanAfter {
+        /// When it begins to count.
+        after: Nanos,
+        /// For how long.
+        span: Nanos,
+    },
     /// Any, but not before so much time: its tasks hardly ever sleep, so that only balancers move them.
     After(Nanos),
     /// It reports what only a whole run has.

@@ -3,9 +3,9 @@
 #[path = "common/told.rs"]
 mod told;
 
-use simsched_core::Cost;
+use simsched_core::{Config, Cost};
 use simsched_workloads::{Schbench, catalog};
-use told::{Told, masked, run};
+use told::{Told, masked, run, run_with};
 
 /// Command lines of a real schbench of 2025-12 on a machine of 2 CPUs, and its output; the list of options
 /// behind a complaint is left out.
@@ -75,7 +75,7 @@ fn a_command_line_has_one_canonical_form() {
 /// its sleep with the timer's slack, and the way out of the shallow idle state of 150 us.
 #[test]
 fn a_request_alone_takes_its_sleep_and_its_work() {
-    let told = run("spr-2x60", "schbench -t 1 -r 0.5");
+    let told = run("spr-2x60", "schbench -t 1 -r 0.5 --lognormal 0");
     let matrices = Schbench { messengers: 1, workers: 1, ..Schbench::default() }.matrices();
     assert_eq!((matrices.private, matrices.private_ops), (104, 5), "the root of 256 KiB over 24");
     let topology = simsched_topology::Topology::builtin("spr-2x60", None).expect("a machine");
@@ -89,16 +89,18 @@ fn a_request_alone_takes_its_sleep_and_its_work() {
     assert!(between < 250_000, "{between} ns between two requests");
 }
 
-/// Seed 000: 1070 requests a second of 4 workers, 4296 of 16, 17120 of 64 and 126 of each of 239, within
-/// 12 %: what is left open is what the real machine's clock (2.9 to 3.5 GHz, 17 %) and deep idle states did.
-/// From the 266 of one worker the length of a multiplication was read, so that it is no prediction. Of
-/// the 31776 of 128 a quarter is missing here, and it is not held.
+/// Seed 000: 1070 requests a second of 4 workers, 4296 of 16, 17120 of 64 and 126 of each of 239, without
+/// turbo. From the 266 of one worker the length of a multiplication was read, and from the 239 what a sibling
+/// takes, so that these two are no prediction. The 31776 of 128 come when balancers have spread them over
+/// the 120 cores, which takes ten seconds; they are among the claims.
 #[test]
-fn requests_a_second_are_as_published_up_to_the_clock() {
-    for (workers, published) in [(1, 266), (4, 1070), (16, 4296), (64, 17_120), (239, 30_114)] {
-        let told = run("spr-2x60", &format!("schbench -t {workers} -r 0.25"));
+fn requests_a_second_are_as_published() {
+    let config = Config { turbo: false, ..Config::default() };
+    let published = [(1, 266), (4, 1070), (16, 4296), (64, 17_120), (239, 30_114)];
+    for (workers, published) in published {
+        let told = run_with(config, "spr-2x60", &format!("schbench -t {workers} -r 0.5"));
         let found = told.value("requests_per_second");
-        assert!(found.abs_diff(published) * 100 <= published * 12, "{workers}: {found}");
+        assert!(found.abs_diff(published) * 100 <= published * 5, "{workers}: {found}");
     }
 }
 
@@ -125,7 +127,7 @@ fn each_request_has_its_wakeup() {
 /// real schbench on SPR.
 #[test]
 fn a_wakeup_on_an_idle_machine_takes_what_a_remote_wakeup_takes() {
-    let told = run("spr-2x60", "schbench -t 4 -r 0.5");
+    let told = run("spr-2x60", "schbench -t 1 -r 0.5");
     assert!((2..=6).contains(&told.value("wakeup_latency_p50_us")), "{}", told.result.text);
 }
 
@@ -165,6 +167,27 @@ fn log_normal_lengths_keep_the_mean_and_spread_the_rest() {
     let p99 = [&plain, &varied].map(|told| told.value("request_latency_p99_ns"));
     assert!(p99[1] * 10 > p99[0] * 14, "{p99:?}");
     assert_eq!(run("spr", "schbench -m 1 -t 16 -r 0.5 --lognormal 50").digest, varied.digest);
+}
+
+/// The calibration of the real program's README (256 KiB, 5 multiplications, nothing else): 90 % of the
+/// requests take 0.8 % more than the median at most, and 99 % take 2.3 %. Held within a factor of two; with
+/// lengths that are all alike there is no spread. (The clock does not vary here: what it adds is another matter.)
+#[test]
+fn requests_vary_as_those_of_a_calibration_on_a_real_machine() {
+    let beyond = |line: &str| {
+        let text = run_with(Config { turbo: false, ..Config::default() }, "spr", line).result.text;
+        let (_, table) = text.split_once("Request Latencies").expect("its table");
+        let at = |name| -> u64 {
+            let (_, row) = table.split_once(name).expect("a row");
+            row.split_whitespace().next().expect("a number").parse().expect("a number")
+        };
+        let p50 = at("50.0th:");
+        ["90.0th:", "99.0th:"].map(|name| (at(name) - p50) * 10_000 / p50)
+    };
+    let [p90, p99] = beyond("schbench -C -t 32 -r 1");
+    assert!((38..=152).contains(&p90) && (114..=456).contains(&p99), "{p90} {p99} in 10,000");
+    let [p90, p99] = beyond("schbench -C -t 32 -r 1 --lognormal 0");
+    assert!(p90 < 20 && p99 < 60, "{p90} {p99} in 10,000");
 }
 
 /// Half of the footprint is shared: two matrices of 73 rows take less than half of one of 104, and the

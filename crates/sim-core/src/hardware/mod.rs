@@ -22,7 +22,7 @@ pub(crate) use speed::{FULL, at_full_speed, at_speed, both_at_speed};
 
 use simsched_topology::{CpuId, NodeId, PackageId, Topology};
 
-use crate::config::HardwareModel;
+use crate::config::{Config, HardwareModel};
 use crate::error::SimError;
 use crate::time::{Nanos, SimTime};
 use crate::workload::Setup;
@@ -61,7 +61,7 @@ impl Hardware {
         topology: &Topology,
         setup: &Setup,
         homes: &[NodeId],
-        model: HardwareModel,
+        config: &Config,
     ) -> Result<Hardware, SimError> {
         let costs = topology.costs();
         let home = |node: &NodeId| {
@@ -73,8 +73,9 @@ impl Hardware {
         let footprints = setup.footprints.iter().chain(none).take(setup.tasks.len());
         let transfers = Transfers::new(topology);
         let mute = transfers.is_free() && costs.fill_llc_ps == 0 && costs.rq_lock_hold == 0;
-        let free = model == HardwareModel::Free || mute;
-        let is_free = model == HardwareModel::Free;
+        let is_free = config.hardware == HardwareModel::Free;
+        let free = is_free || mute;
+        let speed = || Speed::new(topology, setup.smt_milli).with_turbo(config.turbo, topology);
         let memory = if is_free { None } else { Memory::new(topology, setup)? };
         Ok(Hardware {
             memory,
@@ -83,7 +84,7 @@ impl Hardware {
             pipes: PipeLines::new(setup.pipes as usize, topology.nr_cpus(), costs),
             runqueues: RunqueueLocks::new(topology.nr_cpus(), costs),
             warmth: Warmth::new(topology, footprints.map(|bytes| u64::from(*bytes)), costs),
-            speed: if free { Speed::free(topology) } else { Speed::new(topology, setup.smt_milli) },
+            speed: if free { Speed::free(topology) } else { speed() },
             transfers: if free { Transfers::free() } else { transfers },
             free,
         })

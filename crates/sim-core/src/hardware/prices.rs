@@ -5,6 +5,7 @@ use simsched_topology::{Distance, IdleState, OsCosts, Topology};
 
 use super::transfers::Transfers;
 use crate::balance::Look;
+use crate::config::Config;
 use crate::ids::ProcId;
 use crate::ipc::Page;
 use crate::policy::{Far, Placement};
@@ -25,7 +26,7 @@ pub(crate) struct Prices {
 }
 
 impl Prices {
-    pub(crate) fn new(topology: &Topology, jitter_1024: u32, transfers: &Transfers) -> Prices {
+    pub(crate) fn new(topology: &Topology, config: &Config, transfers: &Transfers) -> Prices {
         let costs = *topology.costs();
         let line = |distance| transfers.at(distance) * costs.scan_lines_pct / 100;
         let distances = [Distance::SameLlc, Distance::SameSocket, Distance::CrossSocket];
@@ -39,7 +40,7 @@ impl Prices {
             scan_lines,
             costs,
             idle_states: topology.idle_states().to_vec(),
-            jitter_1024,
+            jitter_1024: config.jitter_1024,
         }
     }
 
@@ -47,6 +48,12 @@ impl Prices {
     fn of_free_hardware(mut self) -> Prices {
         (self.costs.poll_notice_same_llc, self.costs.poll_notice_cross) = (0, 0);
         self.idle_states.iter_mut().for_each(|state| state.measured_exit_ns = 0);
+        self
+    }
+
+    /// The same where CPUs enter no deeper idle state than this one behind the shallowest.
+    pub(crate) fn up_to_state(mut self, max_cstate: u8) -> Prices {
+        self.idle_states.truncate(usize::from(max_cstate) + 1);
         self
     }
 
@@ -289,10 +296,14 @@ mod tests {
     use super::*;
     use crate::rng::Seed;
 
+    fn jitter(jitter_1024: u32) -> Config {
+        Config { jitter_1024, ..Config::default() }
+    }
+
     #[test]
     fn the_highest_price_has_jitter_too() {
         let topology = Topology::builtin("t8", None).unwrap();
-        let prices = Prices::new(&topology, 512, &Transfers::free());
+        let prices = Prices::new(&topology, &jitter(512), &Transfers::free());
         let mut dice = Seed(1).stream("jitter", 0);
         let paid: Vec<u64> = (0..100).map(|_| prices.jittered(&mut dice, u32::MAX).0).collect();
         assert!(paid.iter().all(|ns| (1 << 31..=3 << 31).contains(ns)));
@@ -302,7 +313,7 @@ mod tests {
     #[test]
     fn jitter_stays_within_its_spread_and_has_the_price_as_its_mean() {
         let topology = Topology::builtin("t8", None).unwrap();
-        let prices = Prices::new(&topology, 51, &Transfers::free());
+        let prices = Prices::new(&topology, &jitter(51), &Transfers::free());
         let mut dice = Seed(1).stream("jitter", 0);
         let paid: Vec<u64> = (0..10_000).map(|_| prices.jittered(&mut dice, 10_240).0).collect();
         assert!(paid.iter().all(|ns| (9_730..=10_750).contains(ns)));

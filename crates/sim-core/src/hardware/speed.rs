@@ -90,16 +90,25 @@ impl Speed {
         };
         let share = |busy| u16::try_from(share(busy)).unwrap_or(FULL);
         let shares: Vec<u16> = (0..=most).map(share).collect();
-        let clocks = clocks(topology);
         Speed {
             busy: vec![false; topology.nr_cpus()],
             threads,
             busy_threads: vec![0; topology.nr_cores()],
             busy_cores: vec![0; topology.nr_packages()],
-            constant: clocks.is_empty() && shares.iter().all(|share| *share == FULL),
+            constant: false,
             shares,
-            clocks,
+            clocks: clocks(topology),
         }
+        .with_turbo(true, topology)
+    }
+
+    /// Without turbo all cores have the clock of the data sheet, however many are busy.
+    pub(crate) fn with_turbo(mut self, turbo: bool, topology: &Topology) -> Speed {
+        if !turbo {
+            self.clocks = base_clock(topology).into_iter().collect();
+        }
+        self.constant = self.clocks.is_empty() && self.shares.iter().all(|share| *share == FULL);
+        self
     }
 
     /// Full speed whatever happens.
@@ -164,6 +173,13 @@ fn clocks(topology: &Topology) -> Vec<u16> {
     (0..=cores).map(clock).collect()
 }
 
+/// The clock of the data sheet, against that with all cores busy; none if either is not known.
+fn base_clock(topology: &Topology) -> Option<u16> {
+    let facts = &topology.facts().frequency_ghz;
+    let (base, busy) = (facts.base.as_ref()?, facts.allcore.as_ref()?);
+    u16::try_from(base.milli * u64::from(FULL) / busy.milli.max(1)).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,6 +199,18 @@ mod tests {
         speed.set_busy(&topology, CpuId(192), false);
         (1..96).for_each(|cpu| speed.set_busy(&topology, CpuId(cpu), false));
         assert_eq!(speed.of(&topology, CpuId(0)), 1156); // 3.7 / 3.2
+    }
+
+    #[test]
+    fn without_turbo_the_clock_does_not_depend_on_other_cores() {
+        let topology = Topology::builtin("spr-2x60", None).unwrap();
+        let mut speed = Speed::new(&topology, None).with_turbo(false, &topology);
+        speed.set_busy(&topology, CpuId(0), true);
+        assert_eq!(speed.of(&topology, CpuId(0)), 655); // 1.9 / 2.9
+        (1..60).for_each(|cpu| speed.set_busy(&topology, CpuId(cpu), true));
+        assert_eq!(speed.of(&topology, CpuId(0)), 655);
+        speed.set_busy(&topology, CpuId(120), true);
+        assert_eq!(speed.of(&topology, CpuId(0)), 393); // 0.6 of it
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use simsched_topology::{CpuId, NodeId, Topology};
+use simsched_topology::{CpuId, IdleState, NodeId};
 
 pub(super) use super::flags::{Border, Deferred};
 use super::stopper::StopWork;
@@ -331,7 +331,7 @@ impl Cpu {
 const ERRANDS: usize = 512;
 
 impl Desk {
-    pub(super) fn new(topology: &Topology, lines: &[NodeId]) -> Desk {
+    pub(super) fn new(states: &[IdleState], lines: &[NodeId]) -> Desk {
         Desk {
             wakes: VecDeque::with_capacity(4),
             waitq: None,
@@ -351,7 +351,7 @@ impl Desk {
             remains: Nanos::ZERO,
             works: VecDeque::with_capacity(4),
             distributed: CpuId(0),
-            governor: IdleGovernor::new(topology.idle_states()),
+            governor: IdleGovernor::new(states),
             tick_stopped: true,
             idle_ticked: false,
             idle_begins: false,

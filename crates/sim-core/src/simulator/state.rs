@@ -137,16 +137,18 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         world.set_resident(setup.resident_bytes());
         policy.attach(&world);
         let homes = policy.lines();
-        let hardware = Hardware::new(&topology, &setup, &homes, config.hardware)?;
+        let hardware = Hardware::new(&topology, &setup, &homes, &config)?;
         let is_free = config.hardware == HardwareModel::Free;
         let prices = match setup.recorded {
             Some(_) if is_free => Prices::nothing(&topology),
-            _ => Prices::new(&topology, config.jitter_1024, &hardware.transfers),
+            _ => Prices::new(&topology, &config, &hardware.transfers),
         };
+        let prices = prices.up_to_state(config.max_cstate);
         let quantum = prices.quantum();
         let nr_cpus = topology.nr_cpus();
-        let deepest = Desk::new(&topology, &[]).governor;
-        let polling = deepest.state(topology.idle_states()).polling;
+        let deepest = Desk::new(prices.idle_states(), &[]).governor;
+        let polling = deepest.state(prices.idle_states()).polling;
+        let desks = (0..nr_cpus).map(|_| Desk::new(prices.idle_states(), &homes)).collect();
         let dice = |cpu: CpuId| config.seed.stream("jitter", cpu.idx() as u64);
         let mut simulator = Simulator {
             agenda: Agenda::in_turns(nr_cpus, setup.tasks.len(), quantum),
@@ -163,7 +165,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             at_once_limit: 1_000_000 + 100 * setup.tasks.len() as u64,
             hardware,
             cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, dice(cpu))).collect(),
-            desks: topology.cpus().iter().map(|_| Desk::new(&topology, &homes)).collect(),
+            desks,
             tasks: task_runs(&setup),
             pipes_free: vec![SimTime::ZERO; setup.pipes as usize],
             mutexes: if quantum > 1 {
@@ -184,7 +186,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             observer,
             config,
         };
-        let latency = simulator.prices.advertised(deepest.state(topology.idle_states()));
+        let latency = simulator.prices.advertised(deepest.state(simulator.prices.idle_states()));
         for cpu in topology.cpus().iter() {
             simulator.world.set_idle_state(cpu, latency);
             simulator.policy.nohz_balance_enter_idle(&simulator.world, cpu);

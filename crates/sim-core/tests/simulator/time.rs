@@ -46,6 +46,28 @@ fn the_tick_of_an_idle_cpu_stops_when_it_has_found_it_idle() {
     }
 }
 
+/// With `max_cstate=2` the deepest state of Sapphire Rapids is C1E, as with C6 off: who begins, and wakes up after five
+/// milliseconds pays for that one, whatever the governor expects.
+#[test]
+fn no_cpu_sleeps_deeper_than_it_may() {
+    let exit = |max_cstate| {
+        let machine = Arc::new(Topology::builtin("spr", None).unwrap());
+        let state = usize::from(max_cstate).min(machine.idle_states().len() - 1);
+        let deepest = u64::from(machine.idle_states()[state].measured_exit_ns);
+        let mut script = Script::new(objects());
+        let begin = Op::Run(Nanos(500_000));
+        script.task(CpuId(0), &[begin, Op::Sleep(Nanos::from_millis(5)), begin]);
+        let config = Config { max_cstate, ..config() };
+        let mut sim =
+            Simulator::new(machine, RoundRobin::default(), script, Log::default(), config).unwrap();
+        assert_eq!(sim.run_until(SimTime::NEVER), Ok(Status::Finished));
+        (sim.observer().charged(0, Cost::IdleExit), deepest)
+    };
+    let ([shallow, c1e], [deep, c6]) = (exit(2).into(), exit(9).into());
+    assert!((2 * c1e..2 * c1e + 8_000).contains(&shallow), "{shallow} for {c1e}");
+    assert!((2 * c6..2 * c6 + 8_000).contains(&deep), "{deep} for {c6}");
+}
+
 /// A busy CPU ticks at HZ: 250 ticks a second, each charged as such.
 #[test]
 fn a_busy_cpu_ticks_at_hz() {

@@ -12,7 +12,7 @@ use super::main_thread::Main;
 use super::messenger::Messenger;
 use super::tables::Tables;
 use super::worker::Worker;
-use super::{SMT_MILLI, Schbench, WORD};
+use super::{SMT_MILLI, Schbench, WORD, WORK_PERCENT};
 use crate::buckets::Buckets;
 use crate::lognormal::LogNormal;
 use crate::postbox::{Postbox, Wait};
@@ -78,7 +78,9 @@ pub(super) struct Shared {
     pub(super) tables: Tables,
     /// How long a multiplication with a worker's own matrices takes, and with the shared ones.
     pub(super) operation: [Nanos; 2],
-    pub(super) lognormal: Option<LogNormal>,
+    /// How multiplications vary, and sleeps.
+    pub(super) work: Option<LogNormal>,
+    pub(super) sleep: Option<LogNormal>,
     /// Requests a second of each message thread.
     pub(super) rps_each: u32,
 }
@@ -146,7 +148,8 @@ impl Threads {
             loop_time: 0,
             tables: Tables::default(),
             operation: operation.map(|rows| Schbench::operation(rows, topology)),
-            lognormal: LogNormal::new(options.lognormal),
+            work: LogNormal::new(options.lognormal.unwrap_or(WORK_PERCENT)),
+            sleep: options.lognormal.and_then(LogNormal::new),
             rps_each: options.rps / options.messengers,
             options,
         };

@@ -60,7 +60,7 @@ pub const OPTIONS: &[OptionInfo] = &[
     OptionInfo::long(
         "lognormal",
         Some("PERCENT"),
-        "0",
+        "2 of multiplications",
         "standard deviation of sleeps and multiplications; not in the real one",
     ),
     OptionInfo::long("help", None, "", "print this list and do nothing else"),
@@ -137,7 +137,7 @@ impl Default for Schbench {
             calibrate: false,
             message_cpus: None,
             worker_cpus: None,
-            lognormal: 0,
+            lognormal: None,
         }
     }
 }
@@ -257,7 +257,7 @@ impl Run {
                 if percent > 1000 {
                     return Err(expected(given, "at most 1000 percent"));
                 }
-                schbench.lognormal = percent;
+                schbench.lognormal = Some(percent);
             }
             Some('A') => return Err(refused("--auto-rps|-A", "there is no /proc/stat")),
             Some('j' | 'J') => {
@@ -324,7 +324,11 @@ impl Benchmark for Run {
         option("-w", typed(of.warmup), typed(usual.warmup));
         option("-i", typed(of.interval), typed(usual.interval));
         option("-z", typed(of.zero), typed(usual.zero));
-        option("--lognormal", of.lognormal.to_string(), usual.lognormal.to_string());
+        option(
+            "--lognormal",
+            of.lognormal.map_or_else(String::new, |p| p.to_string()),
+            String::new(),
+        );
         for (name, cpus) in [("-M", of.message_cpus), ("-W", of.worker_cpus)] {
             option(name, cpus.map_or_else(String::new, |cpus| cpus.to_string()), String::new());
         }
@@ -355,7 +359,13 @@ impl Benchmark for Run {
     /// Its percentiles are those of an interval, and it counts requests once a second.
     fn least_part(&self) -> LeastPart {
         match self.schbench.pipe {
-            0 => LeastPart::Span(self.schbench.interval.max(seconds(1))),
+            0 => {
+                let span = self.schbench.interval.max(seconds(1));
+                match self.schbench.zero {
+                    Nanos::ZERO => LeastPart::Span(span),
+                    after => LeastPart::SpanAfter { after, span },
+                }
+            }
             _ => LeastPart::Any,
         }
     }

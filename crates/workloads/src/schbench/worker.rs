@@ -139,7 +139,7 @@ impl Worker {
             }
             At::Sleep if options.sleep == Nanos::ZERO => (At::Slept, Step::Next),
             At::Sleep => {
-                let sleep = match shared.lognormal {
+                let sleep = match shared.sleep {
                     Some(dist) => dist.sample(options.sleep, stream),
                     None => options.sleep,
                 };
@@ -216,7 +216,7 @@ impl Worker {
             }
         }
         self.left[which] -= 1;
-        let length = match shared.lognormal {
+        let length = match shared.work {
             Some(dist) => dist.sample(shared.operation[which], stream),
             None => shared.operation[which],
         };

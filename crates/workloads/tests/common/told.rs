@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use simsched_core::observe::{Digest, Stats};
-use simsched_core::{Config, Cost, Seed, SimTime, Simulator, Status};
+use simsched_core::{Config, Cost, SimTime, Simulator, Status};
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
 use simsched_workloads::catalog::{self, BenchResult, MarkTimes, Ran, SpanTimes};
@@ -26,6 +26,11 @@ impl Told {
 
 /// Runs a command line to its end.
 pub(crate) fn run(machine: &str, line: &str) -> Told {
+    run_with(Config::default(), machine, line)
+}
+
+/// The same with other settings.
+pub(crate) fn run_with(config: Config, machine: &str, line: &str) -> Told {
     let topology = Arc::new(Topology::builtin(machine, None).expect("a machine"));
     let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let benchmark = catalog::parse(&argv, 1, topology.nr_cpus()).expect(line);
@@ -35,7 +40,6 @@ pub(crate) fn run(machine: &str, line: &str) -> Told {
     let stats =
         Stats::new(&topology, setup.tasks.len(), setup.marks.len()).with_spans(&setup.spans);
     let observer = (stats, Digest::default());
-    let config = Config { seed: Seed(1), ..Config::default() };
     let mut run = Simulator::new(topology, policy, workload, observer, config).expect(line);
     assert_eq!(run.run_until(SimTime::NEVER).expect(line), Status::Finished, "{line}");
     let (_, _, workload, (stats, digest)) = run.into_parts();
