@@ -132,6 +132,8 @@ pub(crate) struct Cut {
     pub(crate) warmup: Nanos,
     /// Whether the rates of [`RATES`] were steady when the span began.
     pub(crate) settled: bool,
+    /// Whether the machine's balancers were not waited for to the end, which would have taken too long.
+    pub(crate) early: bool,
     /// What was done in the span,
     pub(crate) totals: Totals,
     /// and in each of its batches.
@@ -216,10 +218,11 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
             patience => patience,
         };
         let waits = (settle, patience);
-        let (settled, halved) = match self.warm_up(step, waits, slice.may_halve, horizon)? {
+        let (settled, halved, uneven) = match self.warm_up(step, waits, slice.may_halve, horizon)? {
             Warm::Ended(end) => return Ok((end, None)),
-            Warm::Done { steady, halved } => (steady, halved),
+            Warm::Done { steady, halved, uneven } => (steady, halved, uneven),
         };
+        let early = uneven && self.run.world().now() < settle;
         let batch = if halved { Nanos((batch.get() / 2).max(1)) } else { batch };
         let (start, wasted_before) = (self.totals(), self.run.observer().0.idle_while_waiting());
         self.run.observer_mut().1.0.stats = Some(new_stats());
@@ -236,7 +239,7 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
         }
         let totals = last.since(&start);
         let (span, warmup) = (Nanos(totals.span_ns), Nanos(start.span_ns));
-        let cut = Cut { span, warmup, settled, totals, batches, wasted_before };
+        let cut = Cut { span, warmup, settled, early, totals, batches, wasted_before };
         Ok((End::Span, Some(cut)))
     }
 
@@ -267,7 +270,8 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
             steps.push(self.totals().since(&start));
             let Some(window) = steps.len().checked_sub(BATCHES) else { continue };
             let is_early = self.run.world().now() < settle && self.run.events() < patience;
-            let waits = is_early && !are_even(&steps[window..], nr_nodes);
+            let uneven = !are_even(&steps[window..], nr_nodes);
+            let waits = is_early && uneven;
             if may_halve && !waits && steps.len() <= 3 * STEPS / 4 {
                 halved |= self.run.events() - before > DENSE * steps.len() as u64;
             }
@@ -281,10 +285,10 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
                 steps.len() >= STEPS / part && steps.len().is_multiple_of(BATCHES / part);
             let steady = has_window && is_steady(&trends(&steps[window..]));
             if steady || steps.len() >= most {
-                return Ok(Warm::Done { steady, halved });
+                return Ok(Warm::Done { steady, halved, uneven });
             }
         }
-        Ok(Warm::Done { steady: false, halved: false })
+        Ok(Warm::Done { steady: false, halved: false, uneven: false })
     }
 }
 
@@ -319,6 +323,8 @@ enum Warm {
     Done {
         steady: bool,
         halved: bool,
+        /// Whether no node was as busy as the others at last, or there is only one.
+        uneven: bool,
     },
     Ended(End),
 }

@@ -144,6 +144,8 @@ pub(crate) struct CutReport {
     pub(crate) stationary: bool,
     /// Whether they were before.
     pub(crate) settled: bool,
+    /// Whether the machine's balancers were not waited for to the end.
+    pub(crate) early: bool,
     /// By how much the rate of each changes over the span, in percent of it; of those that change by
     /// more than chance and enough to matter.
     pub(crate) trends_pct: BTreeMap<&'static str, f64>,
@@ -303,6 +305,7 @@ impl CutReport {
             warmup_ns: cut.warmup.get(),
             stationary: cut.is_stationary(),
             settled: cut.settled,
+            early: cut.early,
             trends_pct: cut
                 .trends()
                 .into_iter()

@@ -82,6 +82,20 @@ pub(crate) struct Told {
     pub(crate) numbers: report::Counts,
 }
 
+/// Makes a run check itself, and leave untold what nobody asks for.
+fn prepare<P: Policy, W: Workload>(
+    run: &mut Simulator<P, W, Watch>,
+    paranoid: bool,
+    asks_for_thoughts: bool,
+) {
+    if paranoid {
+        run.set_paranoid();
+    }
+    if !asks_for_thoughts {
+        run.mute_thoughts();
+    }
+}
+
 impl<P: Policy, W: Workload> Plan<P, W> {
     /// Runs to the end, to the limit of time, or until the user asks to stop.
     ///
@@ -102,19 +116,14 @@ impl<P: Policy, W: Workload> Plan<P, W> {
         let sched_info = self.schedstat.then(|| SchedInfo::new(nr_cpus, nr_tasks));
         let cpus = self.series.map(|interval| CpuSeries::new(&self.topology, interval));
         let llc = self.llc_interval.map(series);
+        let asks_for_thoughts = llc.is_some() || recorder.is_some();
         let window = Window { llc, sched_info, cpus, ..Window::default() };
-        let nobody_asks_for_thoughts = window.llc.is_none() && recorder.is_none();
         let watch = (new_stats(), (window, (Digest::default(), (rules, recorder))));
         let meter = Meter::new(self.round);
         let workload = Metered::new(self.workload, &meter);
         let topology = Arc::clone(&self.topology);
         let mut run = Simulator::new(topology, self.policy, workload, watch, self.config)?;
-        if self.paranoid {
-            run.set_paranoid();
-        }
-        if nobody_asks_for_thoughts {
-            run.mute_thoughts();
-        }
+        prepare(&mut run, self.paranoid, asks_for_thoughts);
         let horizon = self.duration.map_or(SimTime::NEVER, |limit| SimTime::ZERO + limit);
         let cutter = Cutter { run: &mut run, meter: &meter, topology: &self.topology, progress };
         let driven = driven(cutter, self.span, self.precision, horizon, new_stats);

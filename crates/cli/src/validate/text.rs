@@ -104,7 +104,14 @@ fn of_run(judged: &Judged, run: &Run) -> [String; 3] {
     let far = [&run.baseline, &run.patched].iter().any(|side| side.level.is_some_and(is_far));
     let unsteady = run.baseline.unsteady + run.patched.unsteady > 0;
     let states = run.baseline.states.is_some() || run.patched.states.is_some();
-    let flags = [(far, "level off"), (unsteady, "not stationary"), (states, "two states")];
+    let cuts = [&run.baseline, &run.patched].map(|side| side.cut.as_ref());
+    let early = cuts.iter().flatten().any(|cut| cut.early);
+    let flags = [
+        (far, "level off"),
+        (early, "early"),
+        (unsteady, "not stationary"),
+        (states, "two states"),
+    ];
     let flags: Vec<&str> = flags.iter().filter(|(is, _)| *is).map(|(_, flag)| *flag).collect();
     let flags = if flags.is_empty() { String::new() } else { format!(" ({})", flags.join(", ")) };
     [told(verdict.published, &wide), told(verdict.simulated, &ci95), word + &flags]
