@@ -79,15 +79,27 @@ fn log2(number: u64) -> u64 {
     log
 }
 
+/// The square root of two, that of this, and so on, in units of [`ONE`].
+static ROOTS: [u128; POINT as usize] = {
+    let mut roots = [0; POINT as usize];
+    let mut root = 2 * (ONE as u128);
+    let mut nth = 0;
+    while nth < roots.len() {
+        root = (root << 62).isqrt();
+        roots[nth] = root;
+        nth += 1;
+    }
+    roots
+};
+
 /// Two to the power of a fraction with [`POINT`] bits, in units of [`ONE`].
 fn power(fraction: u32) -> u64 {
     let mut product = u128::from(ONE);
-    let mut root = 2 * u128::from(ONE);
-    for bit in (0..POINT).rev() {
-        root = (root << 62).isqrt();
-        if fraction >> bit & 1 == 1 {
-            product = (product * root) >> 62;
-        }
+    let mut rest = fraction;
+    while rest != 0 {
+        let nth = rest.leading_zeros();
+        product = (product * ROOTS[nth as usize]) >> 62;
+        rest &= !(1 << (POINT - 1 - nth));
     }
     u64::try_from(product).expect("below two")
 }

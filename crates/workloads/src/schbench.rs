@@ -64,7 +64,7 @@ pub struct Schbench {
     /// Where the workers may run (`-W`).
     pub worker_cpus: Option<CpuSet>,
     /// The standard deviation of sleeps and multiplications, in percent of their mean; else
-    /// multiplications have [`WORK_PERCENT`], and sleeps none.
+    /// multiplications have 2, and sleeps none.
     pub lognormal: Option<u32>,
 }
 
