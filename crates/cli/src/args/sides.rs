@@ -82,7 +82,7 @@ pub(crate) struct CompareArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  simsched validate claims/ --resume done.json\n  \
                         simsched validate claims/ --only S2 --seeds 1\n\n\
-                        All claims of the repository take ten minutes to half an hour on two cores.\n\
+                        All claims of the repository take some ten minutes on two quiet cores.\n\
                         The exit code is 1 when a claim could not be judged, 2 when a file could \
                         not be read.")]
 pub(crate) struct ValidateArgs {
