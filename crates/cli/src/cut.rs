@@ -51,7 +51,7 @@ const INTERVALS: u64 = 5;
 pub(crate) const CHEAP: u64 = 50_000_000;
 
 /// The same on a machine of one node, where nothing tells whether its LLCs have settled.
-const CHEAP_ON_ONE_NODE: u64 = 20_000_000;
+pub(crate) const CHEAP_ON_ONE_NODE: u64 = 20_000_000;
 
 /// A run of more events than this for each of the first steps of its warm-up is dense: half the time
 /// must do.
@@ -256,7 +256,7 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
         let mut steps: Vec<Totals> = Vec::new();
         // What is known of them after the first ones: whether the run is dense and nobody waits.
         let (mut halved, mut before) = (false, self.run.events());
-        let nr_nodes = self.topology.nr_nodes();
+        let (nr_nodes, mut uneven) = (self.topology.nr_nodes(), true);
         for _ in 0..MOST_STEPS_WITH_FORKS {
             let (start, forks) = (self.totals(), self.run.observer().0.forks());
             if let Some(end) = self.on_for(step, horizon)? {
@@ -270,7 +270,7 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
             steps.push(self.totals().since(&start));
             let Some(window) = steps.len().checked_sub(BATCHES) else { continue };
             let is_early = self.run.world().now() < settle && self.run.events() < patience;
-            let uneven = !are_even(&steps[window..], nr_nodes);
+            uneven = !are_even(&steps[window..], nr_nodes);
             let waits = is_early && uneven;
             if may_halve && !waits && steps.len() <= 3 * STEPS / 4 {
                 halved |= self.run.events() - before > DENSE * steps.len() as u64;
@@ -288,7 +288,7 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
                 return Ok(Warm::Done { steady, halved, uneven });
             }
         }
-        Ok(Warm::Done { steady: false, halved: false, uneven: false })
+        Ok(Warm::Done { steady: false, halved: false, uneven })
     }
 }
 
@@ -323,7 +323,7 @@ enum Warm {
     Done {
         steady: bool,
         halved: bool,
-        /// Whether no node was as busy as the others at last, or there is only one.
+        /// Whether a node was busier than another at last, or there is only one.
         uneven: bool,
     },
     Ended(End),

@@ -108,14 +108,14 @@ pub const SETTINGS: &[SettingInfo] = &[
         name: "turbo",
         default: "on",
         range: "on or off",
-        doc: "clocks depend on how many cores of a socket are busy (off: all have that of the data sheet)",
+        doc: "clocks depend on how many cores of a socket are busy (off: all have that of the data sheet; nothing changes where the machine file has no clocks)",
     },
     SettingInfo {
         name: "max_cstate",
         default: "9",
         range: CSTATES,
-        doc: "the deepest idle state that CPUs enter, 1 being the first behind polling (boot option \
-              intel_idle.max_cstate; 2 on Sapphire Rapids: C6 off)",
+        doc: "the deepest idle state that CPUs enter, by its place behind the shallowest in the machine \
+              file (boot option intel_idle.max_cstate; 2 on Sapphire Rapids: C6 off)",
     },
     SettingInfo {
         name: "spurious_writer_wakeups",

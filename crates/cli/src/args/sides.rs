@@ -196,6 +196,7 @@ mod tests {
 
     use super::*;
     use crate::args::{Cli, Command};
+    use crate::cut::CHEAP_ON_ONE_NODE;
 
     #[test]
     fn the_book_tells_what_validate_does_without_options() {
@@ -208,6 +209,7 @@ mod tests {
             format!("| seeds of each side | {}, from {} |", args.seeds, args.seed),
             format!("| least warm-up, simulated | {} ms |", ms(WARMUP)),
             format!("| up to {} million events |", CHEAP / 1_000_000),
+            format!("| up to {} million events |", CHEAP_ON_ONE_NODE / 1_000_000),
             format!("| measured after that, simulated | {span} ms |"),
         ] {
             assert!(book.contains(&row), "docs/claims.md: {row}");

@@ -95,6 +95,32 @@ fn staying_behind_one_llc_saves_time_and_takes_luck_out_of_it() {
     assert!(spread(patched) * 5 < spread(plain), "{plain:?} {patched:?}");
 }
 
+/// Prediction 2: on both machines what decides is how many threads there are for each CPU of an LLC, 16
+/// and 60: with three quarters of one and fewer the process has a preferred LLC and stays there, with two and
+/// more it has not for much of the time, however groups and pairs are cut.
+#[test]
+fn the_knee_is_where_the_llc_ends_on_both_machines() {
+    let fits = [
+        ("genoa-4n32", "-g 1 -f 4 -l 30000"),
+        ("genoa-4n32", "-g 2 -f 2 -l 60000"),
+        ("genoa-4n32", "-g 1 -f 6 -l 20000"),
+        ("spr-2x30", "-g 4 -f 4 -l 20000"),
+        ("spr-2x30", "-g 2 -f 10 -l 10000"),
+    ];
+    let does_not = [
+        ("genoa-4n32", "-g 2 -f 8 -l 10000"),
+        ("genoa-4n32", "-g 4 -f 4 -l 20000"),
+        ("spr-2x30", "-g 8 -f 8 -l 6000"),
+    ];
+    let preferred = |(machine, cell): (&str, &str)| {
+        let command = format!("hackbench --threads --pipe {cell}");
+        run(machine, "cache_aware@v4", &command, 1).preferred()
+    };
+    let [below, above] = [fits.map(preferred).to_vec(), does_not.map(preferred).to_vec()];
+    assert!(below.iter().all(|part| *part > 900), "{below:?} of 1000");
+    assert!(above.iter().all(|part| *part < 700), "{above:?} of 1000");
+}
+
 /// Prediction 6: eight threads that hardly ever wake each other come to one LLC, by the balancer alone.
 #[test]
 fn a_model_of_eight_threads_comes_to_run_behind_one_llc() {

@@ -198,7 +198,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// Leaves untold what the policy thinks ([`Tracepoint::Preferred`], [`Tracepoint::UtilAvg`]), for a
-    /// run in which nobody watches for it: the question costs some 25 instructions an event.
+    /// run in which nobody watches for it: the question costs some 25 instructions an event. Not for a
+    /// policy that is [`crate::Watched`], which is there for those who do.
     pub fn mute_thoughts(&mut self) {
         self.policy.thoughts().map(Thoughts::mute);
         self.has_thoughts = false;
