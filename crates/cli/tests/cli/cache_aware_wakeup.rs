@@ -59,6 +59,20 @@ fn switched_off_it_leaves_no_trace() {
     assert_ne!(digest(PATCHED), plain);
 }
 
+/// Who is not asked for homes is not told of them; what happens is the same, event by event.
+#[test]
+fn a_run_is_the_same_whether_anybody_asks_for_homes_or_not() {
+    for policy in [PATCHED, "cache_aware"] {
+        let digest = |more: &str| {
+            let run = format!("--duration 50ms {more} --json - -- schbench -m 1 -t 4");
+            json(&format!("run --quiet --topo genoa-4n32 --policy {policy} {run}"))
+        };
+        let (told, untold) = (digest("--llc-interval"), digest(""));
+        assert_eq!(told["digest"], untold["digest"], "{policy}");
+        assert!(told["llc"]["processes"][0]["by_policy"].as_u64() > Some(0), "{policy}");
+    }
+}
+
 /// P0.1: 16 workers, of which 66 % of the wakeups are in the LLC that has most of them without it.
 #[test]
 fn far_below_the_capacity_of_an_llc_wakeups_are_in_the_preferred_one_and_not_slower() {
