@@ -33,6 +33,9 @@ pub enum Load {
     Netperf,
     /// One task that sleeps ten milliseconds at a time, and nobody else.
     Idle,
+    /// The command `simsched run` with the JSON of a hackbench, in a process of its own: counted are all
+    /// its instructions, those of parsing, of the command's observers and of the report, too.
+    Command,
 }
 
 /// A run that is measured.
@@ -52,7 +55,7 @@ pub struct Cell {
 
 /// All cells: each program on each size of machine under `cfs` with priced hardware in the root group;
 /// then what differs from the base (hackbench on 384 CPUs) in one thing; then a published setup of
-/// schbench, and the lab's machine, whose CPUs take turns.
+/// schbench, and the lab's machine, whose CPUs take turns; at last a run of the whole command.
 #[must_use]
 pub fn plan() -> Vec<Cell> {
     let mut cells = Vec::new();
@@ -71,6 +74,7 @@ pub fn plan() -> Vec<Cell> {
     cells.push(cell(Load::Netperf, BASE, "eevdf", Priced, Some("eevdf")));
     cells.push(cell(Load::Schbench, "spr-2x60", "cfs", Priced, None));
     cells.push(cell(Load::Hackbench, "t16", "cfs", Priced, None));
+    cells.push(cell(Load::Command, "genoa", "cfs", Priced, None));
     cells
 }
 
@@ -92,6 +96,15 @@ impl Cell {
     #[must_use]
     pub fn topology(&self) -> Arc<Topology> {
         Arc::new(machine(self.machine))
+    }
+
+    /// The words behind `simsched` of a cell that is a whole command; none if it is a run of the library.
+    #[must_use]
+    pub fn command(&self) -> Option<String> {
+        let workload = self.load.command(self.topology().nr_cpus());
+        let of =
+            |what: &str| format!("run -q --topo {} --policy {} {what}", self.machine, self.policy);
+        (self.load == Load::Command).then(|| of(&format!("--json - -- {workload}")))
     }
 
     /// The run before its start.
@@ -116,6 +129,7 @@ impl Load {
                 format!("netperf -t UDP_RR -n {pairs} -l {}", runtime(pairs, 0.2))
             }
             Load::Idle => format!("{SLEEPS} sleeps of 10 ms"),
+            Load::Command => "hackbench -g 8 -f 20 --threads --pipe -l 40".to_owned(),
         }
     }
 

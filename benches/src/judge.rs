@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::counts::{Row, Table};
 
-/// By which part a cell may rise, and from which part on a fall is to be recorded.
+/// By which part a cell may rise, and from which part on a fall is to be recorded, if nothing else is asked for.
 pub const TOLERANCE: f64 = 0.05;
 
 /// By which part the code of another compiler may be longer all over.
@@ -68,20 +68,20 @@ impl Judgement {
 
 /// Holds `new` against `record`.
 ///
-/// A cell is slower when it takes more than the tolerance for each event, for each context switch and in
+/// A cell is slower when it takes more than `tolerance` (a part of 1) for each event, for each context switch and in
 /// all: a simulator that decides otherwise changes one or two of the three without being slower. It
 /// is faster when all three have fallen by more.
 ///
 /// What another release of the compiler does to all cells alike is taken out, and may not be much.
 #[must_use]
-pub fn judge(record: &Table, new: &Table) -> Judgement {
+pub fn judge(record: &Table, new: &Table, tolerance: f64) -> Judgement {
     let mut cells: Vec<Judged> = new.row.iter().map(|row| beside(record, row)).collect();
     let compiler =
         if release(&record.rustc) == release(&new.rustc) { 1.0 } else { common_part(&cells) };
     for cell in cells.iter_mut().filter(|cell| cell.verdict != Verdict::New) {
-        cell.verdict = if cell.least() / compiler > 1.0 + TOLERANCE {
+        cell.verdict = if cell.least() / compiler > 1.0 + tolerance {
             Verdict::Slower
-        } else if cell.most() / compiler < 1.0 - TOLERANCE {
+        } else if cell.most() / compiler < 1.0 - tolerance {
             Verdict::Faster
         } else {
             Verdict::Same
@@ -157,7 +157,7 @@ mod tests {
     }
 
     fn verdicts(record: &Table, new: &Table) -> Vec<Verdict> {
-        judge(record, new).cells.iter().map(|cell| cell.verdict).collect()
+        judge(record, new, TOLERANCE).cells.iter().map(|cell| cell.verdict).collect()
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
         let record = table("rustc 1.95.0 (a)", &[(1_000_000, 100, 1_000)]);
         let at = |instructions| {
             let new = table("rustc 1.95.0 (b)", &[(instructions, 100, 1_000)]);
-            (verdicts(&record, &new)[0], judge(&record, &new).fails())
+            (verdicts(&record, &new)[0], judge(&record, &new, TOLERANCE).fails())
         };
         assert_eq!(at(1_049_000), (Verdict::Same, false));
         assert_eq!(at(1_051_000), (Verdict::Slower, true));
@@ -190,22 +190,22 @@ mod tests {
     fn what_another_compiler_does_to_all_cells_is_taken_out() {
         let record = table("rustc 1.95.0", &[(1_000, 1, 1), (1_000, 1, 1), (1_000, 1, 1)]);
         let all_longer = table("rustc 1.96.0", &[(1_100, 1, 1), (1_100, 1, 1), (1_100, 1, 1)]);
-        assert!(!judge(&record, &all_longer).fails());
+        assert!(!judge(&record, &all_longer, TOLERANCE).fails());
         let one_longer = table("rustc 1.96.0", &[(1_100, 1, 1), (1_100, 1, 1), (1_200, 1, 1)]);
         assert_eq!(verdicts(&record, &one_longer)[2], Verdict::Slower);
         let much_longer = table("rustc 1.96.0", &[(1_200, 1, 1), (1_200, 1, 1), (1_200, 1, 1)]);
-        assert!(judge(&record, &much_longer).fails());
+        assert!(judge(&record, &much_longer, TOLERANCE).fails());
         let same_compiler = Table { rustc: record.rustc.clone(), ..all_longer };
-        assert!(judge(&record, &same_compiler).fails());
+        assert!(judge(&record, &same_compiler, TOLERANCE).fails());
     }
 
     #[test]
     fn a_cell_that_is_not_counted_fails_and_a_new_one_asks_to_be_recorded() {
         let two = table("rustc 1.95.0", &[(1_000, 1, 1), (1_000, 1, 1)]);
         let one = table("rustc 1.95.0", &[(1_000, 1, 1)]);
-        assert_eq!(judge(&two, &one).missing, ["cell-1"]);
-        assert!(judge(&two, &one).fails());
-        let new = judge(&one, &two);
+        assert_eq!(judge(&two, &one, TOLERANCE).missing, ["cell-1"]);
+        assert!(judge(&two, &one, TOLERANCE).fails());
+        let new = judge(&one, &two, TOLERANCE);
         assert_eq!(new.cells[1].verdict, Verdict::New);
         assert!(new.asks_for_record() && !new.fails());
     }

@@ -3,6 +3,7 @@
 
 pub mod cells;
 pub mod counts;
+pub mod digests;
 pub mod judge;
 mod pairs;
 mod run;

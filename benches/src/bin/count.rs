@@ -9,7 +9,7 @@ use std::thread;
 
 use simsched_benches::cells::{Cell, plan};
 use simsched_benches::counts::{Row, Table, put_between};
-use simsched_benches::judge::{Judgement, Verdict, judge};
+use simsched_benches::judge::{Judgement, TOLERANCE, Verdict, judge};
 use simsched_benches::to_the_end;
 
 /// What callgrind counts: instructions in this function and whatever it calls.
@@ -18,17 +18,18 @@ const COUNTED: &str = "--toggle-collect=*simsched_benches*to_the_end*";
 const HELP: &str = "\
 Counts the instructions of whole runs, and prints them by context switch and event.
 
-usage: count.sh [--check | --record] [CELL...]
+usage: count.sh [--check[=PERCENT] | --record] [CELL...]
 
-  --check   compare with benches/counts.toml; exit with 1 if a cell takes over 5 % more
+  --check   compare with benches/counts.toml; exit with 1 if a cell takes over 5 % more, or PERCENT
   --record  write benches/counts.toml, and its table in benches/README.md
   --list    print the cells and run nothing";
 
 /// What is asked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Task {
     Print,
-    Check,
+    /// By which part a cell may rise.
+    Check(f64),
     Record,
 }
 
@@ -38,7 +39,15 @@ fn main() -> ExitCode {
         Some("--cell") => return run_cell(args.get(1)),
         Some("--help" | "-h") => return say(HELP),
         Some("--list") => return say(&list()),
-        Some("--check") => Task::Check,
+        Some("--check") => Task::Check(TOLERANCE),
+        Some(word) if word.starts_with("--check=") => match word["--check=".len()..].parse::<f64>()
+        {
+            Ok(percent) if percent > 0.0 => Task::Check(percent / 100.0),
+            _ => {
+                eprintln!("count: {word}: expected a number of percent, such as --check=2");
+                return ExitCode::from(2);
+            }
+        },
         Some("--record") => Task::Record,
         _ => Task::Print,
     };
@@ -94,7 +103,7 @@ fn count(task: Task, names: &[String]) -> Result<ExitCode, String> {
     match task {
         Task::Print => Ok(ExitCode::SUCCESS),
         Task::Record => record(folder, &table).map(|()| ExitCode::SUCCESS),
-        Task::Check => check(folder, &table, !names.is_empty()),
+        Task::Check(tolerance) => check(folder, &table, !names.is_empty(), tolerance),
     }
 }
 
@@ -143,10 +152,14 @@ fn counted(cells: &[Cell]) -> Result<Vec<Row>, String> {
 fn count_cell(cell: &Cell) -> Result<Row, String> {
     let wrong = |what: &dyn std::fmt::Display| format!("{}: {what}", cell.name);
     let this = std::env::current_exe().map_err(|error| wrong(&error))?;
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", COUNTED])
-        .arg(this)
-        .args(["--cell", &cell.name])
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    let command = cell.command();
+    match &command {
+        Some(words) => valgrind.arg(this.with_file_name("simsched")).args(words.split(' ')),
+        None => valgrind.args([COUNTED.as_ref(), this.as_os_str()]).args(["--cell", &cell.name]),
+    };
+    let output = valgrind
         .env_clear()
         .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
         .output()
@@ -157,13 +170,25 @@ fn count_cell(cell: &Cell) -> Result<Row, String> {
     }
     let instructions = collected(&errors).ok_or_else(|| wrong(&"nothing was counted"))?;
     let text = String::from_utf8_lossy(&output.stdout);
+    let counts = if command.is_some() { reported(&text) } else { printed(&text) };
+    let (switches, events) =
+        counts.ok_or_else(|| wrong(&format!("found {text:?}, expected switches and events")))?;
+    Ok(Row { cell: cell.name.clone(), instructions, switches, events })
+}
+
+/// Switches and events as a cell prints them.
+fn printed(text: &str) -> Option<(u64, u64)> {
     let mut numbers = text.split_whitespace().map(|word| word.parse::<u64>().ok());
-    match (numbers.next().flatten(), numbers.next().flatten()) {
-        (Some(switches), Some(events)) => {
-            Ok(Row { cell: cell.name.clone(), instructions, switches, events })
-        }
-        _ => Err(wrong(&format!("found {text:?}, expected switches and events"))),
-    }
+    Some((numbers.next().flatten()?, numbers.next().flatten()?))
+}
+
+/// Switches and events of the JSON of `simsched run`, each on a line of its own.
+fn reported(json: &str) -> Option<(u64, u64)> {
+    let of = |key: &str| {
+        let (_, rest) = json.split_once(&format!("\n  \"{key}\": "))?;
+        rest.split([',', '\n']).next()?.parse::<u64>().ok()
+    };
+    Some((of("context_switches")?, of("events")?))
 }
 
 /// The count of a line such as `==12== Collected : 123456`; 0 is none.
@@ -180,18 +205,18 @@ fn record(folder: &Path, table: &Table) -> Result<(), String> {
     fs::write(folder.join("counts.toml"), table.to_toml()).map_err(wrong)
 }
 
-fn check(folder: &Path, new: &Table, is_part: bool) -> Result<ExitCode, String> {
+fn check(folder: &Path, new: &Table, is_part: bool, tolerance: f64) -> Result<ExitCode, String> {
     let text = fs::read_to_string(folder.join("counts.toml")).map_err(|error| error.to_string())?;
     let mut record = Table::parse(&text)?;
     if is_part {
         record.row.retain(|row| new.row(&row.cell).is_some());
     }
-    let judgement = judge(&record, new);
-    say(&told(&record, new, &judgement));
+    let judgement = judge(&record, new, tolerance);
+    say(&told(&record, new, &judgement, tolerance));
     Ok(if judgement.fails() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-fn told(record: &Table, new: &Table, judgement: &Judgement) -> String {
+fn told(record: &Table, new: &Table, judgement: &Judgement, tolerance: f64) -> String {
     let mut lines = vec![format!("{:<27} per event  per switch  in all", "new / recorded")];
     for cell in &judgement.cells {
         let verdict = match cell.verdict {
@@ -213,7 +238,10 @@ fn told(record: &Table, new: &Table, judgement: &Judgement) -> String {
         ));
     }
     if judgement.fails() {
-        lines.push("FAILED: a cell takes over 5 % more than its row in benches/counts.toml".into());
+        let percent = 100.0 * tolerance;
+        lines.push(format!(
+            "FAILED: a cell takes over {percent} % more than its row in benches/counts.toml"
+        ));
     } else if judgement.asks_for_record() {
         lines.push("better or new: benches/count.sh --record keeps it".into());
     } else {

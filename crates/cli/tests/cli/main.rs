@@ -17,6 +17,7 @@ mod mmtests;
 #[cfg(target_os = "linux")]
 mod names;
 mod numa_imbalance;
+mod outputs;
 mod pages;
 mod places;
 mod plans;
