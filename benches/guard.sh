@@ -12,4 +12,4 @@ case "${1-}" in
 *) sed -n 2,5p "$0" >&2 && exit 2 ;;
 esac
 cargo test --locked --quiet -p simsched-benches --test digests
-cargo test --locked --quiet -p simsched --test cli outputs::
+cargo test --locked --quiet -p simsched-cli --test cli outputs::

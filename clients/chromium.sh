@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 simsched=${SIMSCHED:-${CARGO_TARGET_DIR:-target}/release/simsched}
-[ -x "$simsched" ] || cargo build --release --quiet -p simsched
+[ -x "$simsched" ] || cargo build --release --quiet -p simsched-cli
 command -v chromedriver > /dev/null && command -v chromium > /dev/null ||
     apt-get install -y -qq chromium chromium-driver > /dev/null
 work=$(mktemp -d)

@@ -7,7 +7,7 @@ dir=${CLIENTS_DIR:-target/clients}/perf_replay
 mkdir -p "$dir"
 simsched=${SIMSCHED:-target/release/simsched}
 command -v perf >/dev/null || apt-get install -y linux-perf >/dev/null
-[ -x "$simsched" ] || cargo build --release -q -p simsched
+[ -x "$simsched" ] || cargo build --release -q -p simsched-cli
 perf sched record -q -o "$dir/perf.data" -- sh -c 'for i in 1 2 3 4 5; do (echo x; sleep 0.01) | cat >/dev/null; done' >/dev/null 2>&1
 perf script -i "$dir/perf.data" >"$dir/default.txt" 2>/dev/null
 perf script -i "$dir/perf.data" --ns -F comm,pid,tid,cpu,time,event,trace >"$dir/ns.txt" 2>/dev/null

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 dir=${CLIENTS_DIR:-target/clients}/shells
 mkdir -p "$dir"
 if [ -z "${SIMSCHED:-}" ]; then
-    cargo build --quiet -p simsched
+    cargo build --quiet -p simsched-cli
     SIMSCHED=${CARGO_TARGET_DIR:-target}/debug/simsched
 fi
 for shell in bash zsh fish; do

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 dir=${CLIENTS_DIR:-target/clients}
 mkdir -p "$dir"
 if [ -z "${SIMSCHED:-}" ]; then
-    cargo build --quiet -p simsched --features parquet
+    cargo build --quiet -p simsched-cli --features parquet
     SIMSCHED=${CARGO_TARGET_DIR:-target}/debug/simsched
 fi
 if [ ! -x "$dir/tables/bin/python" ]; then

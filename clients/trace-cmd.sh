@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(realpath -m "${CLIENTS_DIR:-target/clients}")/trace-cmd
 if [ -z "${SIMSCHED:-}" ]; then
-    cargo build --quiet -p simsched
+    cargo build --quiet -p simsched-cli
     SIMSCHED=${CARGO_TARGET_DIR:-target}/debug/simsched
 fi
 mkdir -p "$work"

@@ -2,8 +2,6 @@
 //! names the line or the offset.
 #![no_main]
 
-#[path = "../../crates/cli/src/replay/recording.rs"]
-mod recording;
 #[path = "../support/run.rs"]
 mod run;
 #[path = "../support/mod.rs"]
@@ -12,6 +10,7 @@ mod support;
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
+use simsched_cli::fuzzing::recording;
 use simsched_core::HardwareModel;
 use simsched_topology::Topology;
 use simsched_trace::history::History;
@@ -65,7 +64,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     write_and_read(&trace);
     let history = History::of(&trace);
-    let (_, recording) = recording::recording(&trace, &history);
+    let recording = recording(&trace, &history);
     let (file, which) = ("t.txt".to_owned(), ["known", "seen"][bytes.len() % 2]);
     let argv = [file, format!("--affinity={which}")];
     let (file, mut options) = replay::parse(&argv).expect("options that there are");

@@ -13,6 +13,7 @@ mod store;
 use std::cmp::Reverse;
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Mutex;
 
 use crate::args::{RunArgs, Shard, SweepArgs};
@@ -23,7 +24,7 @@ use crate::output;
 use crate::parallel::in_parallel;
 use crate::progress::Progress;
 use crate::scenario::Scenario;
-use crate::scenario_file;
+use crate::scenario_file::{self, Written};
 use crate::sides::largest_first;
 use crate::topo;
 
@@ -33,6 +34,11 @@ use plan::{Cell, Plan};
 use store::Store;
 
 pub(crate) use merge::merge;
+
+/// What the cells of the plan in a file run.
+pub(crate) fn cells(file: &Path) -> Result<Vec<Written>, Failure> {
+    Ok(Plan::read(file)?.cells.into_iter().map(|cell| cell.written).collect())
+}
 
 /// A plan whose cells have been checked.
 struct Checked {

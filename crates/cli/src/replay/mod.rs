@@ -19,7 +19,12 @@ use crate::failure::Failure;
 use crate::identity;
 
 pub(crate) use command::replay;
-use recording::recording;
+use recording::recording as players;
+
+/// The threads of a trace as those of a workload.
+pub(crate) fn recording(trace: &simsched_trace::reader::Trace, history: &History) -> Recording {
+    players(trace, history).1
+}
 
 /// A recording that was read, and its programs for one machine.
 pub(crate) struct Recorded {
@@ -80,7 +85,7 @@ pub(crate) fn open(args: &[String], nr_cpus: usize, hz: u32) -> Result<Recorded,
     let history = History::of(&trace);
     let tick = 1_000_000_000 / u64::from(hz.max(1));
     options.tick = History::tick(&trace, tick);
-    let (players, recording) = recording(&trace, &history);
+    let (players, recording) = players(&trace, &history);
     let lives = players.iter().map(|ix| &history.lives[ix.0 as usize]);
     let infers = options.affinity == workload::Affinity::Inferred;
     let kept = lives.clone().map(|life| infers && life.kept).collect();

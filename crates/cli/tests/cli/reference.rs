@@ -13,7 +13,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md"
 const HEAD: &str = "\
 # Policies, features, settings and workloads
 
-Made from the catalogs by `UPDATE_GOLDEN=1 cargo test -p simsched --test cli reference`; the command tells
+Made from the catalogs by `UPDATE_GOLDEN=1 cargo test -p simsched-cli --test cli reference`; the command tells
 the same (`simsched policies`, `simsched policies show NAME`, `simsched workloads NAME`).
 
 A policy is an expression: a base, its version, and what is added to it, as `cfs@5.16+SIS_UTIL=on`,

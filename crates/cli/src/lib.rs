@@ -1,0 +1,114 @@
+//! The command `simsched` as a library: parse, dispatch, print errors, choose the exit code.
+//!
+//! Programs that run simulations use the crate `simsched`, which re-exports `library`; this one is what
+//! stands behind the binary.
+
+mod args;
+mod compare;
+mod counters;
+mod cut;
+mod domains;
+mod even;
+mod extensive;
+mod failure;
+#[doc(hidden)]
+pub mod fuzzing;
+mod grid;
+mod identity;
+mod input;
+mod inside;
+mod interrupt;
+mod lab;
+mod list;
+mod llc;
+mod meter;
+mod mmtests;
+mod number;
+mod output;
+mod pages;
+mod parallel;
+mod precision;
+mod progress;
+mod record;
+mod replay;
+mod report;
+mod run;
+mod scenario;
+mod scenario_file;
+mod schedstat;
+mod sensitivity;
+mod settings;
+mod shell;
+mod sides;
+mod states;
+mod summary;
+mod sweep;
+mod toml_file;
+mod topo;
+mod trend;
+mod validate;
+
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+
+use args::Command;
+use failure::{Failure, INTERRUPTED};
+use scenario_file::Refused;
+use simsched_pages::{paired, student};
+
+/// Runs the command with the arguments of this process, and returns its exit code.
+#[must_use]
+pub fn main() -> ExitCode {
+    match scenario_file::parse(&std::env::args_os().collect::<Vec<_>>()) {
+        Ok(cli) => exit(dispatch(&cli.command)),
+        Err(Refused::Clap(error)) => exit(explain(&error)),
+        Err(Refused::Said(failure)) => exit(Err(failure)),
+    }
+}
+
+fn dispatch(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(args) => sweep::run(args),
+        Command::Compare(args) => compare::compare(args),
+        Command::Validate(args) => validate::validate(args),
+        Command::Sweep(args) => grid::sweep(args),
+        Command::Merge(args) => grid::merge(args),
+        Command::Report(args) => pages::report(args),
+        Command::Explain(args) => pages::explain(args),
+        Command::Topo(args) => topo::topo(&args.command),
+        Command::Policies(args) => list::policies(args),
+        Command::Lab(args) => lab::lab(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
+        Command::Replay(args) => replay::replay(args),
+        Command::Workloads(args) => list::workloads(args.name.as_deref()),
+    }
+}
+
+/// Help and version are no errors; everything else is one sentence.
+fn explain(error: &clap::Error) -> Result<(), Failure> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            output::print(&error.render().to_string())
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            eprint!("{}", error.render());
+            Err(Failure::Told)
+        }
+        _ => Err(Failure::Input(failure::of_arguments(error))),
+    }
+}
+
+fn exit(result: Result<(), Failure>) -> ExitCode {
+    match result {
+        Ok(()) if interrupt::is_asked() => ExitCode::from(INTERRUPTED),
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if failure.is_to_be_told() {
+                output::say(&failure.to_string());
+            }
+            ExitCode::from(failure.code())
+        }
+    }
+}
