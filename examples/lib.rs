@@ -1,2 +1,3 @@
-//! What one writes with the library: `library.rs` is a run, `own_policy.rs` a policy of one's own with its
-//! test, `own_workload.rs` a workload. Each is run by `cargo run -p simsched-examples --example NAME`.
+//! `own_policy.rs` is a policy of one's own with its test:
+//! `cargo run -p simsched-examples --example own_policy`. The other examples are those of the library,
+//! `crates/simsched/examples`.

@@ -36,7 +36,7 @@ pub struct Guarded {
 pub enum Drive {
     /// From the start to the end at once.
     Whole,
-    /// With a pause every [`PORTION`] events.
+    /// With a pause every 997 events.
     Paused,
     /// Pipe operations one by one, without the loop for those that neither block nor wake.
     OneByOne,

@@ -4,6 +4,7 @@
 //! stands behind the binary.
 
 mod args;
+mod chosen;
 mod compare;
 mod counters;
 mod cut;
@@ -19,6 +20,7 @@ mod input;
 mod inside;
 mod interrupt;
 mod lab;
+pub mod library;
 mod list;
 mod llc;
 mod meter;

@@ -34,8 +34,11 @@ impl Number {
         let found = match metric.family {
             Family::Time => time(outcome),
             Family::Throughput => throughput(outcome),
-            Family::Bandwidth | Family::Rps | Family::RequestLatency => told(metric, outcome),
-            Family::WakeupLatency => told(metric, outcome).or_else(|_| wakeup(metric, outcome)),
+            Family::Bandwidth | Family::Rps | Family::RequestLatency => {
+                told(metric.family.name(), &metric.part, outcome)
+            }
+            Family::WakeupLatency => told(metric.family.name(), &metric.part, outcome)
+                .or_else(|_| wakeup(metric, outcome)),
             Family::ContextSwitches => count(outcome, |totals| totals.task_switches),
             Family::Migrations => count(outcome, |totals| totals.migrations),
             Family::ContextSwitchesPerCpuSecond => {
@@ -54,7 +57,7 @@ impl Number {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "below 2^52 in any run that ends")]
-fn ratio(part: u64, whole: u64) -> Option<f64> {
+pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
@@ -74,7 +77,7 @@ fn each(outcome: &Outcome, number: impl Fn(&Totals) -> Option<f64>) -> Result<Nu
 }
 
 /// What the whole program does, and in which unit; none if it does not say.
-fn total_work(outcome: &Outcome) -> Option<(WorkUnit, u64)> {
+pub(crate) fn total_work(outcome: &Outcome) -> Option<(WorkUnit, u64)> {
     let (unit, total) = WorkUnit::of(&outcome.report.workload);
     Some((unit, total?))
 }
@@ -130,8 +133,8 @@ fn nothing_told(outcome: &Outcome, wanted: &str) -> String {
 }
 
 /// A number of the program: `rps:p50` is its `rps_p50`, a latency may end in `_ns` or `_us`.
-fn told(metric: &Metric, outcome: &Outcome) -> Result<Number, String> {
-    let key = format!("{}_{}", metric.family.name(), metric.part.replace('.', "_"));
+pub(crate) fn told(family: &str, part: &str, outcome: &Outcome) -> Result<Number, String> {
+    let key = format!("{family}_{}", part.replace('.', "_"));
     let of = |suffix: &str, scale: f64| {
         let number = outcome.report.workload.get(&format!("{key}{suffix}"))?.as_f64()?;
         Some(Number { value: number * scale, batch_ci95_pct: None })

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use simsched_core::observe::SpanStats;
-use simsched_core::{Nanos, Policy, Watched};
+use simsched_core::{Nanos, Policy, Seed, Watched};
 use simsched_policies::catalog as policies;
 use simsched_topology::Topology;
 use simsched_trace::schedstat::SchedStat;
-use simsched_workloads::WorkloadError;
 use simsched_workloads::catalog::{self as workloads, Benchmark, MarkTimes, Ran, SpanTimes};
+use simsched_workloads::{OwnBenchmark, WorkloadError};
 
 use crate::args::RunArgs;
+use crate::chosen::{ChosenPolicy, ChosenWorkload};
 use crate::cut::{Cut, Slice};
 use crate::failure::Failure;
 use crate::identity;
@@ -33,13 +34,11 @@ pub(crate) struct Scenario {
     topology_file: String,
     /// The hash of that file's text.
     topology_hash: Option<String>,
-    /// The policy expression as given.
-    policy: String,
+    policy: ChosenPolicy,
     /// What `--set` changes, sorted and as given.
     settings: Settings,
     given: BTreeMap<String, String>,
-    /// The workload's command line as given.
-    workload: Vec<String>,
+    workload: ChosenWorkload,
     /// The recording that it is, if it is one.
     recorded: Option<Box<Recorded>>,
     /// The file that it reads, if it reads one.
@@ -58,18 +57,50 @@ pub(crate) struct Scenario {
     paranoid: bool,
 }
 
-/// One side of a comparison.
-pub(crate) struct Side<'a> {
-    pub(crate) topology: &'a Arc<Topology>,
-    pub(crate) topology_file: &'a str,
-    pub(crate) policy: &'a str,
-    pub(crate) settings: &'a [(String, String)],
-    pub(crate) workload: &'a [String],
+/// One side of a comparison, or what a caller of the library runs.
+pub(crate) struct Side {
+    pub(crate) topology: Arc<Topology>,
+    pub(crate) topology_file: String,
+    pub(crate) topology_hash: Option<String>,
+    pub(crate) policy: ChosenPolicy,
+    pub(crate) settings: Vec<(String, String)>,
+    pub(crate) workload: ChosenWorkload,
     pub(crate) span: Option<Slice>,
     pub(crate) duration: Option<Nanos>,
+    pub(crate) precision: Option<Ask>,
+    pub(crate) llc_interval: Option<Nanos>,
+    pub(crate) series: Option<Nanos>,
+    pub(crate) paranoid: bool,
+}
+
+impl Side {
+    /// A named policy and workload, run as a whole with nothing collected beside the report.
+    pub(crate) fn named(
+        topology: &Arc<Topology>,
+        topology_file: &str,
+        policy: &str,
+        settings: &[(String, String)],
+        workload: &[String],
+    ) -> Side {
+        Side {
+            topology: Arc::clone(topology),
+            topology_file: topology_file.to_owned(),
+            topology_hash: None,
+            policy: ChosenPolicy::Named(policy.to_owned()),
+            settings: settings.to_vec(),
+            workload: ChosenWorkload::Words(workload.to_vec()),
+            span: None,
+            duration: None,
+            precision: None,
+            llc_interval: None,
+            series: None,
+            paranoid: false,
+        }
+    }
 }
 
 /// A run that is over, and what it says of itself.
+#[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) report: Report,
     /// The output of the program that was run.
@@ -95,10 +126,10 @@ impl Scenario {
             topology: Arc::new(topology),
             topology_file: file.unwrap_or("built-in").to_owned(),
             topology_hash: file.map(|_| topo::hash(&args.topo)).transpose()?,
-            policy: args.policy.clone(),
+            policy: ChosenPolicy::Named(args.policy.clone()),
             settings,
             given: args.settings.iter().cloned().collect(),
-            workload: args.workload.clone(),
+            workload: ChosenWorkload::Words(args.workload.clone()),
             file: input::of_workload(&args.workload)?,
             duration: args.duration,
             span: None,
@@ -108,41 +139,53 @@ impl Scenario {
             series: args.series.series,
             paranoid: args.paranoid,
         };
-        // Whatever is wrong is said now, and not by one of many threads.
-        let benchmark = scenario.benchmark(args.seed)?;
-        if scenario.precision.is_some() && Goal::of(benchmark.as_ref()).is_none() {
-            let text = "has no measure of its progress, and can be run as a whole only";
-            return Err(Failure::Input(format!("--precision: `{}` {text}", benchmark.command())));
-        }
-        Ok(scenario)
+        scenario.checked(args.seed)
     }
 
     /// The scenario of one side of a comparison.
     ///
     /// # Errors
     /// As [`Scenario::new`].
-    pub(crate) fn of_side(side: &Side<'_>, seed: u64) -> Result<Scenario, Failure> {
-        let settings = Settings::sort(side.policy, side.settings)?;
+    pub(crate) fn of_side(side: Side, seed: u64) -> Result<Scenario, Failure> {
+        let settings = match &side.policy {
+            ChosenPolicy::Named(name) => Settings::sort(name, &side.settings)?,
+            ChosenPolicy::Own { name, .. } => Settings::of_own(name, &side.settings)?,
+        };
+        let (recorded, file) = match &side.workload {
+            ChosenWorkload::Words(words) => {
+                (recorded(words, &side.topology, &settings)?, input::of_workload(words)?)
+            }
+            ChosenWorkload::Own { .. } => (None, None),
+        };
         let scenario = Scenario {
-            recorded: recorded(side.workload, side.topology, &settings)?,
-            topology: Arc::clone(side.topology),
-            topology_file: side.topology_file.to_owned(),
-            topology_hash: None,
-            policy: side.policy.to_owned(),
+            recorded,
+            topology: side.topology,
+            topology_file: side.topology_file,
+            topology_hash: side.topology_hash,
+            policy: side.policy,
             settings,
-            given: side.settings.iter().cloned().collect(),
-            workload: side.workload.to_vec(),
-            file: input::of_workload(side.workload)?,
+            given: side.settings.into_iter().collect(),
+            workload: side.workload,
+            file,
             duration: side.duration,
             span: side.span,
-            precision: None,
-            llc_interval: None,
+            precision: side.precision,
+            llc_interval: side.llc_interval,
             schedstat: false,
-            series: None,
-            paranoid: false,
+            series: side.series,
+            paranoid: side.paranoid,
         };
-        scenario.benchmark(seed)?;
-        Ok(scenario)
+        scenario.checked(seed)
+    }
+
+    /// Whatever is wrong is said before a run, and not by one of many threads.
+    fn checked(self, seed: u64) -> Result<Scenario, Failure> {
+        let benchmark = self.benchmark(seed)?;
+        if self.precision.is_some() && Goal::of(benchmark.as_ref()).is_none() {
+            let text = "has no measure of its progress, and can be run as a whole only";
+            return Err(Failure::Input(format!("--precision: `{}` {text}", benchmark.command())));
+        }
+        Ok(self)
     }
 
     pub(crate) fn topology(&self) -> &Topology {
@@ -151,7 +194,8 @@ impl Scenario {
 
     /// What the user may have overlooked: settings that were given and cannot matter.
     pub(crate) fn note(&self) -> Option<String> {
-        let selection = policies::parse(&self.policy, &self.settings.policy).ok()?;
+        let ChosenPolicy::Named(expression) = &self.policy else { return None };
+        let selection = policies::parse(expression, &self.settings.policy).ok()?;
         let found = selection.without_effect().into_iter();
         let notes: Vec<String> =
             found.map(|(key, needs)| format!("{key} has no effect without {needs}")).collect();
@@ -169,13 +213,29 @@ impl Scenario {
         Ok(self.benchmark(seed)?.without_effect())
     }
 
-    /// The policy expression as given.
+    /// The policy expression as given, or the name of the caller's own.
     pub(crate) fn policy_name(&self) -> &str {
-        &self.policy
+        self.policy.name()
     }
 
     fn policy(&self) -> Result<Box<dyn Policy + Send>, Failure> {
-        policies::build(&self.policy, &self.settings.policy).map_err(settings::refused)
+        match &self.policy {
+            ChosenPolicy::Named(expression) => {
+                policies::build(expression, &self.settings.policy).map_err(settings::refused)
+            }
+            ChosenPolicy::Own { new, .. } => Ok(new()),
+        }
+    }
+
+    /// The policy expression with its version and all settings that are not the default.
+    fn policy_full(&self) -> Result<String, Failure> {
+        match &self.policy {
+            ChosenPolicy::Named(expression) => {
+                policies::canonical_name(expression, &self.settings.policy)
+                    .map_err(settings::refused)
+            }
+            ChosenPolicy::Own { name, .. } => Ok(name.clone()),
+        }
     }
 
     /// The policy; it also tells how utilized CPUs are if one of `outputs` wants to know.
@@ -193,9 +253,18 @@ impl Scenario {
         if let Some(recorded) = &self.recorded {
             return Ok(Box::new(recorded.replay.clone()));
         }
-        let parsed = match &self.file {
-            Some(text) => workloads::parse_file(&self.workload, text, &self.topology),
-            None => workloads::parse(&self.workload, seed, self.topology.nr_cpus()),
+        let parsed = match (&self.workload, &self.file) {
+            (ChosenWorkload::Words(words), Some(text)) => {
+                workloads::parse_file(words, text, &self.topology)
+            }
+            (ChosenWorkload::Words(words), None) => {
+                workloads::parse(words, seed, self.topology.nr_cpus())
+            }
+            (ChosenWorkload::Own { name, new }, _) => {
+                let (topology, new) = (Arc::clone(&self.topology), Arc::clone(new));
+                OwnBenchmark::new(name, move || new(&topology, Seed(seed)))
+                    .map(|own| Box::new(own) as Box<dyn Benchmark>)
+            }
         };
         parsed.map_err(Failure::input)
     }
@@ -261,15 +330,14 @@ impl Scenario {
             nr_cpus: topology.nr_cpus(),
             nr_llcs: topology.nr_llcs(),
             nr_nodes: topology.nr_nodes(),
-            policy: self.policy.clone(),
-            policy_full: policies::canonical_name(&self.policy, &self.settings.policy)
-                .map_err(settings::refused)?,
+            policy: self.policy.name().to_owned(),
+            policy_full: self.policy_full()?,
             workload: self.benchmark(seed)?.command(),
             seed,
             settings: self.given.clone(),
             duration_ns: report::nanos(self.duration),
             topology_hash: self.topology_hash.clone(),
-            workload_args: self.workload.clone(),
+            workload_args: self.workload.words(),
             precision_pct: self.precision.map(|ask| ask.percent),
             precision_limit: self.precision.and_then(|ask| ask.limit),
             llc_interval_ns: report::nanos(self.llc_interval),

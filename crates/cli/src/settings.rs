@@ -35,6 +35,24 @@ impl Settings {
         Settings::sort_onto(Config::default(), expression, given)
     }
 
+    /// Those of a run under a policy of the caller's, which has none itself.
+    ///
+    /// # Errors
+    /// When the simulator has no such setting, or it does not take the value.
+    pub(crate) fn of_own(policy: &str, given: &[(String, String)]) -> Result<Settings, Failure> {
+        let mut settings = Settings::default();
+        for (key, value) in given {
+            if !settings.config.set(key, value)? {
+                let names = SETTINGS.iter().map(|SettingInfo { name, .. }| *name);
+                let hint = did_you_mean(&nearest(key, names));
+                return Err(Failure::Input(format!(
+                    "policy `{policy}` has no settings, and the simulator has none called `{key}`{hint}"
+                )));
+            }
+        }
+        Ok(settings)
+    }
+
     /// The same, where kernel and machine are set like this before.
     ///
     /// # Errors

@@ -89,6 +89,16 @@ fn imports_point_down() {
         ("trace", &[]),
         ("import", &["simsched-topology"]),
         ("pages", &[]),
+        (
+            "simsched",
+            &[
+                "simsched-cli",
+                "simsched-core",
+                "simsched-policies",
+                "simsched-topology",
+                "simsched-workloads",
+            ],
+        ),
     ];
     for (name, allowed) in allowed {
         let ours = |package: &String| package.starts_with("simsched-");

@@ -29,6 +29,7 @@ mod error;
 mod lognormal;
 mod loopback;
 mod measured;
+mod own;
 mod postbox;
 mod program;
 
@@ -37,6 +38,7 @@ pub use dist::Dist;
 pub use error::WorkloadError;
 pub use hackbench::Hackbench;
 pub use netperf::Netperf;
+pub use own::OwnBenchmark;
 pub use program::{ARGS, ClockId, Inst, LOOPS, Operand, Programs, Reg, StackId, When};
 pub use schbench::Schbench;
 pub use schbench_old::SchbenchOld;

@@ -7,8 +7,8 @@ use super::{Comparison, Row};
 use crate::report;
 use crate::sensitivity;
 
-pub(super) fn of(comparison: &Comparison<'_>) -> Value {
-    let Comparison { args, runs, .. } = comparison;
+pub(super) fn of(comparison: &Comparison) -> Value {
+    let Comparison { asked: args, runs, .. } = comparison;
     let first = runs.first().and_then(|side| side.first()).map(|run| &run.report.scenario);
     let policy = |(policy, side): (&String, &Vec<crate::scenario::Outcome>)| {
         let scenario = side.first().map(|run| &run.report.scenario);

@@ -7,6 +7,9 @@ mod why;
 
 use std::sync::{Arc, Mutex};
 
+use serde_json::Value;
+use simsched_core::Nanos;
+
 use crate::args::{CompareArgs, Span};
 use crate::failure::Failure;
 use crate::output::{self, Place};
@@ -19,9 +22,23 @@ use metrics::Classes;
 pub(crate) use metrics::Row;
 pub(crate) use why::Difference;
 
+/// What is compared, as the result says it.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    /// The names of the policies, or of the sides where these differ in something else.
+    pub(crate) policies: Vec<String>,
+    pub(crate) settings: Vec<(String, String)>,
+    pub(crate) seed: u64,
+    pub(crate) seeds: u64,
+    pub(crate) span: Option<Nanos>,
+    pub(crate) warmup: Nanos,
+    pub(crate) duration: Option<Nanos>,
+}
+
 /// What a comparison has come to.
-pub(crate) struct Comparison<'a> {
-    pub(crate) args: &'a CompareArgs,
+#[derive(Clone, Debug)]
+pub(crate) struct Comparison {
+    pub(crate) asked: Asked,
     /// By policy, then by seed; the same seeds everywhere.
     pub(crate) runs: Vec<Vec<Outcome>>,
     pub(crate) rows: Vec<Row>,
@@ -54,16 +71,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         notes.into_iter().map(|note| format!("{note}: it goes without")).collect();
     let on = |topology: &Arc<_>, seed| -> Result<Vec<Scenario>, Failure> {
         let side = |(policy, settings): (&&str, &sides::Given)| {
-            let side = Side {
-                topology,
-                topology_file: file,
-                policy,
-                settings,
-                workload: &args.workload,
-                span: Span(args.span).slice(args.warmup),
-                duration: args.duration,
-            };
-            Scenario::of_side(&side, seed)
+            let side = Side::named(topology, file, policy, settings, &args.workload);
+            let span = Span(args.span).slice(args.warmup);
+            Scenario::of_side(Side { span, duration: args.duration, ..side }, seed)
         };
         policies.iter().zip(&settings).map(side).collect()
     };
@@ -79,22 +89,15 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let mmtests = mmtests::Folder::of(args.mmtests.as_deref(), &policies, &command)?;
     let place = Place::of(args.json.as_deref())?;
     let progress = Mutex::new(Progress::start(args.quiet));
-    let runs = match of_all(&scenarios, args.seed, args.seeds, &progress) {
-        Err(Failure::Interrupted) => scenarios.iter().map(|_| Vec::new()).collect(),
-        runs => runs?,
-    };
-    let rows = metrics::rows(&runs);
-    let others = runs.iter().skip(1).filter(|other| !other.is_empty());
-    let why = others.map(|other| why::differences(&runs[0], other)).collect();
-    let mut comparison = Comparison { args, runs, rows, why, sweep: None, notes };
+    let mut comparison = Comparison::of(asked(args), &scenarios, notes, &progress)?;
     if args.sweep_hw && !interrupt::is_asked() {
         let again = |topology: &Arc<_>, (skip, seeds)| {
             of_all(&on(topology, args.seed)?, args.seed.wrapping_add(skip), seeds, &progress)
         };
-        comparison.sweep = Some(sweep(&comparison, &again, &progress)?);
+        comparison.sweep = Some(sweep(&args.topo, &comparison, &again, &progress)?);
     }
     progress.into_inner().expect("nobody panics while telling").clear();
-    place.tell(&output::json(&json::of(&comparison)), || text::of(&comparison, &topology))?;
+    place.tell(&output::json(&comparison.json()), || text::of(&comparison, &topology))?;
     mmtests.map_or(Ok(()), |folder| write(&folder, &comparison.runs))
 }
 
@@ -104,6 +107,46 @@ fn write(folder: &mmtests::Folder, sides: &[Vec<Outcome>]) -> Result<(), Failure
         let told = runs.iter().map(|outcome| (&outcome.report, outcome.text.as_str()));
         folder.write(policy, &told.collect::<Vec<_>>())
     })
+}
+
+impl Comparison {
+    /// Runs all sides with the same seeds and compares them; of seeds that Ctrl-C has stopped on one side
+    /// there is none on any.
+    ///
+    /// # Errors
+    /// The first one of the runs, by side and seed.
+    pub(crate) fn of(
+        asked: Asked,
+        scenarios: &[Scenario],
+        notes: Vec<String>,
+        progress: &Mutex<Progress>,
+    ) -> Result<Comparison, Failure> {
+        let runs = match of_all(scenarios, asked.seed, asked.seeds, progress) {
+            Err(Failure::Interrupted) => scenarios.iter().map(|_| Vec::new()).collect(),
+            runs => runs?,
+        };
+        let rows = metrics::rows(&runs);
+        let others = runs.iter().skip(1).filter(|other| !other.is_empty());
+        let why = others.map(|other| why::differences(&runs[0], other)).collect();
+        Ok(Comparison { asked, runs, rows, why, sweep: None, notes })
+    }
+
+    /// The result as JSON.
+    pub(crate) fn json(&self) -> Value {
+        json::of(self)
+    }
+}
+
+fn asked(args: &CompareArgs) -> Asked {
+    Asked {
+        policies: args.policies.clone(),
+        settings: args.settings.clone(),
+        seed: args.seed,
+        seeds: args.seeds,
+        span: args.span,
+        warmup: args.warmup,
+        duration: args.duration,
+    }
 }
 
 fn check(args: &CompareArgs) -> Result<(), Failure> {
@@ -140,7 +183,8 @@ fn of_all(
 
 /// Which physical parameters change the class of a metric.
 fn sweep(
-    comparison: &Comparison<'_>,
+    topo: &str,
+    comparison: &Comparison,
     again: &sensitivity::Again<'_>,
     progress: &Mutex<Progress>,
 ) -> Result<Sweep<Flip>, Failure> {
@@ -155,7 +199,7 @@ fn sweep(
             });
             let flip = |(idx, (from, to)): (usize, (Classes, Classes))| Flip {
                 metric: row.name,
-                policy: comparison.args.policies[idx + 1].clone(),
+                policy: comparison.asked.policies[idx + 1].clone(),
                 from: row.named(from.class),
                 to: row.named(to.class),
             };
@@ -165,6 +209,6 @@ fn sweep(
     };
     let digests: Vec<String> =
         comparison.runs.iter().map(|side| side[0].report.digest.clone()).collect();
-    let base = (digests.as_slice(), comparison.args.seeds);
-    sensitivity::sweep(&comparison.args.topo, base, again, &judge, progress)
+    let base = (digests.as_slice(), comparison.asked.seeds);
+    sensitivity::sweep(topo, base, again, &judge, progress)
 }

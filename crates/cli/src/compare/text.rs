@@ -15,11 +15,11 @@ use crate::states::States;
 const LINES: usize = 4;
 
 /// The comparison of runs on `topology`.
-pub(crate) fn of(comparison: &Comparison<'_>, topology: &Topology) -> String {
+pub(crate) fn of(comparison: &Comparison, topology: &Topology) -> String {
     let mut text = head(comparison, topology);
     table(&mut text, comparison);
-    for (policy, why) in comparison.args.policies.iter().skip(1).zip(&comparison.why) {
-        differences(&mut text, &comparison.args.policies[0], policy, why);
+    for (policy, why) in comparison.asked.policies.iter().skip(1).zip(&comparison.why) {
+        differences(&mut text, &comparison.asked.policies[0], policy, why);
     }
     if let Some(sweep) = &comparison.sweep {
         let said = |flip: &super::Flip| {
@@ -30,8 +30,8 @@ pub(crate) fn of(comparison: &Comparison<'_>, topology: &Topology) -> String {
     text
 }
 
-fn head(comparison: &Comparison<'_>, topology: &Topology) -> String {
-    let Comparison { args, runs, .. } = comparison;
+fn head(comparison: &Comparison, topology: &Topology) -> String {
+    let Comparison { asked: args, runs, .. } = comparison;
     let mut text = String::new();
     let mut line = |label: &str, value: &str| {
         let _ = writeln!(text, "{label:<12}{value}");
@@ -126,8 +126,8 @@ fn cuts(side: &[crate::scenario::Outcome]) -> Option<String> {
     Some(told)
 }
 
-fn table(text: &mut String, comparison: &Comparison<'_>) {
-    let policies = &comparison.args.policies;
+fn table(text: &mut String, comparison: &Comparison) {
+    let policies = &comparison.asked.policies;
     let width = policies.iter().map(String::len).max().unwrap_or(0).max(30) + 2;
     if comparison.rows.is_empty() {
         return;

@@ -138,15 +138,7 @@ impl Key {
         file: &str,
         args: &ValidateArgs,
     ) -> Result<Scenario, Failure> {
-        let side = Side {
-            topology,
-            topology_file: file,
-            policy: &self.policy,
-            settings: &self.settings,
-            workload: &self.workload,
-            span: args.slice(),
-            duration: None,
-        };
-        Scenario::of_side(&side, args.seed)
+        let side = Side::named(topology, file, &self.policy, &self.settings, &self.workload);
+        Scenario::of_side(Side { span: args.slice(), ..side }, args.seed)
     }
 }

@@ -12,6 +12,7 @@ mod determinism;
 mod interrupt;
 mod json;
 mod lab;
+mod library;
 mod llc;
 mod mmtests;
 #[cfg(target_os = "linux")]

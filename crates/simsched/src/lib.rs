@@ -1,0 +1,45 @@
+//! A wind tunnel for the Linux fair scheduler: runs workloads on simulated servers under the kernel's own
+//! rules, or under a policy of yours, and says what the scheduler did.
+//!
+//! ```
+//! use simsched::{Metric, Simulation};
+//!
+//! # fn main() -> Result<(), simsched::Error> {
+//! let runs = Simulation::on("t16")?
+//!     .policy("eevdf")?
+//!     .workload("hackbench -g 1 -f 4 -T -p -l 50")?
+//!     .seeds(1..=3)
+//!     .run()?;
+//! println!("{} migrations", runs.metric(&Metric::MIGRATIONS)?.mean);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`Simulation`] is what `simsched run` takes: a machine, a policy, a workload, settings and seeds; it
+//! runs to [`Runs`], each of whose numbers has a [`Metric`]. A [`Comparison`] runs several with the same
+//! seeds. [`pages::page`] draws both, and [`Runs::to_json`] and [`Compared::to_json`] write what
+//! the command writes. A run is a pure function of its parts and its seed.
+//!
+//! [`policy::own`] runs a policy of yours: a type that implements [`core::Policy`]. [`workload::own`] runs a
+//! workload that [`workloads::Builder`] puts together.
+
+pub use simsched_cli::library::{
+    Basis, Better, Collect, Compared, Comparison, Difference, Document, Error, ErrorKind, Machine,
+    MachineChoice, Metric, MetricError, Number, Paired, Patience, PolicyChoice, Precision, Row,
+    Run, Runs, Seeds, Side, Simulation, Span, Spread, Window, WorkloadChoice, pages, policy,
+    workload,
+};
+pub use simsched_core as core;
+pub use simsched_policies as policies;
+pub use simsched_topology as topology;
+pub use simsched_workloads as workloads;
+
+/// What most programs use.
+pub mod prelude {
+    pub use simsched_core::{Nanos, Seed};
+
+    pub use crate::{
+        Comparison, Document, Error, Machine, Metric, Simulation, Span, Window, pages, policy,
+        workload,
+    };
+}
