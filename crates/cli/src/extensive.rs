@@ -53,10 +53,9 @@ impl Extensive {
         stats: &Stats,
         totals: &Totals,
         wasted: Nanos,
-        policy: &impl Policy,
+        (policy, reasons): (&impl Policy, &[&'static str]),
         topology: &Topology,
     ) -> Extensive {
-        let reasons = policy.reasons();
         let mut policy_metrics = Counts::new();
         policy.metrics(&mut |name, value| {
             policy_metrics.insert(name.to_owned(), value.into());

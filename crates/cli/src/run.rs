@@ -52,6 +52,8 @@ pub(crate) struct Measured<P> {
     pub(crate) events: u64,
     pub(crate) topology: Arc<Topology>,
     pub(crate) policy: P,
+    /// The names of its reasons.
+    pub(crate) reasons: &'static [&'static str],
     /// Of what is measured.
     pub(crate) stats: Stats,
     pub(crate) idle_while_waiting: Nanos,
@@ -129,6 +131,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
         let driven = driven(cutter, self.span, self.precision, horizon, new_stats);
         let whole = Totals::of(&run, &meter, &self.topology);
         let (events, wasted) = (run.events(), run.observer().0.idle_while_waiting());
+        let reasons = run.reasons();
         let (world, policy, workload, (stats, (mut window, (digest, (rules, recorder))))) =
             run.into_parts();
         // Of a run that could not go on, the schedule tells how it came to that.
@@ -150,6 +153,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
             events,
             topology,
             policy,
+            reasons,
             stats,
             idle_while_waiting: wasted,
             notes: workload.notes(),
@@ -204,12 +208,12 @@ impl<P: Policy> Measured<P> {
     /// The report of this run, of which the program has `told` this.
     pub(crate) fn report(&self, scenario: ScenarioReport, told: Told) -> Report {
         let stats = &self.stats;
-        let reasons = self.policy.reasons();
+        let reasons = self.reasons;
         let counted = Extensive::of(
             stats,
             &self.totals,
             self.idle_while_waiting,
-            &self.policy,
+            (&self.policy, reasons),
             &self.topology,
         );
         let whole = self.sampled.as_ref().and_then(|sampled| sampled.grown(&counted));

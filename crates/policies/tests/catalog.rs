@@ -6,11 +6,19 @@
     reason = "a test fails where it stands"
 )]
 
-use simsched_core::TtwuQueue;
+use simsched_core::testkit::WorldKit;
+use simsched_core::{Attached, TtwuQueue};
 use simsched_policies::PolicyError;
 use simsched_policies::catalog::{
     build, canonical_name, features, named, parse, policies, reasons, settings, versions,
 };
+use simsched_topology::Topology;
+
+/// What a policy says of itself on a small machine.
+fn attached(expr: &str) -> Attached {
+    let kit = WorldKit::new(Topology::builtin("t8", None).unwrap(), 250);
+    build(expr, &[]).unwrap().attach(kit.world())
+}
 
 fn pairs(settings: &[(&str, &str)]) -> Vec<(String, String)> {
     settings.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
@@ -277,7 +285,7 @@ fn every_reason_is_explained() {
     for policy in policies() {
         let found = reasons(policy.name);
         let names: Vec<&str> = found.iter().map(|reason| reason.name).collect();
-        assert_eq!(names, build(policy.name, &[]).unwrap().reasons());
+        assert_eq!(names, attached(policy.name).reasons);
         assert!(found.iter().all(|reason| reason.doc.ends_with('.') && reason.doc.len() > 10));
     }
     assert_eq!(reasons("cfs")[1].doc, "The previous CPU was free.");
@@ -325,12 +333,12 @@ fn every_listed_key_can_be_set_to_its_default_and_to_something_else() {
 
 #[test]
 fn a_version_decides_how_wakees_are_handed_over() {
-    let rule = |expr: &str| build(expr, &[]).unwrap().ttwu_queue();
+    let rule = |expr: &str| attached(expr).rules.ttwu_queue;
     assert_eq!(rule("cfs@5.16"), TtwuQueue::CrossLlc);
     assert_eq!(rule("cfs"), TtwuQueue::CrossLlcOrIdle);
     assert_eq!(rule("cfs@6.5"), TtwuQueue::CrossLlcOrIdle);
     assert_eq!(rule("cfs+TTWU_QUEUE=off"), TtwuQueue::Off);
-    let stays = |expr: &str| build(expr, &[]).unwrap().ttwu_pending_stays();
+    let stays = |expr: &str| attached(expr).rules.ttwu_pending_stays;
     assert_eq!(["cfs@5.16", "cfs@6.1", "cfs@6.5"].map(stays), [false, false, true]);
     assert_eq!((rule("eevdf"), stays("eevdf")), (TtwuQueue::CrossLlcOrIdle, true));
 }

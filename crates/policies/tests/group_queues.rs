@@ -117,7 +117,7 @@ fn each_read_and_write_is_listed_by_line_and_function() {
         };
         let reads = of(Access::Read, Function::UpdateCfsGroup);
         let writes = of(Access::Write, Function::UpdateLoadAvg);
-        (driver.fair.lines(), reads, writes)
+        (driver.attached.lines, reads, writes)
     };
     let nodes = |nodes: &[u16]| nodes.iter().copied().map(NodeId).collect::<Vec<_>>();
     let single = touches(false, TgNode::Executing);

@@ -14,6 +14,7 @@ mod twin;
 use proptest::prelude::*;
 use simsched_core::testkit::WorldKit;
 use simsched_core::{Placement, Policy, TaskId, WakeKind, Wakeup};
+use simsched_policies::catalog;
 use simsched_policies::fair::{Fair, Features, IdleStats, Overrides};
 use simsched_topology::{CpuId, CpuSet, Topology};
 
@@ -168,8 +169,8 @@ fn check_paying(topology: &Topology, case: Case) -> Result<(), TestCaseError> {
         let hint = paying.llc_shared(kit.world(), cpu).has_idle_cores;
         prop_assert_eq!(hint, biased.llc_shared(kit.world(), cpu).has_idle_cores);
     }
-    let is_kept = paying.reasons()[usize::from(paid.reason.0)].starts_with("bias_prev")
-        && paying.reasons()[usize::from(paid.reason.0)] != "bias_prev_fallback";
+    let reason = catalog::reasons("cfs")[usize::from(paid.reason.0)].name;
+    let is_kept = reason.starts_with("bias_prev") && reason != "bias_prev_fallback";
     let (_, _, plain) = select_with(topology, &Case { bias: false, ..case }, false);
     prop_assert_eq!(paid.scanned, if is_kept { plain.scanned } else { kept.scanned });
     Ok(())

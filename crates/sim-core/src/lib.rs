@@ -42,7 +42,8 @@ pub use ids::{
 };
 pub use observer::{Cause, Cost, NO_DOMAIN, Observer, Tracepoint};
 pub use policy::{
-    Dequeue, Enqueue, Far, Placement, Policy, Preempt, Reason, TtwuQueue, WakeKind, Wakeup, Watched,
+    Attached, Dequeue, Enqueue, Far, FifoQueues, KernelRules, Placement, Policy, Preempt, Reason,
+    TtwuQueue, WakeKind, Wakeup, Watched,
 };
 pub use rng::{Seed, Stream};
 pub use simulator::{Simulator, Status};

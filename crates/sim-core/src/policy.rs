@@ -1,11 +1,15 @@
-//! The trait `Policy`, its questions and its answers: the door to the scheduler.
+//! The trait `Policy`, its questions and its answers: the interface to the scheduler.
 
+mod attached;
 mod boxed;
+mod queues;
 mod watched;
 
+pub use self::attached::{Attached, KernelRules, TtwuQueue};
+pub use self::queues::FifoQueues;
 pub use self::watched::Watched;
 
-use simsched_topology::{CpuId, CpuSet, NodeId};
+use simsched_topology::{CpuId, CpuSet};
 
 use crate::balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
 use crate::effects::Effects;
@@ -21,9 +25,15 @@ use crate::world::World;
 /// The calls mirror `struct sched_class` and the places in `kernel/sched/core.c` that call it;
 /// before each call on a runqueue the simulator has updated that runqueue's clock, unless said
 /// otherwise.
+///
+/// Six methods are required: [`attach`](Policy::attach), [`select_task_rq`](Policy::select_task_rq),
+/// [`enqueue`](Policy::enqueue), [`dequeue`](Policy::dequeue), [`pick_next`](Policy::pick_next) and
+/// [`put_prev_task`](Policy::put_prev_task); [`FifoQueues`] answers the last four for a policy whose subject
+/// is where tasks run. All others do nothing, or answer no, unless a policy has something to say.
 pub trait Policy {
-    /// Sizes the policy's own tables. Called once, before the first event.
-    fn attach(&mut self, world: &World);
+    /// Sizes the policy's own tables, and says what of it never changes. Called once, before the first
+    /// event.
+    fn attach(&mut self, world: &World) -> Attached;
 
     /// Chooses a CPU for a task that wakes up, is forked or executes a new program. No runqueue
     /// is locked: other CPUs' clocks may be stale.
@@ -33,10 +43,14 @@ pub trait Policy {
 
     /// A task is about to leave its CPU for `to`; its row still names the old one. Called for a
     /// sleeping task by a wakeup, and for a queued one between its dequeue and enqueue.
-    fn migrate_task_rq(&mut self, world: &World, task: TaskId, to: CpuId);
+    fn migrate_task_rq(&mut self, world: &World, task: TaskId, to: CpuId) {
+        let _ = (world, task, to);
+    }
 
     /// A new task gets its first state from its parent's runqueue, before a CPU is chosen.
-    fn task_fork(&mut self, world: &World, cpu: CpuId, parent: Option<TaskId>, child: TaskId);
+    fn task_fork(&mut self, world: &World, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
+        let _ = (world, cpu, parent, child);
+    }
 
     /// A task that is older than the run sleeps on `cpu`, where it wakes up later: whatever it was
     /// born with has been forgotten.
@@ -58,15 +72,28 @@ pub trait Policy {
 
     /// Whether `wakee`, which was just enqueued on `cpu`, should run in place of its current task.
     /// Not asked while the idle task is current: that one always yields.
-    fn wakeup_preempt(&mut self, world: &World, cpu: CpuId, wakee: TaskId, why: Enqueue)
-    -> Preempt;
+    fn wakeup_preempt(
+        &mut self,
+        world: &World,
+        cpu: CpuId,
+        wakee: TaskId,
+        why: Enqueue,
+    ) -> Preempt {
+        let _ = (world, cpu, wakee, why);
+        Preempt::No
+    }
 
     /// A wakeup has put a task on `cpu` and the preemption check is done (the end of
     /// `ttwu_do_activate`).
-    fn task_woken(&mut self, world: &World, cpu: CpuId);
+    fn task_woken(&mut self, world: &World, cpu: CpuId) {
+        let _ = (world, cpu);
+    }
 
     /// The tick, while `curr` runs on `cpu`.
-    fn task_tick(&mut self, world: &World, cpu: CpuId, curr: TaskId) -> Preempt;
+    fn task_tick(&mut self, world: &World, cpu: CpuId, curr: TaskId) -> Preempt {
+        let _ = (world, cpu, curr);
+        Preempt::No
+    }
 
     /// Whether the tick of `task`, just now, has left it something to do when it returns to user mode
     /// (`task_work_add()`).
@@ -83,10 +110,15 @@ pub trait Policy {
     }
 
     /// `curr` asks to let others run first.
-    fn yield_task(&mut self, world: &World, cpu: CpuId, curr: TaskId);
+    fn yield_task(&mut self, world: &World, cpu: CpuId, curr: TaskId) {
+        let _ = (world, cpu, curr);
+    }
 
     /// The nice value of `task` has changed; its row already holds the new one.
-    fn reweight_task(&mut self, world: &World, task: TaskId) -> Preempt;
+    fn reweight_task(&mut self, world: &World, task: TaskId) -> Preempt {
+        let _ = (world, task);
+        Preempt::No
+    }
 
     /// `task` has ended and its CPU has switched away from it (`task_dead`): what it leaves behind
     /// on its runqueue can go.
@@ -106,7 +138,9 @@ pub trait Policy {
     }
 
     /// The idle task has become current on `cpu` (`set_next_task_idle`).
-    fn idle_entered(&mut self, world: &World, cpu: CpuId);
+    fn idle_entered(&mut self, world: &World, cpu: CpuId) {
+        let _ = (world, cpu);
+    }
 
     /// The end of a tick on `cpu`, busy or idle (`trigger_load_balance`).
     fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) -> Trigger {
@@ -152,28 +186,8 @@ pub trait Policy {
         let _ = (world, cpu, moves);
     }
 
-    /// How the kernel of this policy queues a wakee on another CPU.
-    fn ttwu_queue(&self) -> TtwuQueue;
-
-    /// Whether `rq->ttwu_pending` stays set until all that was handed over is queued (6.2 and later),
-    /// or ends before (`sched_ttwu_pending()`): then a CPU that queues its first wakee looks idle.
-    fn ttwu_pending_stays(&self) -> bool {
-        false
-    }
-
-    /// The names of the reasons that this policy gives, indexed by [`Reason`].
-    fn reasons(&self) -> &'static [&'static str];
-
-    /// The cache lines of this policy that CPUs share and that are worth a price, by [`LineId`]:
-    /// the node where the memory of each is. Asked once, after [`Policy::attach`].
-    ///
-    /// [`LineId`]: crate::LineId
-    fn lines(&self) -> Vec<NodeId> {
-        Vec::new()
-    }
-
-    /// What the calls since it was last cleared read and wrote of these lines; `None` if there are
-    /// none. Whoever prices them takes the list after every call and clears it.
+    /// What the calls since it was last cleared read and wrote of the lines of [`Attached::lines`]; `None`
+    /// if there are none. Whoever prices them takes the list after every call and clears it.
     fn touched(&mut self) -> Option<&mut Touched> {
         None
     }
@@ -237,20 +251,6 @@ pub trait Policy {
     }
 }
 
-/// Whether a wakee is handed to another CPU's list, or queued there by the waker
-/// (`ttwu_queue_cond()`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TtwuQueue {
-    /// Always queued by the waker (feature `TTWU_QUEUE` off).
-    Off,
-    /// Handed over to CPUs of another LLC, and to the wakee's own CPU while that switches away from
-    /// it and has at most one other task (5.8 to 5.19).
-    CrossLlc,
-    /// Handed over to CPUs of another LLC, and to any other CPU on which nothing is runnable (6.0 and
-    /// later).
-    CrossLlcOrIdle,
-}
-
 /// What a wakeup is for: which domain flag the slow path looks for, and whether the waker is about
 /// to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -312,7 +312,7 @@ pub struct Far {
     pub cross_socket: u16,
 }
 
-/// An index into [`Policy::reasons`]: the core counts reasons without knowing one by name.
+/// An index into [`Attached::reasons`]: the core counts reasons without knowing one by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reason(pub u8);
 

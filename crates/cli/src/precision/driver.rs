@@ -233,7 +233,8 @@ impl<P: Policy, W: Workload> Cutter<'_, P, W> {
     fn counts(&self) -> Extensive {
         let stats = &self.run.observer().0;
         let wasted = stats.idle_while_waiting();
-        Extensive::of(stats, &self.totals(), wasted, self.run.policy(), self.topology)
+        let policy = (self.run.policy(), self.run.reasons());
+        Extensive::of(stats, &self.totals(), wasted, policy, self.topology)
     }
 
     /// A job that was simulated as a whole.

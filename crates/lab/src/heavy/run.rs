@@ -100,9 +100,9 @@ fn count(
     let Some(run) = bed.simulate(command, &bed.untraced, programs, observer, seed, stop)? else {
         return Ok(None);
     };
+    let names = run.reasons();
     let (world, policy, _, (recorder, stats)) = run.into_parts();
     let record = recorder.finish(&world);
-    let names = policy.reasons();
     let by_reason = stats.wakeups_by_reason();
     let of = |reasons: &[&str]| {
         let rows = names.iter().zip(by_reason).filter(|(name, _)| reasons.contains(name));

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use simsched_core::observe::Stats;
 use simsched_core::{
-    Cause, Config, Cost, HardwareModel, Nanos, Policy, Seed, SimTime, Simulator, Status, Workload,
+    Cause, Config, Cost, HardwareModel, Nanos, Seed, SimTime, Simulator, Status, Workload,
 };
 use simsched_policies::catalog;
 use simsched_topology::{CpuId, Topology, builtin_text};
@@ -65,9 +65,9 @@ impl Run {
         let setup = workload.setup();
         let settings = [("group".to_owned(), group.to_owned())];
         let policy = catalog::build(policy, &settings).unwrap();
-        let reasons = policy.reasons().to_vec();
         let stats = Stats::new(&machine, setup.tasks.len(), setup.marks.len());
         let mut run = Simulator::new(machine.clone(), policy, workload, stats, config).unwrap();
+        let reasons = run.reasons().to_vec();
         let before = (from > SimTime::ZERO).then(|| {
             run.run_until(from).unwrap();
             run.observer().clone()

@@ -1,10 +1,11 @@
 //! `Fair` as a [`Policy`]: what the simulator asks, and who answers.
 
 use simsched_core::{
-    BalanceStep, Dequeue, Effects, Enqueue, Look, Moves, NO_DOMAIN, Placement, Policy, Preempt,
-    SdCounts, TaskId, TaskState, Thoughts, Touched, Trigger, TtwuQueue, Wakeup, World,
+    Attached, BalanceStep, Dequeue, Effects, Enqueue, KernelRules, Look, Moves, NO_DOMAIN,
+    Placement, Policy, Preempt, SdCounts, TaskId, TaskState, Thoughts, Touched, Trigger, TtwuQueue,
+    Wakeup, World,
 };
-use simsched_topology::{CpuId, CpuSet, Domains, Kernel, NodeId};
+use simsched_topology::{CpuId, CpuSet, Domains, Kernel};
 
 use super::entity::EntityId as Se;
 use super::queueing::DequeueFlags;
@@ -13,7 +14,7 @@ use super::{
 };
 
 impl Policy for Fair {
-    fn attach(&mut self, world: &World) {
+    fn attach(&mut self, world: &World) -> Attached {
         let topology = world.topology();
         let version = self.features.version;
         let tunables = Tunables::of(version, topology.nr_cpus(), &self.overrides);
@@ -29,6 +30,7 @@ impl Policy for Fair {
         self.all.cas = LlcWakeup::new(world, &self.features);
         self.attach_rows(world);
         self.online_groups(world);
+        Attached { rules: self.kernel_rules(), reasons: reason::NAMES, lines: self.all.tg.lines() }
     }
 
     #[inline]
@@ -210,26 +212,6 @@ impl Policy for Fair {
         }
     }
 
-    fn ttwu_queue(&self) -> TtwuQueue {
-        match self.features {
-            Features { ttwu_queue: false, .. } => TtwuQueue::Off,
-            Features { version: Version::V5_16, .. } => TtwuQueue::CrossLlc,
-            _ => TtwuQueue::CrossLlcOrIdle,
-        }
-    }
-
-    fn ttwu_pending_stays(&self) -> bool {
-        self.features.version >= Version::V6_5
-    }
-
-    fn reasons(&self) -> &'static [&'static str] {
-        reason::NAMES
-    }
-
-    fn lines(&self) -> Vec<NodeId> {
-        self.all.tg.lines()
-    }
-
     fn touched(&mut self) -> Option<&mut Touched> {
         self.all.tg.is_on.then_some(&mut self.all.tg.touched)
     }
@@ -258,5 +240,17 @@ impl Policy for Fair {
 
     fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {
         self.all.check(world, cpu)
+    }
+}
+
+impl Fair {
+    /// What of the kernel around the fair class its version decides.
+    fn kernel_rules(&self) -> KernelRules {
+        let ttwu_queue = match self.features {
+            Features { ttwu_queue: false, .. } => TtwuQueue::Off,
+            Features { version: Version::V5_16, .. } => TtwuQueue::CrossLlc,
+            _ => TtwuQueue::CrossLlcOrIdle,
+        };
+        KernelRules { ttwu_queue, ttwu_pending_stays: self.features.version >= Version::V6_5 }
     }
 }

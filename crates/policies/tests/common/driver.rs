@@ -1,7 +1,9 @@
 //! A machine in slow motion: what the simulator does for a policy, without time of its own.
 
 use simsched_core::testkit::WorldKit;
-use simsched_core::{Dequeue, Enqueue, Placement, Policy, Preempt, TaskId, WakeKind, Wakeup};
+use simsched_core::{
+    Attached, Dequeue, Enqueue, Placement, Policy, Preempt, TaskId, WakeKind, Wakeup,
+};
 use simsched_policies::fair::{Entity, Fair, Features, Overrides};
 use simsched_topology::{CpuId, Topology};
 
@@ -14,6 +16,8 @@ const SWITCH: u64 = 2_000;
 pub(crate) struct Driver {
     pub(crate) kit: WorldKit,
     pub(crate) fair: Fair,
+    #[allow(dead_code, reason = "not every test asks")]
+    pub(crate) attached: Attached,
     clock: u64,
     /// What a look at a domain takes, in ns.
     pub(crate) look_ns: u64,
@@ -31,12 +35,12 @@ impl Driver {
             kit.add_task(nice);
         }
         let mut fair = Fair::new(features, Overrides::default());
-        fair.attach(kit.world());
+        let attached = fair.attach(kit.world());
         for cpu in kit.world().topology_arc().cpus().iter() {
             fair.nohz_balance_enter_idle(kit.world(), cpu);
         }
         let clock = 1_000_000_000;
-        Driver { kit, fair, clock, look_ns: 0, stops: Vec::new(), scheduling: None }
+        Driver { kit, fair, attached, clock, look_ns: 0, stops: Vec::new(), scheduling: None }
     }
 
     pub(crate) fn entity(&self, task: TaskId) -> &Entity {

@@ -1,8 +1,8 @@
 //! A policy in a box is a policy: for those who choose it at run time.
 
-use simsched_topology::{CpuId, CpuSet, NodeId};
+use simsched_topology::{CpuId, CpuSet};
 
-use super::{Dequeue, Enqueue, Placement, Policy, Preempt, TtwuQueue, Wakeup};
+use super::{Attached, Dequeue, Enqueue, Placement, Policy, Preempt, Wakeup};
 use crate::balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
 use crate::effects::Effects;
 use crate::ids::TaskId;
@@ -11,8 +11,8 @@ use crate::touched::Touched;
 use crate::world::World;
 
 impl<T: Policy + ?Sized> Policy for Box<T> {
-    fn attach(&mut self, world: &World) {
-        (**self).attach(world);
+    fn attach(&mut self, world: &World) -> Attached {
+        (**self).attach(world)
     }
 
     fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
@@ -119,22 +119,6 @@ impl<T: Policy + ?Sized> Policy for Box<T> {
 
     fn active_load_balance_cpu_stop(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) {
         (**self).active_load_balance_cpu_stop(world, cpu, moves);
-    }
-
-    fn ttwu_queue(&self) -> TtwuQueue {
-        (**self).ttwu_queue()
-    }
-
-    fn ttwu_pending_stays(&self) -> bool {
-        (**self).ttwu_pending_stays()
-    }
-
-    fn reasons(&self) -> &'static [&'static str] {
-        (**self).reasons()
-    }
-
-    fn lines(&self) -> Vec<NodeId> {
-        (**self).lines()
     }
 
     fn touched(&mut self) -> Option<&mut Touched> {

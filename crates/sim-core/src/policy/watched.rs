@@ -1,8 +1,8 @@
 //! `Watched`: a policy that also tells how utilized it holds each CPU to be.
 
-use simsched_topology::{CpuId, CpuSet, NodeId};
+use simsched_topology::{CpuId, CpuSet};
 
-use super::{Dequeue, Enqueue, Placement, Policy, Preempt, TtwuQueue, Wakeup};
+use super::{Attached, Dequeue, Enqueue, Placement, Policy, Preempt, Wakeup};
 use crate::balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
 use crate::effects::Effects;
 use crate::ids::TaskId;
@@ -46,13 +46,14 @@ impl<P: Policy> Watched<P> {
 }
 
 impl<P: Policy> Policy for Watched<P> {
-    fn attach(&mut self, world: &World) {
-        self.policy.attach(world);
+    fn attach(&mut self, world: &World) -> Attached {
+        let attached = self.policy.attach(world);
         let nr_cpus = world.topology().nr_cpus();
         self.told = vec![0; nr_cpus];
         self.locked = vec![None; nr_cpus];
         self.thoughts = Thoughts::with_capacity(nr_cpus);
         world.topology().cpus().iter().for_each(|cpu| self.look(cpu));
+        attached
     }
 
     fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
@@ -186,22 +187,6 @@ impl<P: Policy> Policy for Watched<P> {
     fn active_load_balance_cpu_stop(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) {
         self.policy.active_load_balance_cpu_stop(world, cpu, moves);
         self.look(cpu);
-    }
-
-    fn ttwu_queue(&self) -> TtwuQueue {
-        self.policy.ttwu_queue()
-    }
-
-    fn ttwu_pending_stays(&self) -> bool {
-        self.policy.ttwu_pending_stays()
-    }
-
-    fn reasons(&self) -> &'static [&'static str] {
-        self.policy.reasons()
-    }
-
-    fn lines(&self) -> Vec<NodeId> {
-        self.policy.lines()
     }
 
     fn touched(&mut self) -> Option<&mut Touched> {

@@ -19,7 +19,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         task: TaskId,
         on_cpu: bool,
     ) -> bool {
-        let rule = self.policy.ttwu_queue();
+        let rule = self.rules.ttwu_queue;
         if rule == TtwuQueue::Off || !self.world.is_allowed(task, cpu) {
             return false;
         }
@@ -54,7 +54,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         desk.taken.append(&mut desk.inbox);
         self.world.update_rq_clock(cpu);
-        if !self.policy.ttwu_pending_stays() {
+        if !self.rules.ttwu_pending_stays {
             self.world.rq_update(cpu, |rq| rq.pending = false);
         }
     }
@@ -78,7 +78,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         } else {
             self.hand_on(cpu, hand_off);
         }
-        if self.desks[cpu.idx()].taken.is_empty() && self.policy.ttwu_pending_stays() {
+        if self.desks[cpu.idx()].taken.is_empty() && self.rules.ttwu_pending_stays {
             self.world.rq_update(cpu, |rq| rq.pending = false);
         }
     }

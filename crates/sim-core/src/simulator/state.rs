@@ -15,7 +15,7 @@ use crate::hardware::{FULL, Hardware, Prices, at_speed};
 use crate::ids::TaskId;
 use crate::ipc::{Ipc, Wakes};
 use crate::observer::{Cost, Observer, Tracepoint};
-use crate::policy::Policy;
+use crate::policy::{Attached, KernelRules, Policy};
 use crate::thoughts::Thoughts;
 use crate::time::{Nanos, SimTime};
 use crate::workload::{Setup, TaskSpec, Workload};
@@ -34,6 +34,10 @@ pub struct Simulator<P, W, O> {
     pub(super) ipc: Ipc,
     pub(super) prices: Prices,
     pub(super) hardware: Hardware,
+    /// What the policy has said of its kernel when it was attached,
+    pub(super) rules: KernelRules,
+    /// and the names of its reasons.
+    pub(super) reasons: &'static [&'static str],
     /// The policy has lines that CPUs share.
     pub(super) has_lines: bool,
     /// The policy has thoughts that whoever watches is told.
@@ -135,8 +139,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         declare_masks(&mut world, &setup.masks)?;
         world.set_seed(config.seed);
         world.set_resident(setup.resident_bytes());
-        policy.attach(&world);
-        let homes = policy.lines();
+        let Attached { rules, reasons, lines: homes } = policy.attach(&world);
         let hardware = Hardware::new(&topology, &setup, &homes, &config)?;
         let is_free = config.hardware == HardwareModel::Free;
         let prices = match setup.recorded {
@@ -158,6 +161,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             dispatch: setup.recorded.filter(|_| is_free).map(|times| times.dispatch),
             preempt: setup.recorded.map_or(Nanos::ZERO, |times| times.preempt),
             nr_regions: setup.regions.len(),
+            rules,
+            reasons,
             has_lines: !homes.is_empty(),
             has_thoughts: policy.thoughts().is_some(),
             has_effects: policy.effects().is_some(),
@@ -219,6 +224,11 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     /// The policy.
     pub fn policy(&self) -> &P {
         &self.policy
+    }
+
+    /// The names of the reasons that the policy gives, indexed by [`Reason`](crate::Reason).
+    pub fn reasons(&self) -> &'static [&'static str] {
+        self.reasons
     }
 
     /// The observer.

@@ -7,7 +7,9 @@ use simsched_topology::CpuId;
 use super::balancer::{Balancer, Place};
 use crate::balance::{BalanceStep, Moves, Trigger};
 use crate::ids::TaskId;
-use crate::policy::{Dequeue, Enqueue, Placement, Policy, Preempt, Reason, TtwuQueue, Wakeup};
+use crate::policy::{
+    Attached, Dequeue, Enqueue, KernelRules, Placement, Policy, Preempt, Reason, TtwuQueue, Wakeup,
+};
 use crate::world::World;
 
 /// One queue for each CPU, first in first out; a tick sends the current task to the end; a wakee
@@ -31,11 +33,14 @@ pub struct RoundRobin {
 }
 
 impl Policy for RoundRobin {
-    fn attach(&mut self, world: &World) {
+    fn attach(&mut self, world: &World) -> Attached {
         self.queues = vec![VecDeque::new(); world.topology().nr_cpus()];
         self.curr = vec![None; world.topology().nr_cpus()];
         self.target.resize(world.tasks().len(), None);
         self.balancer.attach(world);
+        let ttwu_queue = self.ttwu_queue.unwrap_or_default();
+        let rules = KernelRules { ttwu_queue, ttwu_pending_stays: self.ttwu_pending_stays };
+        Attached { rules, reasons: &["prev"], ..Attached::default() }
     }
 
     fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
@@ -47,10 +52,6 @@ impl Policy for RoundRobin {
         };
         Placement::at(cpu, Reason(0))
     }
-
-    fn migrate_task_rq(&mut self, _: &World, _: TaskId, _: CpuId) {}
-
-    fn task_fork(&mut self, _: &World, _: CpuId, _: Option<TaskId>, _: TaskId) {}
 
     fn enqueue(&mut self, _: &World, cpu: CpuId, task: TaskId, _: Enqueue) {
         self.queues[cpu.idx()].push_back(task);
@@ -78,16 +79,8 @@ impl Policy for RoundRobin {
         if self.preempts { Preempt::Yes } else { Preempt::No }
     }
 
-    fn task_woken(&mut self, _: &World, _: CpuId) {}
-
     fn task_tick(&mut self, _: &World, cpu: CpuId, _: TaskId) -> Preempt {
         if self.queues[cpu.idx()].is_empty() { Preempt::No } else { Preempt::Yes }
-    }
-
-    fn yield_task(&mut self, _: &World, _: CpuId, _: TaskId) {}
-
-    fn reweight_task(&mut self, _: &World, _: TaskId) -> Preempt {
-        Preempt::No
     }
 
     fn put_prev_task(&mut self, _: &World, cpu: CpuId, prev: TaskId) {
@@ -99,8 +92,6 @@ impl Policy for RoundRobin {
     fn newly_idle(&mut self, world: &World, cpu: CpuId) -> bool {
         self.balancer.begin(world, Place::NewlyIdle, cpu)
     }
-
-    fn idle_entered(&mut self, _: &World, _: CpuId) {}
 
     fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) -> Trigger {
         self.balancer.tick(world, cpu)
@@ -129,17 +120,5 @@ impl Policy for RoundRobin {
 
     fn active_load_balance_cpu_stop(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) {
         self.balancer.push(world, cpu, &mut self.queues, moves);
-    }
-
-    fn ttwu_queue(&self) -> TtwuQueue {
-        self.ttwu_queue.unwrap_or(TtwuQueue::CrossLlcOrIdle)
-    }
-
-    fn ttwu_pending_stays(&self) -> bool {
-        self.ttwu_pending_stays
-    }
-
-    fn reasons(&self) -> &'static [&'static str] {
-        &["prev"]
     }
 }

@@ -1,0 +1,42 @@
+//! `Attached`: what of a policy never changes during a run.
+
+use simsched_topology::NodeId;
+
+/// What a policy says of itself once, when it is attached to a machine: it never changes during the run.
+///
+/// A policy names what it has and takes the rest from `Attached::default()`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attached {
+    /// What of the kernel around the scheduler depends on its version.
+    pub rules: KernelRules,
+    /// The names of the reasons for a choice of a CPU, indexed by [`Reason`](crate::Reason).
+    pub reasons: &'static [&'static str],
+    /// The cache lines of the policy that CPUs share and that are worth a price, by
+    /// [`LineId`](crate::LineId): the node where the memory of each is.
+    pub lines: Vec<NodeId>,
+}
+
+/// What of the kernel around the scheduler depends on its version. The default is that of Linux 6.1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelRules {
+    /// How a wakee is queued on another CPU.
+    pub ttwu_queue: TtwuQueue,
+    /// Whether `rq->ttwu_pending` stays set until all that was handed over is queued (6.2 and later),
+    /// or ends before (`sched_ttwu_pending()`): then a CPU that queues its first wakee looks idle.
+    pub ttwu_pending_stays: bool,
+}
+
+/// Whether a wakee is handed to another CPU's list, or queued there by the waker
+/// (`ttwu_queue_cond()`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TtwuQueue {
+    /// Always queued by the waker (feature `TTWU_QUEUE` off).
+    Off,
+    /// Handed over to CPUs of another LLC, and to the wakee's own CPU while that switches away from
+    /// it and has at most one other task (5.8 to 5.19).
+    CrossLlc,
+    /// Handed over to CPUs of another LLC, and to any other CPU on which nothing is runnable (6.0 and
+    /// later).
+    #[default]
+    CrossLlcOrIdle,
+}
