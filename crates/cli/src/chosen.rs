@@ -4,22 +4,20 @@
 use std::fmt;
 use std::sync::Arc;
 
-use simsched_core::{Policy, Seed, Workload};
+use simsched_core::{Seed, Workload};
+use simsched_policies::PolicySpec;
 use simsched_topology::Topology;
 use simsched_workloads::WorkloadError;
-
-/// Makes a policy, before a run.
-pub(crate) type NewPolicy = dyn Fn() -> Box<dyn Policy + Send> + Send + Sync;
 
 /// Makes a workload for a machine and a seed, before a run.
 pub(crate) type NewWorkload =
     dyn Fn(&Topology, Seed) -> Result<Box<dyn Workload + Send>, WorkloadError> + Send + Sync;
 
 /// A policy by its expression, or one of the caller's.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) enum ChosenPolicy {
     Named(String),
-    Own { name: String, new: Arc<NewPolicy> },
+    Own(Arc<dyn PolicySpec>),
 }
 
 /// A workload by the words of its command line, or one of the caller's.
@@ -33,7 +31,8 @@ impl ChosenPolicy {
     /// The expression, or the name of the caller's own.
     pub(crate) fn name(&self) -> &str {
         match self {
-            ChosenPolicy::Named(name) | ChosenPolicy::Own { name, .. } => name,
+            ChosenPolicy::Named(name) => name,
+            ChosenPolicy::Own(spec) => spec.policy(),
         }
     }
 }
@@ -45,12 +44,6 @@ impl ChosenWorkload {
             ChosenWorkload::Words(words) => words.clone(),
             ChosenWorkload::Own { name, .. } => vec![name.clone()],
         }
-    }
-}
-
-impl fmt::Debug for ChosenPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ChosenPolicy").field(&self.name()).finish()
     }
 }
 

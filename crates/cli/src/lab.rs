@@ -17,6 +17,7 @@ use simsched_lab::run::{Bed, config, policy_of};
 use simsched_lab::tracefs;
 use simsched_lab::value::Values;
 use simsched_lab::verdict::{Class, Verdict};
+use simsched_policies::Registry;
 use simsched_topology::{did_you_mean, nearest};
 use simsched_workloads::lab::Kernel;
 
@@ -120,7 +121,7 @@ const PATCH: &str = "wakeup_bias_prev";
 
 /// The simulated machine of a folder.
 fn bed(folder: &Folder, policy: &str, args: &LabArgs) -> Result<Bed, Failure> {
-    let settings = Settings::sort_onto(config(), policy, &args.settings)?;
+    let settings = Settings::sort_onto(&Registry::builtin(), config(), policy, &args.settings)?;
     Ok(Bed {
         topology: Arc::new(folder.machine(Tracer::On)?),
         untraced: Arc::new(folder.machine(Tracer::Off)?),

@@ -58,32 +58,40 @@ use args::Command;
 use failure::{Failure, INTERRUPTED};
 use scenario_file::Refused;
 use simsched_pages::{paired, student};
+use simsched_policies::Registry;
 
 /// Runs the command with the arguments of this process, and returns its exit code.
 #[must_use]
 pub fn main() -> ExitCode {
+    main_with(&Registry::builtin())
+}
+
+/// The same with the policies of `registry`: a program that adds its own policies to those of the command
+/// has all commands for them.
+#[must_use]
+pub fn main_with(registry: &Registry) -> ExitCode {
     match scenario_file::parse(&std::env::args_os().collect::<Vec<_>>()) {
-        Ok(cli) => exit(dispatch(&cli.command)),
+        Ok(cli) => exit(dispatch(&cli.command, registry)),
         Err(Refused::Clap(error)) => exit(explain(&error)),
         Err(Refused::Said(failure)) => exit(Err(failure)),
     }
 }
 
-fn dispatch(command: &Command) -> Result<(), Failure> {
+fn dispatch(command: &Command, registry: &Registry) -> Result<(), Failure> {
     match command {
-        Command::Run(args) => sweep::run(args),
-        Command::Compare(args) => compare::compare(args),
-        Command::Validate(args) => validate::validate(args),
-        Command::Sweep(args) => grid::sweep(args),
+        Command::Run(args) => sweep::run(args, registry),
+        Command::Compare(args) => compare::compare(args, registry),
+        Command::Validate(args) => validate::validate(args, registry),
+        Command::Sweep(args) => grid::sweep(args, registry),
         Command::Merge(args) => grid::merge(args),
         Command::Report(args) => pages::report(args),
         Command::Explain(args) => pages::explain(args),
         Command::Topo(args) => topo::topo(&args.command),
-        Command::Policies(args) => list::policies(args),
+        Command::Policies(args) => list::policies(args, registry),
         Command::Lab(args) => lab::lab(args),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),
-        Command::Replay(args) => replay::replay(args),
+        Command::Replay(args) => replay::replay(args, registry),
         Command::Workloads(args) => list::workloads(args.name.as_deref()),
     }
 }

@@ -1,7 +1,7 @@
 //! `simsched policies` and `simsched workloads`: what there is to choose from.
 
 use simsched_core::{Reason, SETTINGS};
-use simsched_policies::catalog as policies;
+use simsched_policies::{Registry, catalog as policies};
 use simsched_topology::{did_you_mean, nearest};
 use simsched_workloads::{catalog as workloads, lab};
 
@@ -11,10 +11,10 @@ use crate::output;
 use crate::settings;
 
 /// Does what `simsched policies` is asked for.
-pub(crate) fn policies(args: &PoliciesArgs) -> Result<(), Failure> {
+pub(crate) fn policies(args: &PoliciesArgs, registry: &Registry) -> Result<(), Failure> {
     match (&args.command, &args.name) {
-        (Some(PoliciesCommand::Show { name }), _) | (None, Some(name)) => show(name),
-        (None, None) | (Some(PoliciesCommand::List), _) => output::print(&all_policies()),
+        (Some(PoliciesCommand::Show { name }), _) | (None, Some(name)) => show(name, registry),
+        (None, None) | (Some(PoliciesCommand::List), _) => output::print(&all_policies(registry)),
     }
 }
 
@@ -46,10 +46,11 @@ struct Section {
     items: Vec<Item>,
 }
 
-fn sections() -> Vec<Section> {
-    let mut sections = vec![Section { title: "POLICIES".to_owned(), items: bases() }];
-    for policy in policies::policies() {
-        let (features, settings) = (features(policy.name), tunables(policy.name));
+fn sections(registry: &Registry) -> Vec<Section> {
+    let mut sections = vec![Section { title: "POLICIES".to_owned(), items: bases(registry) }];
+    for policy in registry.policies() {
+        let (features, settings) =
+            (features(registry, policy.name), tunables(registry, policy.name));
         let titles = [
             (format!("FEATURES of {} (+NAME, +NAME=off)", policy.name), features),
             (format!("SETTINGS of {} (+NAME=VALUE, --set NAME=VALUE)", policy.name), settings),
@@ -63,7 +64,7 @@ fn sections() -> Vec<Section> {
     sections
 }
 
-fn bases() -> Vec<Item> {
+fn bases(registry: &Registry) -> Vec<Item> {
     let item = |info: &policies::PolicyInfo| Item {
         name: info.name.to_owned(),
         value: info
@@ -76,10 +77,10 @@ fn bases() -> Vec<Item> {
         doc: info.doc,
         source: info.source,
     };
-    policies::policies().iter().map(item).collect()
+    registry.policies().map(item).collect()
 }
 
-fn features(policy: &str) -> Vec<Item> {
+fn features(registry: &Registry, policy: &str) -> Vec<Item> {
     let item = |info: policies::FeatureInfo| Item {
         name: info.key.to_owned(),
         value: if info.default { "on" } else { "off" }.to_owned(),
@@ -87,10 +88,10 @@ fn features(policy: &str) -> Vec<Item> {
         doc: info.doc,
         source: info.source,
     };
-    policies::features(policy).into_iter().map(item).collect()
+    registry.features(policy).into_iter().map(item).collect()
 }
 
-fn tunables(policy: &str) -> Vec<Item> {
+fn tunables(registry: &Registry, policy: &str) -> Vec<Item> {
     let item = |info: policies::SettingInfo| Item {
         name: info.key.to_owned(),
         value: format!("{} {}", info.default, info.unit).trim().to_owned(),
@@ -98,7 +99,7 @@ fn tunables(policy: &str) -> Vec<Item> {
         doc: info.doc,
         source: info.source,
     };
-    policies::settings(policy).into_iter().map(item).collect()
+    registry.settings(policy).into_iter().map(item).collect()
 }
 
 fn simulator() -> Vec<Item> {
@@ -112,9 +113,9 @@ fn simulator() -> Vec<Item> {
     SETTINGS.iter().map(item).collect()
 }
 
-fn all_policies() -> String {
+fn all_policies(registry: &Registry) -> String {
     let mut text = String::new();
-    for section in sections() {
+    for section in sections(registry) {
         let width = section.items.iter().map(|item| item.name.len()).max().unwrap_or(0);
         text.push_str(&format!("{}\n", section.title));
         for Item { name, value, doc, source, .. } in &section.items {
@@ -136,11 +137,11 @@ fn all_policies() -> String {
 
 /// One policy, feature or setting in full; of a policy also what it has, of an expression what it
 /// changes.
-fn show(name: &str) -> Result<(), Failure> {
+fn show(name: &str, registry: &Registry) -> Result<(), Failure> {
     if name.contains(['@', '+']) {
-        return changes(name);
+        return changes(name, registry);
     }
-    let sections = sections();
+    let sections = sections(registry);
     let items = || sections.iter().flat_map(|section| &section.items);
     let Some(item) = items().find(|item| item.name == name) else {
         let hint = did_you_mean(&nearest(name, items().map(|item| item.name.as_str())));
@@ -150,22 +151,24 @@ fn show(name: &str) -> Result<(), Failure> {
         )));
     };
     let mut text = format!("{name}: {}\n", item.doc);
-    let is_base = policies::policies().iter().any(|policy| policy.name == name);
+    let is_base = registry.entry(name).is_some();
     policies::more(name).iter().for_each(|sentence| text.push_str(&format!("  {sentence}\n")));
     line(&mut text, if is_base { "versions" } else { "default" }, &item.value);
     line(&mut text, "takes", &item.takes);
     line(&mut text, "source", item.source);
     if is_base {
-        text.push_str(&versions(name));
-        features(name).iter().chain(&tunables(name)).for_each(|item| described(&mut text, item));
-        text.push_str(&reasons(name));
+        text.push_str(&versions(registry, name));
+        let (features, tunables) = (features(registry, name), tunables(registry, name));
+        features.iter().chain(&tunables).for_each(|item| described(&mut text, item));
+        text.push_str(&reasons(registry, name));
     }
     output::print(&text)
 }
 
 /// What an expression changes against its policy without version, features and settings.
-fn changes(expression: &str) -> Result<(), Failure> {
-    let selection = policies::parse(expression, &[]).map_err(settings::refused)?;
+fn changes(expression: &str, registry: &Registry) -> Result<(), Failure> {
+    let selection =
+        registry.parse(expression, &[]).map_err(|error| settings::refused(registry, error))?;
     let mut text = format!("{}, against {}:\n", selection.name(), selection.policy());
     let changes = selection.changes();
     let width = changes.iter().map(|change| change.key.len()).max().unwrap_or(0);
@@ -184,9 +187,9 @@ fn changes(expression: &str) -> Result<(), Failure> {
 }
 
 /// The versions of a policy, each with what differs from the default one.
-fn versions(policy: &str) -> String {
+fn versions(registry: &Registry, policy: &str) -> String {
     let mut text = String::new();
-    for version in policies::versions(policy) {
+    for version in registry.versions(policy) {
         let default = if version.default { " (default)" } else { "" };
         text.push_str(&format!("\n{policy}@{}{default}: {}\n", version.name, version.doc));
         text.push_str(&differences(version.differences));
@@ -208,8 +211,8 @@ const CORE_REASONS: [&str; Reason::CORE_NAMES.len()] = [
 ];
 
 /// The reasons behind the rows of `by_reason`.
-fn reasons(policy: &str) -> String {
-    let own = policies::reasons(policy).into_iter().map(|reason| (reason.name, reason.doc));
+fn reasons(registry: &Registry, policy: &str) -> String {
+    let own = registry.reasons(policy).into_iter().map(|reason| (reason.name, reason.doc));
     let all: Vec<(&str, &str)> =
         own.chain(Reason::CORE_NAMES.into_iter().zip(CORE_REASONS)).collect();
     let width = all.iter().map(|(name, _)| name.len()).max().unwrap_or(0);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use simsched_core::observe::SpanStats;
 use simsched_core::{Nanos, Policy, Seed, Watched};
-use simsched_policies::catalog as policies;
+use simsched_policies::{PolicySpec, Registry};
 use simsched_topology::Topology;
 use simsched_trace::schedstat::SchedStat;
 use simsched_workloads::catalog::{self as workloads, Benchmark, MarkTimes, Ran, SpanTimes};
@@ -34,7 +34,10 @@ pub(crate) struct Scenario {
     topology_file: String,
     /// The hash of that file's text.
     topology_hash: Option<String>,
-    policy: ChosenPolicy,
+    /// The policy expression as given, or the name of the caller's own.
+    policy: String,
+    /// The policy that this means.
+    spec: Box<dyn PolicySpec>,
     /// What `--set` changes, sorted and as given.
     settings: Settings,
     given: BTreeMap<String, String>,
@@ -118,15 +121,16 @@ impl Scenario {
     ///
     /// # Errors
     /// One sentence about the first argument that names something that does not exist.
-    pub(crate) fn new(args: &RunArgs) -> Result<Scenario, Failure> {
+    pub(crate) fn new(args: &RunArgs, registry: &Registry) -> Result<Scenario, Failure> {
         let (topology, file) = topo::load(&args.topo)?;
-        let settings = Settings::sort(&args.policy, &args.settings)?;
+        let settings = Settings::sort(registry, &args.policy, &args.settings)?;
         let scenario = Scenario {
             recorded: recorded(&args.workload, &topology, &settings)?,
             topology: Arc::new(topology),
             topology_file: file.unwrap_or("built-in").to_owned(),
             topology_hash: file.map(|_| topo::hash(&args.topo)).transpose()?,
-            policy: ChosenPolicy::Named(args.policy.clone()),
+            policy: args.policy.clone(),
+            spec: parsed(registry, &args.policy, &settings)?,
             settings,
             given: args.settings.iter().cloned().collect(),
             workload: ChosenWorkload::Words(args.workload.clone()),
@@ -146,10 +150,17 @@ impl Scenario {
     ///
     /// # Errors
     /// As [`Scenario::new`].
-    pub(crate) fn of_side(side: Side, seed: u64) -> Result<Scenario, Failure> {
-        let settings = match &side.policy {
-            ChosenPolicy::Named(name) => Settings::sort(name, &side.settings)?,
-            ChosenPolicy::Own { name, .. } => Settings::of_own(name, &side.settings)?,
+    pub(crate) fn of_side(side: Side, seed: u64, registry: &Registry) -> Result<Scenario, Failure> {
+        let (spec, settings) = match &side.policy {
+            ChosenPolicy::Named(name) => {
+                let settings = Settings::sort(registry, name, &side.settings)?;
+                (parsed(registry, name, &settings)?, settings)
+            }
+            ChosenPolicy::Own(own) => {
+                let mut spec = own.boxed();
+                let settings = Settings::of_spec(spec.as_mut(), &side.settings)?;
+                (spec, settings)
+            }
         };
         let (recorded, file) = match &side.workload {
             ChosenWorkload::Words(words) => {
@@ -162,7 +173,8 @@ impl Scenario {
             topology: side.topology,
             topology_file: side.topology_file,
             topology_hash: side.topology_hash,
-            policy: side.policy,
+            policy: side.policy.name().to_owned(),
+            spec,
             settings,
             given: side.settings.into_iter().collect(),
             workload: side.workload,
@@ -194,9 +206,7 @@ impl Scenario {
 
     /// What the user may have overlooked: settings that were given and cannot matter.
     pub(crate) fn note(&self) -> Option<String> {
-        let ChosenPolicy::Named(expression) = &self.policy else { return None };
-        let selection = policies::parse(expression, &self.settings.policy).ok()?;
-        let found = selection.without_effect().into_iter();
+        let found = self.spec.without_effect().into_iter();
         let notes: Vec<String> =
             found.map(|(key, needs)| format!("{key} has no effect without {needs}")).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
@@ -215,33 +225,18 @@ impl Scenario {
 
     /// The policy expression as given, or the name of the caller's own.
     pub(crate) fn policy_name(&self) -> &str {
-        self.policy.name()
+        &self.policy
     }
 
-    fn policy(&self) -> Result<Box<dyn Policy + Send>, Failure> {
-        match &self.policy {
-            ChosenPolicy::Named(expression) => {
-                policies::build(expression, &self.settings.policy).map_err(settings::refused)
-            }
-            ChosenPolicy::Own { new, .. } => Ok(new()),
-        }
-    }
-
-    /// The policy expression with its version and all settings that are not the default.
-    fn policy_full(&self) -> Result<String, Failure> {
-        match &self.policy {
-            ChosenPolicy::Named(expression) => {
-                policies::canonical_name(expression, &self.settings.policy)
-                    .map_err(settings::refused)
-            }
-            ChosenPolicy::Own { name, .. } => Ok(name.clone()),
-        }
+    /// The version of the kernel that the policy stands for; none if it stands for none.
+    pub(crate) fn kernel(&self) -> Option<&str> {
+        self.spec.kernel()
     }
 
     /// The policy; it also tells how utilized CPUs are if one of `outputs` wants to know.
-    fn policy_for(&self, outputs: &Outputs) -> Result<Box<dyn Policy + Send>, Failure> {
-        let policy = self.policy()?;
-        Ok(if outputs.want_counters() { Box::new(Watched::new(policy)) } else { policy })
+    fn policy_for(&self, outputs: &Outputs) -> Box<dyn Policy + Send> {
+        let policy = self.spec.build();
+        if outputs.want_counters() { Box::new(Watched::new(policy)) } else { policy }
     }
 
     /// The recording that the workload is, if it is one.
@@ -294,7 +289,7 @@ impl Scenario {
         let benchmark = self.benchmark(seed)?;
         let plan = Plan {
             topology: Arc::clone(&self.topology),
-            policy: self.policy_for(&outputs)?,
+            policy: self.policy_for(&outputs),
             workload: benchmark.workload_on(&self.topology),
             config: run::seeded(self.settings.config, seed),
             duration: self.duration,
@@ -330,8 +325,8 @@ impl Scenario {
             nr_cpus: topology.nr_cpus(),
             nr_llcs: topology.nr_llcs(),
             nr_nodes: topology.nr_nodes(),
-            policy: self.policy.name().to_owned(),
-            policy_full: self.policy_full()?,
+            policy: self.policy.clone(),
+            policy_full: self.spec.name(),
             workload: self.benchmark(seed)?.command(),
             seed,
             settings: self.given.clone(),
@@ -351,6 +346,16 @@ impl Outcome {
     pub(crate) fn counts(&self) -> bool {
         self.report.end != End::Interrupted
     }
+}
+
+/// The policy that an expression means with these settings.
+fn parsed(
+    registry: &Registry,
+    expression: &str,
+    settings: &Settings,
+) -> Result<Box<dyn PolicySpec>, Failure> {
+    let parsed = registry.parse(expression, &settings.policy);
+    parsed.map_err(|error| settings::refused(registry, error))
 }
 
 /// The recording that a workload's command line names, if it names one.

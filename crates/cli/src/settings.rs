@@ -1,7 +1,7 @@
 //! `Settings`: what `--set` changes, sorted by whose it is.
 
 use simsched_core::{Config, SETTINGS, SettingInfo};
-use simsched_policies::{PolicyError, catalog};
+use simsched_policies::{PolicyError, PolicySpec, Registry, catalog};
 use simsched_topology::{NumaImbalance, did_you_mean, nearest};
 
 use crate::failure::Failure;
@@ -22,7 +22,11 @@ impl Settings {
     /// When neither the simulator nor the policy `expression` has it, or it does not take the value,
     /// or the expression itself says what it is: one of the two would be run under a name that tells
     /// the other.
-    pub(crate) fn sort(expression: &str, given: &[(String, String)]) -> Result<Settings, Failure> {
+    pub(crate) fn sort(
+        registry: &Registry,
+        expression: &str,
+        given: &[(String, String)],
+    ) -> Result<Settings, Failure> {
         let named = catalog::named(expression);
         for (key, value) in given {
             if named.contains(&catalog::plain(key)) {
@@ -32,22 +36,21 @@ impl Settings {
                 )));
             }
         }
-        Settings::sort_onto(Config::default(), expression, given)
+        Settings::sort_onto(registry, Config::default(), expression, given)
     }
 
-    /// Those of a run under a policy of the caller's, which has none itself.
+    /// Those of a run under a policy that is no entry, whose own are set in `spec`.
     ///
     /// # Errors
-    /// When the simulator has no such setting, or it does not take the value.
-    pub(crate) fn of_own(policy: &str, given: &[(String, String)]) -> Result<Settings, Failure> {
+    /// When neither the simulator nor the policy has such a setting, or it does not take the value.
+    pub(crate) fn of_spec(
+        spec: &mut dyn PolicySpec,
+        given: &[(String, String)],
+    ) -> Result<Settings, Failure> {
         let mut settings = Settings::default();
         for (key, value) in given {
             if !settings.config.set(key, value)? {
-                let names = SETTINGS.iter().map(|SettingInfo { name, .. }| *name);
-                let hint = did_you_mean(&nearest(key, names));
-                return Err(Failure::Input(format!(
-                    "policy `{policy}` has no settings, and the simulator has none called `{key}`{hint}"
-                )));
+                spec.set(key, value).map_err(|error| refused(&Registry::builtin(), error))?;
             }
         }
         Ok(settings)
@@ -58,6 +61,7 @@ impl Settings {
     /// # Errors
     /// As [`Settings::sort`].
     pub(crate) fn sort_onto(
+        registry: &Registry,
         config: Config,
         expression: &str,
         given: &[(String, String)],
@@ -68,7 +72,8 @@ impl Settings {
                 settings.policy.push((key.clone(), value.clone()));
             }
         }
-        catalog::parse(expression, &settings.policy).map_err(refused)?;
+        let parsed = registry.parse(expression, &settings.policy);
+        parsed.map_err(|error| refused(registry, error))?;
         Ok(settings)
     }
 }
@@ -87,7 +92,9 @@ pub(crate) fn numa_imbalance(given: &[(String, String)]) -> Result<NumaImbalance
                 did_you_mean(&nearest(key, [KEY]))
             )));
         }
-        catalog::parse("cfs", &[(key.clone(), value.clone())]).map_err(refused)?;
+        let registry = Registry::builtin();
+        let parsed = registry.parse("cfs", &[(key.clone(), value.clone())]);
+        parsed.map_err(|error| refused(&registry, error))?;
         rule = NumaImbalance::from_name(value).expect("policies take the same names");
     }
     Ok(rule)
@@ -95,7 +102,7 @@ pub(crate) fn numa_imbalance(given: &[(String, String)]) -> Result<NumaImbalance
 
 /// What is wrong with a policy, in a sentence. A key that the policy does not have may be meant for
 /// the simulator.
-pub(crate) fn refused(error: PolicyError) -> Failure {
+pub(crate) fn refused(registry: &Registry, error: PolicyError) -> Failure {
     let (policy, key, is_feature) = match error {
         PolicyError::UnknownKey { policy, key, .. } => (policy, key, false),
         PolicyError::UnknownFeature { policy, key, .. } => (policy, key, true),
@@ -106,7 +113,7 @@ pub(crate) fn refused(error: PolicyError) -> Failure {
             "`{key}` is a setting of the simulator and not of a policy: give it with --set {key}=VALUE"
         ));
     }
-    let (features, tunables) = (catalog::features(&policy), catalog::settings(&policy));
+    let (features, tunables) = (registry.features(&policy), registry.settings(&policy));
     let own = features.iter().map(|f| f.key).chain(tunables.iter().map(|setting| setting.key));
     let names = own.chain(SETTINGS.iter().map(|SettingInfo { name, .. }| *name));
     let hint = did_you_mean(&nearest(&key, names));
@@ -123,7 +130,7 @@ mod tests {
     use super::*;
 
     fn sorted(key: &str, value: &str) -> Result<Settings, Failure> {
-        Settings::sort("cfs", &[(key.to_owned(), value.to_owned())])
+        Settings::sort(&Registry::builtin(), "cfs", &[(key.to_owned(), value.to_owned())])
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Mutex;
 
 use simsched_core::Config;
-use simsched_policies::{PolicyError, catalog};
+use simsched_policies::{PolicyError, Registry};
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -22,29 +22,30 @@ pub(crate) type Given = Vec<(String, String)>;
 /// # Errors
 /// When a setting is known to none of them, or does not take its value.
 pub(crate) fn share(
+    registry: &Registry,
     policies: &[&str],
     given: &Given,
 ) -> Result<(Vec<Given>, Vec<String>), Failure> {
     let mut sides = vec![Given::new(); policies.len()];
     let mut notes = Vec::new();
     for policy in policies {
-        catalog::parse(policy, &[]).map_err(refused)?;
+        registry.parse(policy, &[]).map_err(|error| refused(registry, error))?;
     }
     for (key, value) in given {
         let pair = [(key.clone(), value.clone())];
         let is_machine = Config::default().set(key, value)?;
         let mut unknown = Vec::new();
         for (side, policy) in sides.iter_mut().zip(policies) {
-            match catalog::parse(policy, &pair) {
+            match registry.parse(policy, &pair) {
                 _ if is_machine => side.extend(pair.clone()),
                 Ok(_) => side.extend(pair.clone()),
                 Err(error @ PolicyError::UnknownKey { .. }) => unknown.push((*policy, error)),
-                Err(error) => return Err(refused(error)),
+                Err(error) => return Err(refused(registry, error)),
             }
         }
         if unknown.len() == policies.len() {
             let (_, error) = unknown.remove(0);
-            return Err(refused(error));
+            return Err(refused(registry, error));
         }
         notes.extend(unknown.iter().map(|(policy, _)| format!("{policy} has no setting {key}")));
     }
@@ -135,7 +136,8 @@ mod tests {
 
     #[test]
     fn what_one_side_does_not_know_is_left_out_there_and_said() {
-        let (sides, notes) = share(&["cfs", "fifo"], &given("hz=1000 SIS_UTIL=off")).unwrap();
+        let (sides, notes) =
+            share(&Registry::builtin(), &["cfs", "fifo"], &given("hz=1000 SIS_UTIL=off")).unwrap();
         assert_eq!(sides, [given("hz=1000 SIS_UTIL=off"), given("hz=1000")]);
         assert_eq!(notes, ["fifo has no setting SIS_UTIL"]);
     }
@@ -150,8 +152,12 @@ mod tests {
     #[test]
     fn what_no_side_knows_is_refused() {
         for text in ["SIS_UTLI=off", "hz=7", "SIS_UTIL=maybe"] {
-            assert_eq!(share(&["cfs", "fifo"], &given(text)).unwrap_err().code(), 2, "{text}");
+            assert_eq!(
+                share(&Registry::builtin(), &["cfs", "fifo"], &given(text)).unwrap_err().code(),
+                2,
+                "{text}"
+            );
         }
-        assert!(share(&["cfs", "cfq"], &Given::new()).is_err());
+        assert!(share(&Registry::builtin(), &["cfs", "cfq"], &Given::new()).is_err());
     }
 }

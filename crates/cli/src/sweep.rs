@@ -2,6 +2,8 @@
 
 use std::sync::Mutex;
 
+use simsched_policies::Registry;
+
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -18,7 +20,7 @@ use crate::schedstat;
 use crate::summary::Summary;
 
 /// Does what `simsched run` is asked for.
-pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &RunArgs, registry: &Registry) -> Result<(), Failure> {
     if let Some(program) = scenario::asks_for_help(&args.workload) {
         return list::workloads(Some(program));
     }
@@ -28,7 +30,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         let text = format!("--seed: found {}, expected 0..={most} for {seeds} seeds", args.seed);
         return Err(Failure::Input(text));
     }
-    let scenario = Scenario::new(args).map_err(|why| scenario_file::blamed(args, why))?;
+    let scenario =
+        Scenario::new(args, registry).map_err(|why| scenario_file::blamed(args, why, registry))?;
     if let Some(path) = &args.file.save_scenario {
         return scenario_file::save(args, path);
     }
@@ -40,7 +43,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     // Whoever stops us from here on leaves no temporary file.
     interrupt::listen();
-    let outputs = Outputs::of(args, scenario.topology().nr_cpus())?;
+    let outputs = Outputs::of(args, scenario.topology().nr_cpus(), scenario.kernel())?;
     let schedstat = schedstat::Target::of(args)?;
     let command = scenario.named(args.seed)?.workload;
     let mmtests = mmtests::Folder::of(args.results.mmtests.as_deref(), &[&args.policy], &command)?;

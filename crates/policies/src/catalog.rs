@@ -16,13 +16,15 @@ use simsched_core::Policy;
 
 pub use self::effect::Change;
 pub use self::more::more;
-pub use self::selection::{Selection, named, parse, plain};
+pub use self::selection::{FairSpec, plain};
+pub(crate) use self::selection::{patches, split_version, unknown_version};
 use crate::error::PolicyError;
 pub use crate::fair::features::Difference;
 use crate::fair::features::{CHOICES, Choice, FLAGS, FeatureFlag, Version};
 use crate::fair::tunables::{SETTINGS, Setting};
 use crate::fair::{Features, reason};
-use crate::fifo;
+pub use crate::registry::named;
+use crate::registry::{Make, PolicyEntry, PolicySpec, Registry};
 
 /// A policy as it is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,22 +107,84 @@ const EEVDF: PolicyInfo = PolicyInfo {
     versions: &[Version::V6_6.name(), Version::V6_12.name(), Version::V7_0.name()],
 };
 
-const FIFO: PolicyInfo = PolicyInfo {
-    name: "fifo",
-    doc: "first in, first out, and nobody is ever moved: the floor",
-    source: "no kernel",
-    versions: &[],
+/// The reasons of the fair class, by index.
+static REASONS: [ReasonInfo; reason::NAMES.len()] = {
+    let mut all = [ReasonInfo { name: "", doc: "" }; reason::NAMES.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = ReasonInfo { name: reason::NAMES[at], doc: reason::DOCS[at].trim_ascii() };
+        at += 1;
+    }
+    all
 };
 
-/// All policies.
-#[must_use]
-pub fn policies() -> &'static [PolicyInfo] {
-    &[CFS, EEVDF, FIFO]
+/// The entry of `cfs`.
+pub(crate) fn cfs() -> PolicyEntry {
+    let make = Make::Parse {
+        head: selection::head,
+        versions: || fair_versions("cfs"),
+        features: || fair_features("cfs"),
+        settings: || fair_settings("cfs"),
+    };
+    PolicyEntry { info: CFS, reasons: &REASONS, make }
 }
 
-/// The versions of a policy, from old to new; none if it has none, or there is no such policy.
+/// The entry of `eevdf`.
+pub(crate) fn eevdf() -> PolicyEntry {
+    let make = Make::Parse {
+        head: selection::head,
+        versions: || fair_versions("eevdf"),
+        features: || fair_features("eevdf"),
+        settings: || fair_settings("eevdf"),
+    };
+    PolicyEntry { info: EEVDF, reasons: &REASONS, make }
+}
+
+/// All policies of this crate.
+#[must_use]
+pub fn policies() -> Vec<PolicyInfo> {
+    Registry::builtin().policies().copied().collect()
+}
+
+/// The versions of a policy of this crate, from old to new; none if it has none, or there is no such
+/// policy.
 #[must_use]
 pub fn versions(policy: &str) -> Vec<VersionInfo> {
+    Registry::builtin().versions(policy)
+}
+
+/// The features of a policy of this crate; none if there is no such policy.
+#[must_use]
+pub fn features(policy: &str) -> Vec<FeatureInfo> {
+    Registry::builtin().features(policy)
+}
+
+/// The settings of a policy of this crate; none if there is no such policy.
+#[must_use]
+pub fn settings(policy: &str) -> Vec<SettingInfo> {
+    Registry::builtin().settings(policy)
+}
+
+/// The reasons that a policy of this crate gives for its choice of a CPU; none if there is no such
+/// policy.
+#[must_use]
+pub fn reasons(policy: &str) -> Vec<ReasonInfo> {
+    Registry::builtin().reasons(policy)
+}
+
+/// Reads the expression of a policy of this crate; `settings` are further keys with their values.
+///
+/// # Errors
+/// As [`Registry::parse`].
+pub fn parse(
+    expr: &str,
+    settings: &[(String, String)],
+) -> Result<Box<dyn PolicySpec>, PolicyError> {
+    Registry::builtin().parse(expr, settings)
+}
+
+/// The versions of one of the fair policies, from old to new.
+fn fair_versions(policy: &str) -> Vec<VersionInfo> {
     let Some(plain) = plain_version(policy) else { return Vec::new() };
     let info = |version: Version| VersionInfo {
         name: version.name(),
@@ -140,9 +204,8 @@ fn plain_version(policy: &str) -> Option<Version> {
     }
 }
 
-/// The features of a policy; none if there is no such policy.
-#[must_use]
-pub fn features(policy: &str) -> Vec<FeatureInfo> {
+/// The features of one of the fair policies.
+fn fair_features(policy: &str) -> Vec<FeatureInfo> {
     let Some(version) = plain_version(policy) else { return Vec::new() };
     let info = |flag: &FeatureFlag| FeatureInfo {
         key: flag.key,
@@ -154,9 +217,8 @@ pub fn features(policy: &str) -> Vec<FeatureInfo> {
     FLAGS.iter().filter(|flag| flag.is_of(version)).map(info).collect()
 }
 
-/// The settings of a policy; none if there is no such policy.
-#[must_use]
-pub fn settings(policy: &str) -> Vec<SettingInfo> {
+/// The settings of one of the fair policies.
+fn fair_settings(policy: &str) -> Vec<SettingInfo> {
     let Some(version) = plain_version(policy) else { return Vec::new() };
     let number = |setting: &Setting| SettingInfo {
         key: setting.key,
@@ -179,18 +241,6 @@ pub fn settings(policy: &str) -> Vec<SettingInfo> {
     };
     let numbers = SETTINGS.iter().filter(|setting| setting.is_of(version)).map(number);
     numbers.chain(CHOICES.iter().map(word)).collect()
-}
-
-/// The reasons that a policy gives for its choice of a CPU; none if there is no such policy.
-#[must_use]
-pub fn reasons(policy: &str) -> Vec<ReasonInfo> {
-    let (names, docs) = match policy {
-        "cfs" | "eevdf" => (reason::NAMES, reason::DOCS),
-        "fifo" => (fifo::REASONS, fifo::REASON_DOCS),
-        _ => (&[][..], &[][..]),
-    };
-    let info = |(name, doc): (&&'static str, &&'static str)| ReasonInfo { name, doc: doc.trim() };
-    names.iter().zip(docs).map(info).collect()
 }
 
 /// Builds the policy of an expression; `settings` are further keys with their values.

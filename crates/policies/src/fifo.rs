@@ -6,6 +6,9 @@ use simsched_core::{
 };
 use simsched_topology::CpuId;
 
+use crate::catalog::{PolicyInfo, ReasonInfo};
+use crate::registry::PolicyEntry;
+
 /// Tasks run in the order of their wakeups, until they sleep or yield, where they ran before.
 #[derive(Clone, Debug, Default)]
 pub struct Fifo {
@@ -13,11 +16,20 @@ pub struct Fifo {
 }
 
 /// The names of the reasons, by index.
-pub(crate) const REASONS: &[&str] = &["prev", "allowed"];
+const REASONS: &[&str] = &["prev", "allowed"];
 
 /// What each means, by index.
-pub(crate) const REASON_DOCS: &[&str] =
-    &["The task may run where it was.", "It may not: the first CPU on which it may."];
+const REASON_INFOS: &[ReasonInfo] = &[
+    ReasonInfo { name: REASONS[0], doc: "The task may run where it was." },
+    ReasonInfo { name: REASONS[1], doc: "It may not: the first CPU on which it may." },
+];
+
+/// The entry of `fifo`.
+pub(crate) fn entry() -> PolicyEntry {
+    let doc = "first in, first out, and nobody is ever moved: the floor";
+    let entry = PolicyEntry::plain("fifo", doc, REASON_INFOS, || Box::<Fifo>::default());
+    PolicyEntry { info: PolicyInfo { source: "no kernel", ..entry.info }, ..entry }
+}
 
 /// The task may run where it was.
 const PREV: Reason = Reason(0);

@@ -1,7 +1,7 @@
 //! Scheduling policies: the Linux fair class, to the bit, and a floor to compare with.
 //!
-//! [`catalog`] knows every policy by name. [`fair`] is the fair class: whoever embeds it can read
-//! all of its numbers.
+//! [`Registry`] has every policy by name, and takes those of its callers; [`catalog`] describes those of
+//! this crate. [`fair`] is the fair class: whoever embeds it can read all of its numbers.
 
 #![deny(clippy::float_arithmetic)]
 
@@ -10,6 +10,8 @@ pub mod fair;
 
 mod error;
 mod fifo;
+mod registry;
 
 pub use error::PolicyError;
 pub use fifo::Fifo;
+pub use registry::{Chosen, Make, PolicyEntry, PolicySpec, Registry, RegistryError, Tunable, own};

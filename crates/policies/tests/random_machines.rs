@@ -79,8 +79,8 @@ fn task() -> impl Strategy<Value = Task> {
 
 /// A base of the catalog at one of its versions, with any of its features turned over.
 fn expr() -> impl Strategy<Value = String> {
-    let bases = catalog::policies().iter().flat_map(|info| {
-        let versions = info.versions.iter().map(|version| format!("{}@{version}", info.name));
+    let bases = catalog::policies().into_iter().flat_map(|info| {
+        let versions = info.versions.iter().map(move |version| format!("{}@{version}", info.name));
         std::iter::once(info.name.to_owned()).chain(versions)
     });
     let base = prop::sample::select(bases.collect::<Vec<_>>());

@@ -4,7 +4,7 @@
 //! whoever prices them takes the list after each call and charges the CPU that made it
 //! ([`crate::World::this_cpu`]).
 
-/// A cache line that CPUs share, by its row in [`crate::Policy::lines`].
+/// A cache line that CPUs share, by its row in [`crate::Attached::lines`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineId(pub u32);
 

@@ -20,8 +20,9 @@
 //! seeds. [`pages::page`] draws both, and [`Runs::to_json`] and [`Compared::to_json`] write what
 //! the command writes. A run is a pure function of its parts and its seed.
 //!
-//! [`policy::own`] runs a policy of yours: a type that implements [`core::Policy`]. [`workload::own`] runs a
-//! workload that [`workloads::Builder`] puts together.
+//! [`policy::own`] runs a policy of yours: a type that implements [`core::Policy`]. As a [`PolicyEntry`] in a
+//! [`Registry`] it has a name, features and settings, and all commands ([`command`]). [`workload::own`] runs
+//! a workload that [`workloads::Builder`] puts together.
 
 pub use simsched_cli::library::{
     Basis, Better, Collect, Compared, Comparison, Difference, Document, Error, ErrorKind, Machine,
@@ -29,8 +30,15 @@ pub use simsched_cli::library::{
     Run, Runs, Seeds, Side, Simulation, Span, Spread, Window, WorkloadChoice, pages, policy,
     workload,
 };
+/// The command `simsched` with the arguments of this process and the policies of a registry: what `main`
+/// of a program with a policy of its own calls, to have `run`, `compare`, `sweep` and all else for it.
+/// Returns the exit code.
+pub use simsched_cli::main_with as command;
 pub use simsched_core as core;
 pub use simsched_policies as policies;
+pub use simsched_policies::{
+    Chosen, PolicyEntry, PolicySpec, Registry, RegistryError, Tunable, catalog::ReasonInfo,
+};
 pub use simsched_topology as topology;
 pub use simsched_workloads as workloads;
 

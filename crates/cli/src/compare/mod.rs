@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use simsched_core::Nanos;
+use simsched_policies::Registry;
 
 use crate::args::{CompareArgs, Span};
 use crate::failure::Failure;
@@ -58,7 +59,7 @@ pub(crate) struct Flip {
 }
 
 /// Does what `simsched compare` is asked for.
-pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
+pub(crate) fn compare(args: &CompareArgs, registry: &Registry) -> Result<(), Failure> {
     if let Some(program) = scenario::asks_for_help(&args.workload) {
         return list::workloads(Some(program));
     }
@@ -66,14 +67,14 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let (topology, file) = topo::load(&args.topo)?;
     let (topology, file) = (Arc::new(topology), file.unwrap_or("built-in"));
     let policies: Vec<&str> = args.policies.iter().map(String::as_str).collect();
-    let (settings, notes) = sides::share(&policies, &args.settings)?;
+    let (settings, notes) = sides::share(registry, &policies, &args.settings)?;
     let mut notes: Vec<String> =
         notes.into_iter().map(|note| format!("{note}: it goes without")).collect();
     let on = |topology: &Arc<_>, seed| -> Result<Vec<Scenario>, Failure> {
         let side = |(policy, settings): (&&str, &sides::Given)| {
             let side = Side::named(topology, file, policy, settings, &args.workload);
             let span = Span(args.span).slice(args.warmup);
-            Scenario::of_side(Side { span, duration: args.duration, ..side }, seed)
+            Scenario::of_side(Side { span, duration: args.duration, ..side }, seed, registry)
         };
         policies.iter().zip(&settings).map(side).collect()
     };

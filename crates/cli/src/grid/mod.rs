@@ -16,6 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 
+use simsched_policies::Registry;
+
 use crate::args::{RunArgs, Shard, SweepArgs};
 use crate::failure::Failure;
 use crate::identity;
@@ -46,12 +48,13 @@ struct Checked {
     manifest: Manifest,
     /// The cells that are run, one for each id, the largest first; by their numbers in the plan.
     jobs: Vec<usize>,
+    registry: Registry,
 }
 
 /// Does what `simsched sweep` is asked for.
-pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
+pub(crate) fn sweep(args: &SweepArgs, registry: &Registry) -> Result<(), Failure> {
     results::can_write(args.parquet)?;
-    let checked = check(Plan::read(&args.plan)?, args.shard)?;
+    let checked = check(Plan::read(&args.plan)?, args.shard, registry)?;
     let folder = match &args.output {
         Some(folder) if !args.dry_run => folder,
         _ => return output::print(&listed(&checked)),
@@ -94,7 +97,7 @@ impl Checked {
 type Machine = (String, usize);
 
 /// Finds out what is wrong with any cell before the first is run, and what belongs to the shard.
-fn check(plan: Plan, shard: Option<Shard>) -> Result<Checked, Failure> {
+fn check(plan: Plan, shard: Option<Shard>, registry: &Registry) -> Result<Checked, Failure> {
     let (mut known, mut ids) = (BTreeMap::<String, Machine>::new(), BTreeSet::new());
     let mut entries = Vec::new();
     let mut sizes: Vec<(usize, usize)> = Vec::new();
@@ -103,7 +106,7 @@ fn check(plan: Plan, shard: Option<Shard>) -> Result<Checked, Failure> {
         let (machine, size) = match known.entry(cell.words_without("--seed=").join("\0")) {
             Slot::Occupied(found) => found.into_mut(),
             Slot::Vacant(new) => {
-                new.insert(cell.check(&plan).map_err(|why| at_cell(&plan, cell, &why))?)
+                new.insert(cell.check(&plan, registry).map_err(|why| at_cell(&plan, cell, &why))?)
             }
         };
         let id = cell.id(machine);
@@ -115,7 +118,7 @@ fn check(plan: Plan, shard: Option<Shard>) -> Result<Checked, Failure> {
     let jobs = jobs(&sizes, &entries, shard);
     let axes = plan.axes.iter().map(|axis| axis.name.clone()).collect();
     let manifest = Manifest::new(axes, entries, shard.map(|shard| shard.to_string()))?;
-    Ok(Checked { plan, manifest, jobs })
+    Ok(Checked { plan, manifest, jobs, registry: registry.clone() })
 }
 
 /// The cells of the shard, given by number and size, the largest first.
@@ -159,14 +162,14 @@ impl Cell {
         scenario_file::arguments(&plan.file, &self.written)
     }
 
-    fn scenario(&self, args: &RunArgs) -> Result<Scenario, Failure> {
-        Scenario::new(args).map_err(|why| scenario_file::blamed(args, why))
+    fn scenario(&self, args: &RunArgs, registry: &Registry) -> Result<Scenario, Failure> {
+        Scenario::new(args, registry).map_err(|why| scenario_file::blamed(args, why, registry))
     }
 
     /// The machine, if everything is right.
-    fn check(&self, plan: &Plan) -> Result<Machine, Failure> {
+    fn check(&self, plan: &Plan, registry: &Registry) -> Result<Machine, Failure> {
         let args = self.arguments(plan)?;
-        let scenario = self.scenario(&args)?;
+        let scenario = self.scenario(&args, registry)?;
         Ok((machine(&args, &scenario)?, scenario.topology().nr_cpus()))
     }
 
@@ -187,7 +190,7 @@ fn machine(args: &RunArgs, scenario: &Scenario) -> Result<String, Failure> {
 
 /// Runs the cells that are not done yet.
 fn run(checked: &Checked, store: &Store, quiet: bool) -> Result<(), Failure> {
-    let Checked { plan, manifest, jobs } = checked;
+    let Checked { plan, manifest, jobs, registry } = checked;
     let is_done = |job: &usize| store.find(&manifest.cells[*job].id).is_some();
     let order: Vec<usize> = jobs.iter().copied().filter(|job| !is_done(job)).collect();
     let before = jobs.len() - order.len();
@@ -202,7 +205,7 @@ fn run(checked: &Checked, store: &Store, quiet: bool) -> Result<(), Failure> {
             return;
         }
         let id = &manifest.cells[job].id;
-        let kept = match measured(plan, &plan.cells[job], id) {
+        let kept = match measured(plan, &plan.cells[job], id, registry) {
             Ok(None) => return,
             Ok(Some(found)) => store.keep(id, &found),
             Err(why) => Err(why),
@@ -233,9 +236,14 @@ fn run(checked: &Checked, store: &Store, quiet: bool) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When it is no longer what it was when the sweep began.
-fn measured(plan: &Plan, cell: &Cell, id: &str) -> Result<Option<Kept>, Failure> {
+fn measured(
+    plan: &Plan,
+    cell: &Cell,
+    id: &str,
+    registry: &Registry,
+) -> Result<Option<Kept>, Failure> {
     let args = cell.arguments(plan)?;
-    let scenario = cell.scenario(&args)?;
+    let scenario = cell.scenario(&args, registry)?;
     if cell.id(&machine(&args, &scenario)?) != id {
         let what = "a file that this cell reads has changed since the sweep began";
         return Err(at_cell(plan, cell, &Failure::Input(what.to_owned())));
@@ -276,7 +284,8 @@ mod tests {
         fs::write(&tasks, text).unwrap();
         let words = format!("topo = 't8'\nseeds = 2\nworkload = 'rt-app {}'\n", tasks.display());
         fs::write(&plan, words).unwrap();
-        let checked = check(Plan::read(&plan).unwrap(), None).unwrap();
+        let registry = Registry::builtin();
+        let checked = check(Plan::read(&plan).unwrap(), None, &registry).unwrap();
         let store = Store::open(&folder.join("out"), &checked.manifest).unwrap();
         fs::write(&tasks, text.replace("1000", "2000")).unwrap();
         let why = run(&checked, &store, true).unwrap_err();

@@ -63,8 +63,8 @@ pub mod policy {
         name: &str,
         new: impl Fn() -> P + Send + Sync + 'static,
     ) -> PolicyChoice {
-        let new = Arc::new(move || Box::new(new()) as Box<dyn Policy + Send>);
-        PolicyChoice(ChosenPolicy::Own { name: name.to_owned(), new })
+        let spec = simsched_policies::own(name, move || Box::new(new()));
+        PolicyChoice(ChosenPolicy::Own(Arc::from(spec)))
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use simsched_core::Nanos;
+use simsched_policies::Registry;
 
 use super::runs::measure;
 use super::{
@@ -21,6 +22,7 @@ use crate::scenario::{Scenario, Side};
 #[derive(Clone, Debug)]
 pub struct Simulation {
     pub(super) machine: Machine,
+    registry: Registry,
     pub(super) policy: ChosenPolicy,
     pub(super) workload: ChosenWorkload,
     pub(super) settings: Vec<(String, String)>,
@@ -40,6 +42,7 @@ impl Simulation {
     pub fn on(machine: impl Into<MachineChoice>) -> Result<Simulation, Error> {
         Ok(Simulation {
             machine: machine.into().machine()?,
+            registry: Registry::builtin(),
             policy: ChosenPolicy::Named("cfs".to_owned()),
             workload: ChosenWorkload::Words(Vec::new()),
             settings: Vec::new(),
@@ -49,6 +52,12 @@ impl Simulation {
             precision: None,
             collect: Collect::default(),
         })
+    }
+
+    /// With the policies of this registry, whose entries [`policy`](Simulation::policy) takes by name.
+    #[must_use]
+    pub fn registry(self, registry: &Registry) -> Simulation {
+        Simulation { registry: registry.clone(), ..self }
     }
 
     /// Under this policy: an expression such as `cfs@5.16+SIS_UTIL=off`, or one of the caller's
@@ -161,7 +170,7 @@ impl Simulation {
             series,
             paranoid,
         };
-        Ok(Scenario::of_side(side, seed)?)
+        Ok(Scenario::of_side(side, seed, &self.registry)?)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use simsched_policies::catalog as policies;
 use simsched_trace::perf_sched::{Latency, Map, Timehist};
 use simsched_trace::perfetto::PerfettoWriter;
 use simsched_trace::{Ftrace, Sink, Threads, TraceDat};
@@ -40,7 +39,11 @@ impl Outputs {
     /// # Errors
     /// One sentence about a file that cannot be written, or that is asked for twice, or options that
     /// run more than one schedule.
-    pub(crate) fn of(args: &RunArgs, nr_cpus: usize) -> Result<Outputs, Failure> {
+    pub(crate) fn of(
+        args: &RunArgs,
+        nr_cpus: usize,
+        kernel: Option<&str>,
+    ) -> Result<Outputs, Failure> {
         let given = args.schedule.given();
         let Some((first, _)) = given.first() else { return Ok(Outputs::default()) };
         let several =
@@ -63,7 +66,7 @@ impl Outputs {
         output::are_apart(&places)?;
         let mut outputs = Outputs::default();
         for (form, path) in given {
-            outputs.all.push(Output::open(form, path, nr_cpus, &args.policy)?);
+            outputs.all.push(Output::open(form, path, nr_cpus, kernel)?);
         }
         Ok(outputs)
     }
@@ -138,7 +141,12 @@ impl Outputs {
 }
 
 impl Output {
-    fn open(form: Form, path: &Path, nr_cpus: usize, policy: &str) -> Result<Output, Failure> {
+    fn open(
+        form: Form,
+        path: &Path,
+        nr_cpus: usize,
+        kernel: Option<&str>,
+    ) -> Result<Output, Failure> {
         if is_stdout(path) && !form.is_text() {
             return Err(Failure::Input(format!(
                 "{}: found '-', expected a file, as the text of the run goes to stdout",
@@ -154,7 +162,7 @@ impl Output {
             (Form::TraceDat, Some(file)) => {
                 Box::new(TraceDat::new(target, file.scratch()?, nr_cpus))
             }
-            (Form::Perfetto, _) => Box::new(PerfettoWriter::new(target, &release(policy))),
+            (Form::Perfetto, _) => Box::new(PerfettoWriter::new(target, &release(kernel))),
             (Form::Ftrace | Form::TraceDat, _) => Box::new(Ftrace::new(target, nr_cpus)),
             (Form::Timehist, _) => Box::new(Timehist::new(target)),
             (Form::Latency, _) => Box::new(Latency::new(target)),
@@ -178,8 +186,6 @@ fn is_stdout(path: &Path) -> bool {
 }
 
 /// The release of the kernel that a policy stands for, as `uname -r` prints it.
-fn release(policy: &str) -> String {
-    let name = policies::canonical_name(policy, &[]).unwrap_or_default();
-    let version = name.split('@').nth(1).and_then(|rest| rest.split('+').next());
-    format!("{}.0", version.unwrap_or("6.1"))
+fn release(kernel: Option<&str>) -> String {
+    format!("{}.0", kernel.unwrap_or("6.1"))
 }

@@ -5,6 +5,8 @@ use simsched_workloads::replay::Ends;
 
 use super::tally::Tally;
 use super::{Facts, json, text};
+use simsched_policies::Registry;
+
 use crate::args::{FileArgs, ReplayArgs, ResultsArgs, RunArgs, ScheduleArgs};
 use crate::failure::Failure;
 use crate::interrupt;
@@ -38,8 +40,8 @@ pub(super) struct Pair {
 }
 
 /// Does what `simsched replay` is asked for.
-pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
-    let mut scenario = Scenario::new(&as_run(args))?;
+pub(crate) fn replay(args: &ReplayArgs, registry: &Registry) -> Result<(), Failure> {
+    let mut scenario = Scenario::new(&as_run(args), registry)?;
     if let Some(note) = scenario.note() {
         output::say(&format!("note: {note}"));
     }

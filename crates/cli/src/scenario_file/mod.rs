@@ -13,7 +13,7 @@ use std::path::Path;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use simsched_policies::catalog;
+use simsched_policies::{Registry, catalog};
 use simsched_workloads::catalog as workloads;
 
 use crate::args::{Cli, Command, RunArgs};
@@ -221,9 +221,9 @@ fn placed(origin: &Origin, error: clap::Error) -> Refused {
 }
 
 /// The failure of a scenario, with the line of the file that is to blame for it.
-pub(crate) fn blamed(args: &RunArgs, why: Failure) -> Failure {
+pub(crate) fn blamed(args: &RunArgs, why: Failure, registry: &Registry) -> Failure {
     let Some(Origin { written, .. }) = args.file.origin.as_deref() else { return why };
-    match (&why, written.to_blame(args)) {
+    match (&why, written.to_blame(args, registry)) {
         (Failure::Input(text) | Failure::File(text), Some(at)) => {
             Failure::Input(format!("{at}: {text}"))
         }
@@ -233,14 +233,14 @@ pub(crate) fn blamed(args: &RunArgs, why: Failure) -> Failure {
 
 impl Written {
     /// Where the part stands without which the scenario could be run.
-    fn to_blame(&self, args: &RunArgs) -> Option<&str> {
+    fn to_blame(&self, args: &RunArgs, registry: &Registry) -> Option<&str> {
         let Ok((topology, _)) = topo::load(&args.topo) else { return self.at("topo") };
-        if catalog::parse(&args.policy, &[]).is_err() {
+        if registry.parse(&args.policy, &[]).is_err() {
             return self.at("policy");
         }
         let is_wrong = |one: &&Setting| {
             let pair = (one.key.clone(), one.value.clone());
-            Settings::sort(&args.policy, &[pair]).is_err()
+            Settings::sort(registry, &args.policy, &[pair]).is_err()
         };
         if let Some(one) = self.settings.iter().find(is_wrong) {
             return Some(&one.at);

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use simsched_claims::verdict::{is_far, level, possible};
 use simsched_claims::{Claim, Class, Family, Values, Verdict};
+use simsched_policies::Registry;
 use simsched_topology::Topology;
 
 use super::finding::Finding;
@@ -119,7 +120,9 @@ pub(super) fn judge(prepared: Prepared, runs: &Runs) -> Judged {
     let Prepared { claim, ready, notes } = prepared;
     let (state, jobs) = match ready {
         Ready::Failed(why) => (State::Failed(why), None),
-        Ready::Parameter { topology, settings } => (compute(&claim, &topology, &settings), None),
+        Ready::Parameter { topology, settings, registry } => {
+            (compute(&claim, &topology, &settings, &registry), None)
+        }
         Ready::Runs { baseline, patched } => {
             let state = of_runs(&claim, &runs[baseline], &runs[patched]);
             (state, Some((baseline, patched)))
@@ -128,8 +131,13 @@ pub(super) fn judge(prepared: Prepared, runs: &Runs) -> Judged {
     Judged { claim, state, notes, jobs }
 }
 
-fn compute(claim: &Claim, topology: &Topology, settings: &sides::Given) -> State {
-    match (parameter::compute(claim, topology, settings), claim.published.values) {
+fn compute(
+    claim: &Claim,
+    topology: &Topology,
+    settings: &sides::Given,
+    registry: &Registry,
+) -> State {
+    match (parameter::compute(claim, topology, settings, registry), claim.published.values) {
         (Ok(found), Values::Exactly(want)) => {
             State::Computed { found, agrees: (found - want).abs() < 1e-9 }
         }
@@ -282,7 +290,8 @@ fn sweep_pair(
     let sides = [&jobs[pair.0], &jobs[pair.1]];
     let topology = sides[0].key.topology.clone();
     let again = |machine: &Arc<Topology>, (skip, seeds): (u64, u64)| {
-        let scenario = |job: &&Job| job.key.scenario(machine, &job.key.topology, args);
+        let scenario =
+            |job: &&Job| job.key.scenario(machine, &job.key.topology, args, &job.registry);
         let scenarios: Vec<Scenario> = sides.iter().map(scenario).collect::<Result<_, _>>()?;
         let all = scenarios.iter().collect::<Vec<_>>();
         let runs = sides::measure_all(&all, (args.seed.wrapping_add(skip), seeds), progress);

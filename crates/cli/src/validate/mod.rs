@@ -15,6 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use simsched_claims::{Answer, Claim, Kind, Refused, Score};
+use simsched_policies::Registry;
 
 use crate::args::ValidateArgs;
 use crate::compare::last_seed;
@@ -42,7 +43,7 @@ pub(crate) struct Validation<'a> {
 }
 
 /// Does what `simsched validate` is asked for.
-pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
+pub(crate) fn validate(args: &ValidateArgs, registry: &Registry) -> Result<(), Failure> {
     last_seed(args.seed, args.seeds)?;
     let claims = files::read(&args.paths, &args.only)?;
     interrupt::listen();
@@ -52,7 +53,7 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     let place = Place::of(json)?;
     let is_printed = page == Some(Path::new("-"));
     let page = page.filter(|_| !is_printed).map(Whole::begin).transpose()?;
-    let validation = run(args, claims, kept.as_ref())?;
+    let validation = run(args, claims, kept.as_ref(), registry)?;
     if let Some(why) = kept.as_ref().and_then(Kept::failure) {
         output::say(&format!("--resume: not all is kept: {why}"));
     }
@@ -108,6 +109,7 @@ fn run<'a>(
     args: &'a ValidateArgs,
     read: Vec<Result<Claim, Refused>>,
     kept: Option<&Kept>,
+    registry: &Registry,
 ) -> Result<Validation<'a>, Failure> {
     let (mut claims, mut refused, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for claim in read {
@@ -119,7 +121,7 @@ fn run<'a>(
             }
         }
     }
-    let plan = Plan::of(claims, args);
+    let plan = Plan::of(claims, args, registry);
     let progress = Mutex::new(Progress::start(args.quiet));
     let runs = measure(&plan, args, kept, &progress)?;
     let mut judged: Vec<Judged> =

@@ -1,31 +1,34 @@
 //! Parameters: numbers that are computed from a machine and a policy, without a run.
 
 use simsched_claims::{Claim, Family};
-use simsched_policies::catalog::{self, Selection};
-use simsched_topology::{CpuId, Domains, Kernel, NumaImbalance, Topology, did_you_mean, nearest};
+use simsched_policies::{PolicySpec, Registry};
+use simsched_topology::{CpuId, Domains, Kernel, Topology, did_you_mean, nearest};
 
 use crate::settings::refused;
 use crate::sides::Given;
 
 /// The number that the metric of `claim` names, for its patched side.
-pub(super) fn compute(claim: &Claim, topology: &Topology, settings: &Given) -> Result<f64, String> {
-    let policy = catalog::parse(&claim.patched, settings)
-        .map_err(|error| format!("patched: {}", refused(error)))?;
+pub(super) fn compute(
+    claim: &Claim,
+    topology: &Topology,
+    settings: &Given,
+    registry: &Registry,
+) -> Result<f64, String> {
+    let policy = registry
+        .parse(&claim.patched, settings)
+        .map_err(|error| format!("patched: {}", refused(registry, error)))?;
     let name = &claim.metric.part;
     match claim.metric.family {
-        Family::ImbNumaNr => imb_numa_nr(name, topology, &policy),
-        _ => setting(name, &policy),
+        Family::ImbNumaNr => imb_numa_nr(name, topology, policy.as_ref()),
+        _ => setting(name, policy.as_ref(), registry),
     }
 }
 
 /// `imb_numa_nr` of a sched domain of the first CPU. A domain is named as `simsched topo show` does
 /// (of two that are called the same the second is `NUMA.2`), or as people count NUMA levels from the
 /// outside: `NUMA-A` is the widest, `NUMA-B` the next within.
-fn imb_numa_nr(name: &str, topology: &Topology, policy: &Selection) -> Result<f64, String> {
-    let rule = match policy {
-        Selection::Fair { features, .. } => features.numa_imbalance,
-        _ => NumaImbalance::default(),
-    };
+fn imb_numa_nr(name: &str, topology: &Topology, policy: &dyn PolicySpec) -> Result<f64, String> {
+    let rule = policy.numa_imbalance();
     let domains = Domains::build(topology, Kernel::V6_1, rule);
     let mut names: Vec<(String, u32)> = Vec::new();
     for sd in domains.of(CpuId::new(0)) {
@@ -52,16 +55,14 @@ fn imb_numa_nr(name: &str, topology: &Topology, policy: &Selection) -> Result<f6
 }
 
 /// The value of a setting: as the policy changes it, or its default.
-fn setting(name: &str, policy: &Selection) -> Result<f64, String> {
-    let settings = catalog::settings(policy.policy());
+fn setting(name: &str, policy: &dyn PolicySpec, registry: &Registry) -> Result<f64, String> {
+    let settings = registry.settings(policy.policy());
     let Some(setting) = settings.iter().find(|setting| setting.key == name) else {
         let known: Vec<&str> = settings.iter().map(|setting| setting.key).collect();
         let hint = did_you_mean(&nearest(name, known.iter().copied()));
         let known = known.join(", ");
         return Err(format!("metric: found the setting `{name}`, expected one of {known}{hint}"));
     };
-    let changes = policy.changes();
-    let change = changes.iter().find(|change| change.key == name).map(|change| &change.value);
-    let value = change.unwrap_or(&setting.default);
+    let value = policy.get(name).unwrap_or_else(|| setting.default.clone());
     value.parse().map_err(|_| format!("metric: `{name}` is no number here: it is {value}"))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use simsched_claims::{Claim, Kind, Metric};
+use simsched_policies::Registry;
 use simsched_topology::Topology;
 
 use crate::args::ValidateArgs;
@@ -21,6 +22,8 @@ pub(super) struct Job {
     pub(super) metrics: Vec<Metric>,
     /// How much of a run is measured.
     pub(super) slice: Option<Slice>,
+    /// The policies that it may name.
+    pub(super) registry: Registry,
 }
 
 /// What tells the sides apart.
@@ -42,7 +45,7 @@ pub(super) struct Prepared {
 
 pub(super) enum Ready {
     Runs { baseline: usize, patched: usize },
-    Parameter { topology: Arc<Topology>, settings: Given },
+    Parameter { topology: Arc<Topology>, settings: Given, registry: Registry },
     Failed(String),
 }
 
@@ -54,6 +57,7 @@ pub(super) struct Plan {
 
 struct Planner<'a> {
     args: &'a ValidateArgs,
+    registry: &'a Registry,
     jobs: Vec<Job>,
     topologies: BTreeMap<String, (Arc<Topology>, String)>,
 }
@@ -62,8 +66,8 @@ struct Planner<'a> {
 type Fault = (&'static str, Failure);
 
 impl Plan {
-    pub(super) fn of(claims: Vec<Claim>, args: &ValidateArgs) -> Plan {
-        let mut planner = Planner { args, jobs: Vec::new(), topologies: BTreeMap::new() };
+    pub(super) fn of(claims: Vec<Claim>, args: &ValidateArgs, registry: &Registry) -> Plan {
+        let mut planner = Planner { args, registry, jobs: Vec::new(), topologies: BTreeMap::new() };
         let mut prepare = |claim: Claim| match planner.ready(&claim) {
             Ok((ready, notes)) => Prepared { claim, ready, notes },
             Err((key, why)) => {
@@ -83,16 +87,19 @@ impl Planner<'_> {
         let is_parameter = claim.kind == Kind::Parameter;
         for (key, policy) in ["baseline", "patched"].into_iter().zip(policies) {
             if !(is_parameter && policy.is_empty()) {
-                sides::share(&[policy], &Given::new()).map_err(|why| (key, why))?;
+                sides::share(self.registry, &[policy], &Given::new()).map_err(|why| (key, why))?;
             }
         }
         let at_options = |why| ("options", why);
         if is_parameter {
-            let (mut settings, notes) = sides::share(&policies[1..], &given).map_err(at_options)?;
+            let (mut settings, notes) =
+                sides::share(self.registry, &policies[1..], &given).map_err(at_options)?;
             let settings = settings.remove(0);
-            return Ok((Ready::Parameter { topology, settings }, notes));
+            let registry = self.registry.clone();
+            return Ok((Ready::Parameter { topology, settings, registry }, notes));
         }
-        let (mut settings, notes) = sides::share(&policies, &given).map_err(at_options)?;
+        let (mut settings, notes) =
+            sides::share(self.registry, &policies, &given).map_err(at_options)?;
         let workload: Vec<String> = claim.workload.split_whitespace().map(str::to_owned).collect();
         let (second, first) = (settings.pop().unwrap_or_default(), settings.remove(0));
         let mut job = |policy: &str, settings| {
@@ -123,9 +130,9 @@ impl Planner<'_> {
             return Ok(known);
         }
         let (topology, file) = self.topology(&key.topology)?;
-        let scenario = key.scenario(&topology, &file, self.args)?;
+        let scenario = key.scenario(&topology, &file, self.args, self.registry)?;
         let (metrics, slice) = (vec![metric.clone()], self.args.slice());
-        self.jobs.push(Job { scenario, key, metrics, slice });
+        self.jobs.push(Job { scenario, key, metrics, slice, registry: self.registry.clone() });
         Ok(self.jobs.len() - 1)
     }
 }
@@ -137,8 +144,9 @@ impl Key {
         topology: &Arc<Topology>,
         file: &str,
         args: &ValidateArgs,
+        registry: &Registry,
     ) -> Result<Scenario, Failure> {
         let side = Side::named(topology, file, &self.policy, &self.settings, &self.workload);
-        Scenario::of_side(Side { span: args.slice(), ..side }, args.seed)
+        Scenario::of_side(Side { span: args.slice(), ..side }, args.seed, registry)
     }
 }

@@ -1,8 +1,8 @@
-//! `Change`: what a selection changes against the default, and what of that has no effect.
+//! `Change`: what a specification changes against the default, and what of that has no effect.
 
-use super::{CFS, EEVDF, Selection};
+use super::FairSpec;
 use crate::fair::Features;
-use crate::fair::features::{CHOICES, Difference, FLAGS, WakeupLevel};
+use crate::fair::features::{CHOICES, FLAGS, WakeupLevel};
 use crate::fair::tunables::SETTINGS;
 
 /// A feature or setting that differs from that of the policy without version.
@@ -16,12 +16,11 @@ pub struct Change {
     pub default: String,
 }
 
-impl Selection {
+impl FairSpec {
     /// All features and settings that differ from the policy without version, features and
     /// settings.
-    #[must_use]
-    pub fn changes(&self) -> Vec<Change> {
-        let Selection::Fair { features, overrides } = self else { return Vec::new() };
+    pub(super) fn changed(&self) -> Vec<Change> {
+        let FairSpec { features, overrides } = self;
         let plain = Features::of(features.version.plain());
         let word = |on| if on { "on" } else { "off" }.to_owned();
         let flags =
@@ -47,9 +46,8 @@ impl Selection {
     ///
     /// `SIS_UTIL` replaces the limit that `SIS_PROP` computes (`select_idle_cpu()`), and only that
     /// limit reads the price of a look.
-    #[must_use]
-    pub fn without_effect(&self) -> Vec<(&'static str, &'static str)> {
-        let Selection::Fair { features, overrides } = self else { return Vec::new() };
+    pub(super) fn idle_keys(&self) -> Vec<(&'static str, &'static str)> {
+        let FairSpec { features, overrides } = self;
         let is_given = |key| overrides.iter().any(|(given, _)| given == key);
         let plain = Features::of(features.version);
         let is_grouped = features.grouping != plain.grouping;
@@ -108,25 +106,6 @@ impl Selection {
         let cas = wakeup_without_effect(features, &plain);
         let idle = rules.into_iter().chain(llc).chain(cas).filter(|(_, is_idle, _)| *is_idle);
         idle.map(|(key, _, needs)| (key, needs)).collect()
-    }
-
-    /// In what its version differs from the default one.
-    #[must_use]
-    pub fn differences(&self) -> &'static [Difference] {
-        match self {
-            Selection::Fair { features, .. } => features.version.differences(),
-            Selection::Fifo => &[],
-        }
-    }
-
-    /// The policy's name without version, features and settings.
-    #[must_use]
-    pub fn policy(&self) -> &'static str {
-        match self {
-            Selection::Fair { features, .. } if features.version.is_eevdf() => EEVDF.name,
-            Selection::Fair { .. } => CFS.name,
-            Selection::Fifo => super::FIFO.name,
-        }
     }
 }
 

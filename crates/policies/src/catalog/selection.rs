@@ -1,64 +1,29 @@
-//! `Selection`: a policy as an expression asks for it.
+//! `FairSpec`: the fair class as an expression asks for it.
 
 use simsched_core::Policy;
-use simsched_topology::nearest;
+use simsched_topology::{NumaImbalance, nearest};
 
-use super::{CFS, EEVDF, FIFO, policies, settings};
+use super::{CFS, EEVDF};
+use super::{Change, Difference, fair_settings};
 use crate::error::PolicyError;
 use crate::fair::features::{CHOICES, FLAGS, FeatureFlag, VARIANTS, Variant, Version, home_of};
 use crate::fair::tunables::{SETTINGS, Setting};
 use crate::fair::{Fair, Features, Overrides};
-use crate::fifo::Fifo;
+use crate::registry::PolicySpec;
 
-/// A policy that was asked for, before it is built.
+/// The fair class as it was asked for, before it is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "few are made, before a run")]
-pub enum Selection {
-    /// The fair class.
-    Fair {
-        /// With these features, of which the version is one,
-        features: Features,
-        /// and with these tunables set by hand.
-        overrides: Overrides,
-    },
-    /// First in, first out.
-    Fifo,
+pub struct FairSpec {
+    /// Its features, of which the version is one,
+    pub features: Features,
+    /// and its tunables that are set by hand.
+    pub overrides: Overrides,
 }
 
-/// Reads an expression; `settings` are further keys with their values.
-///
-/// # Errors
-/// When a name is unknown, or a value is not one that its key takes.
-pub fn parse(expr: &str, settings: &[(String, String)]) -> Result<Selection, PolicyError> {
-    let mut parts = expr.split('+').map(str::trim);
-    let mut selection = base(parts.next().unwrap_or_default())?;
-    for part in parts {
-        if part.is_empty() {
-            return Err(PolicyError::NothingAdded { expression: expr.to_owned() });
-        }
-        match part.split_once('=') {
-            Some((key, value)) => selection.set(key.trim(), value.trim())?,
-            None => selection.enable(part)?,
-        }
-    }
-    for (key, value) in settings {
-        selection.set(key.trim(), value.trim())?;
-    }
-    Ok(selection)
-}
-
-/// The features and settings that an expression names itself, in its order; a patch that is its base
-/// is one of them. They need not exist.
-#[must_use]
-pub fn named(expr: &str) -> Vec<&str> {
-    let mut parts = expr.split('+').map(str::trim);
-    let (base, _) = split_version(parts.next().unwrap_or_default());
-    let patch = Some(base).filter(|name| FLAGS.iter().any(|flag| flag.key == *name));
-    let name = |part| match str::split_once(part, '=') {
-        Some((key, _)) => plain(key.trim()),
-        None => split_version(part.strip_prefix("NO_").unwrap_or(part)).0,
-    };
-    patch.into_iter().chain(parts.map(name)).collect()
+/// The specification that the start of an expression means: `cfs`, `eevdf` or a patch to them, with its
+/// version.
+pub(crate) fn head(text: &str) -> Result<Box<dyn PolicySpec>, PolicyError> {
+    base(text).map(|spec| Box::new(spec) as Box<dyn PolicySpec>)
 }
 
 /// A key without the kernel's prefix, which may be there or not.
@@ -69,16 +34,14 @@ pub fn plain(key: &str) -> &str {
 }
 
 /// The policy, or the patch, at the start of an expression.
-fn base(text: &str) -> Result<Selection, PolicyError> {
+fn base(text: &str) -> Result<FairSpec, PolicyError> {
     let (name, version) = split_version(text);
     let is_patch = |flag: &&FeatureFlag| !flag.is_kernel() && flag.key == name;
     match (name, version) {
         ("cfs" | "eevdf", _) => {
             let features = Features::of(version_of(name, version)?);
-            Ok(Selection::Fair { features, overrides: Overrides::default() })
+            Ok(FairSpec { features, overrides: Overrides::default() })
         }
-        ("fifo", None) => Ok(Selection::Fifo),
-        ("fifo", Some(version)) => Err(unknown_version(name, version, "none")),
         _ if FLAGS.iter().any(|flag| is_patch(&flag)) => {
             // A patch has the versions of the policy that it changes, and forms of its own.
             let variant = version.filter(|version| Variant::find(name, version).is_some());
@@ -91,18 +54,21 @@ fn base(text: &str) -> Result<Selection, PolicyError> {
             selection.enable(if variant.is_some() { text } else { name })?;
             Ok(selection)
         }
-        _ => Err(unknown_policy(name)),
+        // The registry, which knows all names, says which are near.
+        _ => Err(PolicyError::UnknownPolicy {
+            name: name.to_owned(),
+            known: String::new(),
+            nearest: Vec::new(),
+        }),
     }
 }
 
-fn unknown_policy(name: &str) -> PolicyError {
-    let patches = FLAGS.iter().filter(|flag| !flag.is_kernel()).map(|flag| flag.key);
-    let names: Vec<&str> = policies().iter().map(|policy| policy.name).chain(patches).collect();
-    let (known, nearest) = (names.join(", "), nearest(name, names));
-    PolicyError::UnknownPolicy { name: name.to_owned(), known, nearest }
+/// The patches that may stand as a policy of their own.
+pub(crate) fn patches() -> impl Iterator<Item = &'static str> {
+    FLAGS.iter().filter(|flag| !flag.is_kernel()).map(|flag| flag.key)
 }
 
-fn split_version(text: &str) -> (&str, Option<&str>) {
+pub(crate) fn split_version(text: &str) -> (&str, Option<&str>) {
     text.split_once('@').map_or((text, None), |(name, version)| (name, Some(version)))
 }
 
@@ -130,7 +96,7 @@ fn forms_of(patch: &str) -> impl Iterator<Item = &'static str> {
     VARIANTS.iter().filter(move |form| form.flag == patch).map(|form| form.name)
 }
 
-fn unknown_version(name: &str, version: &str, known: &str) -> PolicyError {
+pub(crate) fn unknown_version(name: &str, version: &str, known: &str) -> PolicyError {
     PolicyError::UnknownVersion {
         name: name.to_owned(),
         version: version.to_owned(),
@@ -138,20 +104,13 @@ fn unknown_version(name: &str, version: &str, known: &str) -> PolicyError {
     }
 }
 
-impl Selection {
-    /// Builds the policy.
-    #[must_use]
-    pub fn build(&self) -> Box<dyn Policy + Send> {
-        match *self {
-            Selection::Fair { features, overrides } => Box::new(Fair::new(features, overrides)),
-            Selection::Fifo => Box::new(Fifo::default()),
-        }
+impl PolicySpec for FairSpec {
+    fn build(&self) -> Box<dyn Policy + Send> {
+        Box::new(Fair::new(self.features, self.overrides))
     }
 
-    /// Its name: the version, and all that is not the default of that version.
-    #[must_use]
-    pub fn name(&self) -> String {
-        let Selection::Fair { features, overrides } = self else { return FIFO.name.to_owned() };
+    fn name(&self) -> String {
+        let FairSpec { features, overrides } = self;
         let plain = Features::of(features.version);
         let mut name = format!("{}@{}", self.policy(), features.version.name());
         for flag in FLAGS {
@@ -183,11 +142,7 @@ impl Selection {
         name
     }
 
-    /// Switches a feature on, or off if it is written as the kernel does, `NO_NEXT_BUDDY`.
-    ///
-    /// # Errors
-    /// When there is no such feature.
-    pub fn enable(&mut self, text: &str) -> Result<(), PolicyError> {
+    fn enable(&mut self, text: &str) -> Result<(), PolicyError> {
         let (key, variant) = split_version(text);
         let is_flag = |name: &str| self.keys().contains(&name) && is_flag(name);
         match key.strip_prefix("NO_") {
@@ -212,14 +167,9 @@ impl Selection {
         }
     }
 
-    /// Sets a feature (`on`, `off`) or a tunable by name; the kernel's prefix `sched_` may be
-    /// there or not.
-    ///
-    /// # Errors
-    /// When there is no such key, or it does not take the value.
-    pub fn set(&mut self, key: &str, value: &str) -> Result<(), PolicyError> {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), PolicyError> {
         let unknown = self.unknown_key(key);
-        let Selection::Fair { features, overrides } = self else { return Err(unknown) };
+        let FairSpec { features, overrides } = self;
         let version = features.version;
         if let Some(flag) = FLAGS.iter().find(|flag| flag.key == key && flag.is_of(version)) {
             flag.set(features, switch(key, value)?);
@@ -241,10 +191,46 @@ impl Selection {
         Err(bad_value(key, value, &format!("one of {}", choice.values.join(", "))))
     }
 
+    fn policy(&self) -> &str {
+        if self.features.version.is_eevdf() { EEVDF.name } else { CFS.name }
+    }
+
+    fn kernel(&self) -> Option<&str> {
+        Some(self.features.version.name())
+    }
+
+    fn numa_imbalance(&self) -> NumaImbalance {
+        self.features.numa_imbalance
+    }
+
+    fn get(&self, key: &str) -> Option<String> {
+        let changed = self.changes().into_iter().find(|change| change.key == key);
+        let default = || fair_settings(self.policy()).into_iter().find(|it| it.key == key);
+        changed.map(|change| change.value).or_else(|| default().map(|it| it.default))
+    }
+
+    fn changes(&self) -> Vec<Change> {
+        self.changed()
+    }
+
+    fn without_effect(&self) -> Vec<(&'static str, &'static str)> {
+        self.idle_keys()
+    }
+
+    fn differences(&self) -> &'static [Difference] {
+        self.features.version.differences()
+    }
+
+    fn boxed(&self) -> Box<dyn PolicySpec> {
+        Box::new(self.clone())
+    }
+}
+
+impl FairSpec {
     /// Why `key` cannot be switched on.
     fn no_feature(&self, key: &str) -> PolicyError {
         let bare = key.strip_prefix("sched_").unwrap_or(key);
-        let setting = settings(self.policy()).into_iter().find(|setting| setting.key == bare);
+        let setting = fair_settings(self.policy()).into_iter().find(|setting| setting.key == bare);
         match setting {
             None => PolicyError::UnknownFeature {
                 policy: self.policy().to_owned(),
@@ -268,7 +254,7 @@ impl Selection {
 
     /// All features and settings that the policy has.
     fn keys(&self) -> Vec<&'static str> {
-        let Selection::Fair { features, .. } = self else { return Vec::new() };
+        let FairSpec { features, .. } = self;
         let version = features.version;
         let flags = FLAGS.iter().filter(|flag| flag.is_of(version)).map(|flag| flag.key);
         let settings = SETTINGS.iter().filter(|setting| setting.is_of(version));

@@ -1,0 +1,178 @@
+//! `Registry`: the policies that can be named, those of this crate and those of its callers.
+//!
+//! ```
+//! use simsched_policies::{Fifo, PolicyEntry, Registry};
+//!
+//! let mine = PolicyEntry::plain("mine", "my policy", &[], || Box::<Fifo>::default());
+//! let registry = Registry::builtin().with(mine)?;
+//! assert_eq!(registry.parse("mine", &[])?.name(), "mine");
+//! assert!(registry.parse("mine+group=container", &[]).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod entry;
+mod own;
+mod spec;
+
+use std::sync::Arc;
+
+use simsched_topology::nearest;
+
+use crate::catalog::{
+    FeatureInfo, PolicyInfo, ReasonInfo, SettingInfo, VersionInfo, patches, plain, split_version,
+};
+use crate::error::PolicyError;
+
+pub use self::entry::{Make, PolicyEntry};
+pub use self::own::{Chosen, Tunable, own};
+pub use self::spec::PolicySpec;
+
+/// The policies that can be named, in the order in which they are listed. A copy is cheap.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    entries: Arc<[PolicyEntry]>,
+}
+
+/// Why an entry cannot be added.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegistryError {
+    /// Another policy, or a patch, has that name.
+    #[error("add policy `{name}`: there is one of that name")]
+    Taken {
+        /// The name.
+        name: String,
+    },
+    /// It could not be written in an expression.
+    #[error("add policy `{name}`: expected a name of letters, digits, `_`, `-` and `.`")]
+    BadName {
+        /// The name.
+        name: String,
+    },
+}
+
+impl Default for Registry {
+    fn default() -> Registry {
+        Registry::builtin()
+    }
+}
+
+impl Registry {
+    /// The policies of this crate: `cfs`, `eevdf` and `fifo`.
+    #[must_use]
+    pub fn builtin() -> Registry {
+        Registry { entries: entry::builtin().into() }
+    }
+
+    /// The same and one more, which is listed last.
+    ///
+    /// # Errors
+    /// When the name is taken, or is none that an expression can have.
+    pub fn with(self, entry: PolicyEntry) -> Result<Registry, RegistryError> {
+        let name = entry.info.name;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || ['_', '-', '.'].contains(&c);
+        if name.is_empty() || !name.chars().all(is_plain) {
+            return Err(RegistryError::BadName { name: name.to_owned() });
+        }
+        if self.entry(name).is_some() || patches().any(|patch| patch == name) {
+            return Err(RegistryError::Taken { name: name.to_owned() });
+        }
+        Ok(Registry { entries: self.entries.iter().cloned().chain([entry]).collect() })
+    }
+
+    /// All entries.
+    #[must_use]
+    pub fn entries(&self) -> &[PolicyEntry] {
+        &self.entries
+    }
+
+    /// The entry with this name; none if there is no such policy.
+    #[must_use]
+    pub fn entry(&self, name: &str) -> Option<&PolicyEntry> {
+        self.entries.iter().find(|entry| entry.info.name == name)
+    }
+
+    /// What is listed of each policy.
+    pub fn policies(&self) -> impl Iterator<Item = &PolicyInfo> {
+        self.entries.iter().map(|entry| &entry.info)
+    }
+
+    /// The versions of a policy, from old to new; none if it has none, or there is no such policy.
+    #[must_use]
+    pub fn versions(&self, policy: &str) -> Vec<VersionInfo> {
+        self.entry(policy).map_or_else(Vec::new, PolicyEntry::versions)
+    }
+
+    /// The features of a policy; none if there is no such policy.
+    #[must_use]
+    pub fn features(&self, policy: &str) -> Vec<FeatureInfo> {
+        self.entry(policy).map_or_else(Vec::new, PolicyEntry::features)
+    }
+
+    /// The settings of a policy; none if there is no such policy.
+    #[must_use]
+    pub fn settings(&self, policy: &str) -> Vec<SettingInfo> {
+        self.entry(policy).map_or_else(Vec::new, PolicyEntry::settings)
+    }
+
+    /// The reasons that a policy gives for its choice of a CPU; none if there is no such policy.
+    #[must_use]
+    pub fn reasons(&self, policy: &str) -> Vec<ReasonInfo> {
+        self.entry(policy).map_or_else(Vec::new, |entry| entry.reasons.to_vec())
+    }
+
+    /// Reads an expression, `BASE[@VERSION](+FEATURE[@VARIANT] | +SETTING=VALUE)*`; `settings` are
+    /// further keys with their values. Later parts win over earlier ones.
+    ///
+    /// # Errors
+    /// When a name is unknown, or a value is not one that its key takes.
+    pub fn parse(
+        &self,
+        expr: &str,
+        settings: &[(String, String)],
+    ) -> Result<Box<dyn PolicySpec>, PolicyError> {
+        let mut parts = expr.split('+').map(str::trim);
+        let mut spec = self.head(parts.next().unwrap_or_default())?;
+        for part in parts {
+            if part.is_empty() {
+                return Err(PolicyError::NothingAdded { expression: expr.to_owned() });
+            }
+            match part.split_once('=') {
+                Some((key, value)) => spec.set(key.trim(), value.trim())?,
+                None => spec.enable(part)?,
+            }
+        }
+        for (key, value) in settings {
+            spec.set(key.trim(), value.trim())?;
+        }
+        Ok(spec)
+    }
+
+    /// The policy at the start of an expression; a patch stands for the policy that it changes.
+    fn head(&self, text: &str) -> Result<Box<dyn PolicySpec>, PolicyError> {
+        let (name, _) = split_version(text);
+        let is_patch = patches().any(|patch| patch == name);
+        let entry = if is_patch { self.entries.first() } else { self.entry(name) };
+        entry.map_or_else(|| Err(self.unknown(name)), |entry| entry.head(text))
+    }
+
+    fn unknown(&self, name: &str) -> PolicyError {
+        let names: Vec<&'static str> = self.policies().map(|it| it.name).chain(patches()).collect();
+        let (known, nearest) = (names.join(", "), nearest(name, names));
+        PolicyError::UnknownPolicy { name: name.to_owned(), known, nearest }
+    }
+}
+
+/// The features and settings that an expression names itself, in its order; a patch that is its base
+/// is one of them. They need not exist.
+#[must_use]
+pub fn named(expr: &str) -> Vec<&str> {
+    let mut parts = expr.split('+').map(str::trim);
+    let (base, _) = split_version(parts.next().unwrap_or_default());
+    let patch = Some(base).filter(|name| patches().any(|patch| patch == *name));
+    let name = |part| match str::split_once(part, '=') {
+        Some((key, _)) => plain(key.trim()),
+        None => split_version(part.strip_prefix("NO_").unwrap_or(part)).0,
+    };
+    patch.into_iter().chain(parts.map(name)).collect()
+}

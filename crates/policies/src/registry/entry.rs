@@ -1,0 +1,128 @@
+//! `PolicyEntry`: a policy as it is listed, and how it is made.
+
+use std::fmt;
+
+use simsched_core::Policy;
+
+use super::own::{Chosen, OwnSpec, Tunable};
+use super::spec::PolicySpec;
+use crate::catalog::{self, FeatureInfo, PolicyInfo, ReasonInfo, SettingInfo, VersionInfo};
+use crate::error::PolicyError;
+use crate::fifo;
+
+/// A policy as it is listed, and how it is made.
+#[derive(Clone)]
+pub struct PolicyEntry {
+    /// Its name and what is said of it.
+    pub info: PolicyInfo,
+    /// The reasons for its choice of a CPU, by [`Reason`](simsched_core::Reason); the names are those of
+    /// its [`Attached`](simsched_core::Attached).
+    pub reasons: &'static [ReasonInfo],
+    /// How it is made.
+    pub make: Make,
+}
+
+/// How a policy is made.
+#[derive(Clone)]
+pub enum Make {
+    /// As it is: it has no settings.
+    Plain(fn() -> Box<dyn Policy + Send>),
+    /// With the values of its features and settings.
+    Tuned {
+        /// Its features and settings.
+        tunables: &'static [Tunable],
+        /// Makes it with their values.
+        new: fn(&Chosen<'_>) -> Box<dyn Policy + Send>,
+    },
+    /// By a specification of its own, which reads features and settings.
+    Parse {
+        /// Reads the start of an expression, `NAME[@VERSION]`.
+        head: fn(&str) -> Result<Box<dyn PolicySpec>, PolicyError>,
+        /// Its versions, from old to new.
+        versions: fn() -> Vec<VersionInfo>,
+        /// Its features.
+        features: fn() -> Vec<FeatureInfo>,
+        /// Its settings.
+        settings: fn() -> Vec<SettingInfo>,
+    },
+}
+
+impl PolicyEntry {
+    /// A policy without settings. `doc` says in a line what it is.
+    #[must_use]
+    pub const fn plain(
+        name: &'static str,
+        doc: &'static str,
+        reasons: &'static [ReasonInfo],
+        new: fn() -> Box<dyn Policy + Send>,
+    ) -> PolicyEntry {
+        PolicyEntry { info: info(name, doc), reasons, make: Make::Plain(new) }
+    }
+
+    /// A policy with features and settings of its own. `doc` says in a line what it is.
+    #[must_use]
+    pub const fn tuned(
+        name: &'static str,
+        doc: &'static str,
+        reasons: &'static [ReasonInfo],
+        tunables: &'static [Tunable],
+        new: fn(&Chosen<'_>) -> Box<dyn Policy + Send>,
+    ) -> PolicyEntry {
+        PolicyEntry { info: info(name, doc), reasons, make: Make::Tuned { tunables, new } }
+    }
+
+    /// Its versions, from old to new.
+    #[must_use]
+    pub fn versions(&self) -> Vec<VersionInfo> {
+        match self.make {
+            Make::Parse { versions, .. } => versions(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Its features.
+    #[must_use]
+    pub fn features(&self) -> Vec<FeatureInfo> {
+        match self.make {
+            Make::Plain(_) => Vec::new(),
+            Make::Tuned { tunables, .. } => tunables.iter().filter_map(Tunable::feature).collect(),
+            Make::Parse { features, .. } => features(),
+        }
+    }
+
+    /// Its settings.
+    #[must_use]
+    pub fn settings(&self) -> Vec<SettingInfo> {
+        match self.make {
+            Make::Plain(_) => Vec::new(),
+            Make::Tuned { tunables, .. } => tunables.iter().filter_map(Tunable::setting).collect(),
+            Make::Parse { settings, .. } => settings(),
+        }
+    }
+
+    /// The policy that `NAME[@VERSION]` means.
+    pub(super) fn head(&self, text: &str) -> Result<Box<dyn PolicySpec>, PolicyError> {
+        if let Make::Parse { head, .. } = self.make {
+            return head(text);
+        }
+        if let (name, Some(version)) = catalog::split_version(text) {
+            return Err(catalog::unknown_version(name, version, "none"));
+        }
+        Ok(Box::new(OwnSpec::of(self)))
+    }
+}
+
+impl fmt::Debug for PolicyEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PolicyEntry").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+const fn info(name: &'static str, doc: &'static str) -> PolicyInfo {
+    PolicyInfo { name, doc, source: "", versions: &[] }
+}
+
+/// The entries of this crate.
+pub(super) fn builtin() -> Vec<PolicyEntry> {
+    vec![catalog::cfs(), catalog::eevdf(), fifo::entry()]
+}

@@ -1,0 +1,64 @@
+//! `PolicySpec`: a policy as an expression asks for it, before it is built.
+
+use std::fmt::Debug;
+
+use simsched_core::Policy;
+use simsched_topology::NumaImbalance;
+
+use crate::catalog::{Change, Difference};
+use crate::error::PolicyError;
+
+/// A policy that was asked for, before it is built: its name, its features and its settings.
+pub trait PolicySpec: Debug + Send + Sync {
+    /// Its name: the version, and all that is not the default of that version. It names the same policy.
+    fn name(&self) -> String;
+
+    /// The name of its entry, without version, features and settings.
+    fn policy(&self) -> &str;
+
+    /// Builds the policy, for one run.
+    fn build(&self) -> Box<dyn Policy + Send>;
+
+    /// Sets a feature (`on`, `off`) or a setting by name.
+    ///
+    /// # Errors
+    /// When there is no such key, or it does not take the value.
+    fn set(&mut self, key: &str, value: &str) -> Result<(), PolicyError>;
+
+    /// Switches a feature on, or off if it is written as the kernel does, `NO_NEXT_BUDDY`.
+    ///
+    /// # Errors
+    /// When there is no such feature.
+    fn enable(&mut self, text: &str) -> Result<(), PolicyError>;
+
+    /// The value of a feature or setting; none if there is no such key.
+    fn get(&self, key: &str) -> Option<String>;
+
+    /// The same, to be changed apart.
+    fn boxed(&self) -> Box<dyn PolicySpec>;
+
+    /// All features and settings that differ from the policy without version, features and settings.
+    fn changes(&self) -> Vec<Change> {
+        Vec::new()
+    }
+
+    /// The settings that were given and cannot matter, each with what it needs.
+    fn without_effect(&self) -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
+
+    /// In what its version differs from the default one.
+    fn differences(&self) -> &'static [Difference] {
+        &[]
+    }
+
+    /// The version of the kernel that it stands for, such as `6.1`; none if it stands for none.
+    fn kernel(&self) -> Option<&str> {
+        None
+    }
+
+    /// The rule behind `imb_numa_nr` of its sched domains.
+    fn numa_imbalance(&self) -> NumaImbalance {
+        NumaImbalance::default()
+    }
+}
