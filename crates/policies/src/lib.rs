@@ -8,10 +8,12 @@
 pub mod catalog;
 pub mod fair;
 
+mod conformance;
 mod error;
 mod fifo;
 mod registry;
 
+pub use conformance::{Effort, conformance};
 pub use error::PolicyError;
 pub use fifo::Fifo;
 pub use registry::{Chosen, Make, PolicyEntry, PolicySpec, Registry, RegistryError, Tunable, own};

@@ -37,7 +37,8 @@ pub use simsched_cli::main_with as command;
 pub use simsched_core as core;
 pub use simsched_policies as policies;
 pub use simsched_policies::{
-    Chosen, PolicyEntry, PolicySpec, Registry, RegistryError, Tunable, catalog::ReasonInfo,
+    Chosen, Effort, PolicyEntry, PolicySpec, Registry, RegistryError, Tunable, catalog::ReasonInfo,
+    conformance,
 };
 pub use simsched_topology as topology;
 pub use simsched_workloads as workloads;

@@ -101,7 +101,7 @@ impl PolicyEntry {
     }
 
     /// The policy that `NAME[@VERSION]` means.
-    pub(super) fn head(&self, text: &str) -> Result<Box<dyn PolicySpec>, PolicyError> {
+    pub(crate) fn head(&self, text: &str) -> Result<Box<dyn PolicySpec>, PolicyError> {
         if let Make::Parse { head, .. } = self.make {
             return head(text);
         }
