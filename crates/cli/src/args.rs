@@ -3,6 +3,7 @@
 mod grid;
 mod import;
 mod lab;
+mod new_policy;
 mod pages;
 mod replay;
 mod results;
@@ -21,6 +22,7 @@ use simsched_core::Nanos;
 pub(crate) use self::grid::{MergeArgs, Shard, SweepArgs};
 pub(crate) use self::import::{ImportArgs, LlcArg};
 pub(crate) use self::lab::{Bars, LabArgs};
+pub(crate) use self::new_policy::NewPolicyArgs;
 pub(crate) use self::pages::{ExplainArgs, ReportArgs, SeriesArgs};
 pub(crate) use self::replay::ReplayArgs;
 pub(crate) use self::results::ResultsArgs;
@@ -91,6 +93,11 @@ pub(crate) enum Command {
     Policies(PoliciesArgs),
     /// List the workloads, or show the options of one
     Workloads(WorkloadsArgs),
+    /// Write a crate with a scheduling policy of your own, its test, and the command with it
+    ///
+    /// The crate is a program: the command with the policy beside its own, so that `run`, `compare`, `sweep`
+    /// and all others take it by name. It needs cargo to be built, and nothing in the repository is changed.
+    NewPolicy(NewPolicyArgs),
     /// Run a schedule that a kernel recorded, and hold what happens against the recording
     ///
     /// Each thread computes and sleeps as it did there, and the policy decides where and when: on the

@@ -25,6 +25,7 @@ mod list;
 mod llc;
 mod meter;
 mod mmtests;
+mod new_policy;
 mod number;
 mod output;
 mod pages;
@@ -93,6 +94,7 @@ fn dispatch(command: &Command, registry: &Registry) -> Result<(), Failure> {
         Command::Man(args) => shell::man(args),
         Command::Replay(args) => replay::replay(args, registry),
         Command::Workloads(args) => list::workloads(args.name.as_deref()),
+        Command::NewPolicy(args) => new_policy::new_policy(args),
     }
 }
 

@@ -17,6 +17,7 @@ mod llc;
 mod mmtests;
 #[cfg(target_os = "linux")]
 mod names;
+mod newcomer;
 mod numa_imbalance;
 mod outputs;
 mod pages;

@@ -42,6 +42,8 @@ fn run_all(binary: &Path, folder: &Path) {
         fs::create_dir_all(&own).unwrap();
         let words = args.split_whitespace().map(|word| word.replace("{repo}", &repository));
         let mut command = Command::new(binary);
+        // The width of help texts, and what a shell may have set.
+        command.env_remove("COLUMNS").env_remove("RAYON_NUM_THREADS");
         let output = command.args(words).current_dir(&own).stdin(Stdio::null()).output().unwrap();
         fs::write(own.join("stdout"), &output.stdout).unwrap();
         fs::write(own.join("stderr"), &output.stderr).unwrap();
@@ -101,6 +103,17 @@ fn kept(args: &str, files: &BTreeMap<String, Vec<u8>>) -> String {
         }
     }
     text
+}
+
+#[test]
+fn each_command_has_one_kept_output_and_each_output_a_command() {
+    let mut names: Vec<String> = commands().into_iter().map(|(name, _)| name + ".txt").collect();
+    names.sort();
+    let kept = fs::read_dir(data()).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut kept: Vec<String> = kept.map(|name| name.into_string().unwrap()).collect();
+    kept.retain(|name| name != "commands.txt" && name != "plan.toml");
+    kept.sort();
+    assert_eq!(names, kept);
 }
 
 #[test]
