@@ -217,6 +217,14 @@ fn fair_features(policy: &str) -> Vec<FeatureInfo> {
     FLAGS.iter().filter(|flag| flag.is_of(version)).map(info).collect()
 }
 
+/// The value of a setting without being asked for; of one that grows with the CPUs, how.
+fn default_of(setting: &Setting) -> String {
+    match setting.scaled {
+        true => format!("{} * (1 + log2(CPUs, at most 8))", setting.default),
+        false => setting.default.to_string(),
+    }
+}
+
 /// The settings of one of the fair policies.
 fn fair_settings(policy: &str) -> Vec<SettingInfo> {
     let Some(version) = plain_version(policy) else { return Vec::new() };
@@ -226,10 +234,7 @@ fn fair_settings(policy: &str) -> Vec<SettingInfo> {
         source: setting.source,
         unit: setting.unit,
         range: format!("{}..={}", setting.range.start(), setting.range.end()),
-        default: match setting.scaled {
-            true => format!("{} * (1 + log2(CPUs, at most 8))", setting.default),
-            false => setting.default.to_string(),
-        },
+        default: default_of(setting),
     };
     let word = |choice: &Choice| SettingInfo {
         key: choice.key,

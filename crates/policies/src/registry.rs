@@ -44,11 +44,29 @@ pub enum RegistryError {
         name: String,
     },
     /// It could not be written in an expression.
-    #[error("add policy `{name}`: expected a name of letters, digits, `_`, `-` and `.`")]
+    #[error(
+        "add policy `{name}`: expected a letter or digit, then letters, digits, `_`, `-` or `.`"
+    )]
     BadName {
         /// The name.
         name: String,
     },
+    /// A feature or setting of its table cannot be.
+    #[error("add policy `{policy}`: its `{key}`: {what}")]
+    BadTunable {
+        /// The policy.
+        policy: String,
+        /// The key.
+        key: String,
+        /// What is wrong, and what was expected.
+        what: &'static str,
+    },
+}
+
+/// Whether a name or key can stand in an expression.
+fn is_word(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ['_', '-', '.'].contains(&c);
+    name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(is_plain)
 }
 
 impl Default for Registry {
@@ -64,20 +82,29 @@ impl Registry {
         Registry { entries: entry::builtin().into() }
     }
 
-    /// The same and one more, which is listed last.
+    /// These policies and one more, which is listed last.
     ///
     /// # Errors
-    /// When the name is taken, or is none that an expression can have.
+    /// When the name is taken, or is none that an expression can have; when a key of its table is used
+    /// twice, belongs to the simulator, or cannot be written, or a default is out of its range.
     pub fn with(self, entry: PolicyEntry) -> Result<Registry, RegistryError> {
-        let name = entry.info.name;
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || ['_', '-', '.'].contains(&c);
-        if name.is_empty() || !name.chars().all(is_plain) {
+        self.check_name(entry.info.name)?;
+        entry.check_tunables()?;
+        Ok(Registry { entries: self.entries.iter().cloned().chain([entry]).collect() })
+    }
+
+    /// Whether a policy that is no entry yet can have this name.
+    ///
+    /// # Errors
+    /// When it is taken, or is none that an expression can have.
+    pub fn check_name(&self, name: &str) -> Result<(), RegistryError> {
+        if !is_word(name) {
             return Err(RegistryError::BadName { name: name.to_owned() });
         }
         if self.entry(name).is_some() || patches().any(|patch| patch == name) {
             return Err(RegistryError::Taken { name: name.to_owned() });
         }
-        Ok(Registry { entries: self.entries.iter().cloned().chain([entry]).collect() })
+        Ok(())
     }
 
     /// All entries.
@@ -152,7 +179,7 @@ impl Registry {
     fn head(&self, text: &str) -> Result<Box<dyn PolicySpec>, PolicyError> {
         let (name, _) = split_version(text);
         let is_patch = patches().any(|patch| patch == name);
-        let entry = if is_patch { self.entries.first() } else { self.entry(name) };
+        let entry = self.entry(if is_patch { "cfs" } else { name });
         entry.map_or_else(|| Err(self.unknown(name)), |entry| entry.head(text))
     }
 

@@ -29,56 +29,76 @@ fn check_broken(reasons: &'static [ReasonInfo], new: fn() -> Box<dyn Policy + Se
 }
 
 #[test]
-fn a_policy_that_loses_tasks_does_not() {
+fn a_policy_that_loses_tasks_is_found() {
     let new: fn() -> Box<dyn Policy + Send> = || {
         let mut policy = RoundRobin::default();
         policy.loses = true;
         Box::new(policy)
     };
-    check_broken(REASONS, new, "program 0");
+    check_broken(REASONS, new, "picked nobody on CPU");
 }
 
 #[test]
-fn a_policy_whose_reasons_are_others_does_not() {
+fn a_policy_whose_reasons_are_others_is_found() {
     check_broken(&[], || Box::<RoundRobin>::default(), "its reasons are [\"prev\"]");
 }
 
-/// Places wakees by how many policies of its kind there have been: two runs differ.
-struct Restless(FifoQueues, usize);
+/// Moves each wakee on by so many CPUs, for the reason of this number.
+struct Restless {
+    queues: FifoQueues,
+    by: usize,
+    reason: u8,
+}
+
+impl Restless {
+    fn boxed(by: usize, reason: u8) -> Box<dyn Policy + Send> {
+        Box::new(Restless { queues: FifoQueues::default(), by, reason })
+    }
+}
 
 static MADE: AtomicUsize = AtomicUsize::new(0);
 
 impl Policy for Restless {
     fn attach(&mut self, world: &World) -> Attached {
-        self.0 = FifoQueues::new(world);
+        self.queues = FifoQueues::new(world);
         Attached { reasons: &["prev"], ..Attached::default() }
     }
 
     fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
-        let cpu = CpuId::new((wakeup.prev.idx() + self.1) % world.topology().nr_cpus());
-        Placement::at(cpu, Reason(0))
+        let cpu = CpuId::new((wakeup.prev.idx() + self.by) % world.topology().nr_cpus());
+        Placement::at(cpu, Reason(self.reason))
     }
 
     fn enqueue(&mut self, _: &World, cpu: CpuId, task: TaskId, _: Enqueue) {
-        self.0.push(cpu, task);
+        self.queues.push(cpu, task);
     }
 
     fn dequeue(&mut self, _: &World, cpu: CpuId, task: TaskId, _: Dequeue) {
-        self.0.remove(cpu, task);
+        self.queues.remove(cpu, task);
     }
 
     fn pick_next(&mut self, _: &World, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
-        self.0.next(cpu)
+        self.queues.next(cpu)
     }
 
     fn put_prev_task(&mut self, _: &World, cpu: CpuId, prev: TaskId) {
-        self.0.put(cpu, prev);
+        self.queues.put(cpu, prev);
     }
 }
 
 #[test]
-fn a_policy_that_does_not_repeat_itself_does_not() {
-    let new: fn() -> Box<dyn Policy + Send> =
-        || Box::new(Restless(FifoQueues::default(), MADE.fetch_add(1, Ordering::Relaxed)));
+fn a_reason_that_is_not_in_the_list_is_found() {
+    check_broken(REASONS, || Restless::boxed(0, 7), "it gave the reason 7 and has 1 of them");
+}
+
+#[test]
+fn a_reason_without_a_sentence_is_found() {
+    const SILENT: &[ReasonInfo] = &[ReasonInfo { name: "prev", doc: " " }];
+    check_broken(SILENT, || Restless::boxed(0, 0), "has no sentence");
+}
+
+#[test]
+fn a_policy_that_does_not_repeat_itself_is_found() {
+    let new = || Restless::boxed(MADE.fetch_add(1, Ordering::Relaxed), 0);
     check_broken(REASONS, new, "the same run again has the digest");
 }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
+use std::cell::Cell;
+
 use simsched_core::Policy;
 use simsched_policies::{Chosen, Fifo, PolicyEntry, Registry, RegistryError, Tunable};
 
@@ -16,11 +18,66 @@ const TUNABLES: &[Tunable] = &[
     },
 ];
 
-/// The values reach the policy: with these it is not made.
+thread_local! {
+    /// The values with which the last policy was made.
+    static MADE: Cell<Option<(bool, u64)>> = const { Cell::new(None) };
+}
+
 fn new(chosen: &Chosen<'_>) -> Box<dyn Policy + Send> {
-    assert!((1..=9_000).contains(&chosen.number("slice_us")));
-    assert!(chosen.is_on("EAGER") || chosen.number("slice_us") == 5);
+    MADE.set(Some((chosen.is_on("EAGER"), chosen.number("slice_us"))));
     Box::<Fifo>::default()
+}
+
+#[test]
+fn the_values_reach_the_policy() {
+    for (expr, values) in
+        [("tuned", (true, 700)), ("tuned+NO_EAGER", (false, 700)), ("tuned+slice_us=5", (true, 5))]
+    {
+        mine().parse(expr, &[]).unwrap().build();
+        assert_eq!(MADE.take(), Some(values), "{expr}");
+    }
+}
+
+#[test]
+fn a_table_that_cannot_be_read_back_is_no_entry() {
+    const fn number(key: &'static str, default: u64) -> Tunable {
+        Tunable::Number { key, doc: "a number", unit: "", range: 1..=9, default }
+    }
+    static TWICE: [Tunable; 2] = [number("a", 1), number("a", 2)];
+    static OUTSIDE: [Tunable; 1] = [number("a", 10)];
+    static TAKEN: [Tunable; 1] = [number("hz", 1)];
+    static SIGN: [Tunable; 1] = [number("a+b", 1)];
+    let tables: [(&'static [Tunable], &str); 4] = [
+        (&TWICE, "once in the table"),
+        (&OUTSIDE, "a default within its range"),
+        (&TAKEN, "no setting of the simulator"),
+        (&SIGN, "letters, digits"),
+    ];
+    for (tunables, part) in tables {
+        let entry = PolicyEntry::tuned("odd", "odd", &[], tunables, new);
+        let said = Registry::builtin().with(entry).unwrap_err().to_string();
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+/// Every key that is listed has a value, which is the default unless it was changed.
+#[test]
+fn each_listed_key_of_the_fair_class_has_its_default() {
+    let registry = Registry::builtin();
+    for policy in ["cfs", "eevdf"] {
+        let spec = registry.parse(policy, &[]).unwrap();
+        for feature in registry.features(policy) {
+            let default = if feature.default { "on" } else { "off" };
+            assert_eq!(spec.get(feature.key).as_deref(), Some(default), "{}", feature.key);
+        }
+        for setting in registry.settings(policy) {
+            assert_eq!(spec.get(setting.key), Some(setting.default), "{}", setting.key);
+        }
+        assert_eq!(spec.get("nothing"), None);
+    }
+    let spec = registry.parse("cfs+SIS_UTIL=off+sched_latency_ns=9000000", &[]).unwrap();
+    assert_eq!(spec.get("SIS_UTIL").as_deref(), Some("off"));
+    assert_eq!(spec.get("latency_ns").as_deref(), Some("9000000"));
 }
 
 fn mine() -> Registry {
@@ -84,7 +141,7 @@ fn a_name_that_is_taken_or_cannot_be_written_is_no_entry() {
     for name in ["cfs", "fifo", "wakeup_bias_prev", "plain"] {
         assert_eq!(with(name), RegistryError::Taken { name: name.to_owned() });
     }
-    for name in ["", "a b", "a+b", "a@1", "a=b"] {
+    for name in ["", "-a", "a b", "a+b", "a@1", "a=b"] {
         assert_eq!(with(name), RegistryError::BadName { name: name.to_owned() });
     }
 }

@@ -4,8 +4,9 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
-use super::{Better, Error, Paired, Run, Simulation, Spread, Window};
+use super::{Error, Machine, Metric, Paired, Run, Simulation, Spread, Window};
 use crate::compare::{self, Asked};
+use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
 use crate::scenario::Scenario;
@@ -35,12 +36,8 @@ pub struct Side {
 /// A metric on all sides.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Its name.
-    pub name: &'static str,
-    /// Its unit.
-    pub unit: &'static str,
-    /// In which direction it is good.
-    pub better: Better,
+    /// Which one; its name in [`Compared::to_json`] is that of the command, which may be another.
+    pub metric: Metric,
     /// By side, then by seed.
     pub values: Vec<Vec<f64>>,
     /// By side: mean, deviation and interval.
@@ -68,30 +65,37 @@ pub struct Difference {
 }
 
 impl Comparison {
-    /// Compares these simulations, of which the first is the base. All run with the seeds of the base.
+    /// Compares these simulations, of which the first is the base. They may differ in their policies and
+    /// settings. A setting that a policy does not have is an error here; `simsched compare` leaves it out.
     ///
     /// # Errors
-    /// When there are fewer than two; when they have different seeds or windows; when one cannot be run.
+    /// When there are fewer than two; when they differ in something else; when one cannot be run.
     pub fn of(sides: impl IntoIterator<Item = Simulation>) -> Result<Comparison, Error> {
         let sides: Vec<Simulation> = sides.into_iter().collect();
-        if sides.len() < 2 {
-            let count = sides.len();
-            return Err(Error::input(format!("found {count} sides, expected at least two")));
+        let [base, others @ ..] = sides.as_slice() else {
+            return Err(Error::input("found no side, expected at least two"));
+        };
+        if others.is_empty() {
+            return Err(Error::input("found 1 side, expected at least two"));
         }
-        let base = &sides[0];
-        for (nth, side) in sides.iter().enumerate() {
-            let differs = if side.seeds != base.seeds {
-                "seeds"
-            } else if side.window != base.window || side.duration != base.duration {
-                "part of the run"
-            } else {
-                side.check()?;
-                continue;
-            };
-            return Err(Error::input(format!(
-                "side {nth} of the comparison: expected the {differs} of the first side"
-            )));
+        if base.precision.is_some() {
+            return Err(Error::input("precision: found it in a comparison, expected a window"));
         }
+        for (nth, side) in (1..).zip(others) {
+            let differs = [
+                ("machine", !side.machine.is(&base.machine)),
+                ("workload", side.workload.words() != base.workload.words()),
+                ("seeds", side.seeds != base.seeds),
+                ("window", (side.window, side.duration) != (base.window, base.duration)),
+                ("precision", side.precision != base.precision),
+                ("collected series", side.collect != base.collect),
+            ];
+            if let Some((what, _)) = differs.iter().find(|(_, differs)| *differs) {
+                let text = format!("side {nth} of the comparison: expected the {what} of side 0");
+                return Err(Error::input(text));
+            }
+        }
+        sides.iter().try_for_each(|side| side.check().map(drop))?;
         Ok(Comparison { sides })
     }
 
@@ -101,7 +105,11 @@ impl Comparison {
     /// Why a run could not go on.
     pub fn run(&self) -> Result<Compared, Error> {
         let base = &self.sides[0];
-        let scenarios = self.sides.iter().map(|side| side.scenario(base.seeds.first));
+        let scenarios = self.sides.iter().map(|side| {
+            // The command's comparison has no hash of the machine's text.
+            let machine = Machine { hash: None, ..side.machine.clone() };
+            Simulation { machine, ..side.clone() }.scenario(base.seeds.first)
+        });
         let scenarios = scenarios.collect::<Result<Vec<Scenario>, Error>>()?;
         let mut notes = Vec::new();
         for (side, scenario) in self.sides.iter().zip(&scenarios) {
@@ -112,7 +120,7 @@ impl Comparison {
             Window::Whole => (None, simsched_core::Nanos(0)),
         };
         let asked = Asked {
-            policies: self.sides.iter().map(|side| side.policy.name().to_owned()).collect(),
+            policies: self.names(),
             settings: base.settings.clone(),
             seed: base.seeds.first,
             seeds: base.seeds.count,
@@ -122,6 +130,9 @@ impl Comparison {
         };
         let quiet = Mutex::new(Progress::start(true));
         let inside = compare::Comparison::of(asked, &scenarios, notes, &quiet)?;
+        if inside.runs.iter().any(|side| side.len() as u64 != base.seeds.count) {
+            return Err(Failure::Interrupted.into());
+        }
         let named = inside.asked.policies.iter().zip(&inside.runs);
         let sides = named.map(|(name, runs)| {
             let runs = runs.iter().map(|outcome| Run { outcome: outcome.clone() }).collect();
@@ -129,7 +140,30 @@ impl Comparison {
         });
         Ok(Compared { sides: sides.collect(), inside })
     }
+
+    /// The names of the sides: of those whose policies are called the same, with their settings.
+    fn names(&self) -> Vec<String> {
+        let name = |side: &Simulation| {
+            let name = side.policy.name();
+            let same = |other: &&Simulation| other.policy.name() == name;
+            let differ =
+                self.sides.iter().filter(same).any(|other| other.settings != side.settings);
+            let settings = side.settings.iter().filter(|_| differ);
+            let settings = settings.map(|(key, value)| format!("+{key}={value}"));
+            name.to_owned() + &settings.collect::<String>()
+        };
+        self.sides.iter().map(name).collect()
+    }
 }
+
+/// The wakeup latency that the program measures itself, by the name of the other.
+fn reported(name: &str) -> Metric {
+    let part = name.strip_prefix(LATENCY).unwrap_or("p50");
+    format!("reported_wakeup_latency:{part}").parse().expect("a part of that latency")
+}
+
+/// The name of the wakeup latency before its part.
+const LATENCY: &str = "wakeup_latency:";
 
 impl Compared {
     /// The sides with their runs.
@@ -142,14 +176,28 @@ impl Compared {
     #[must_use]
     pub fn rows(&self) -> Vec<Row> {
         let row = |row: &compare::Row| Row {
-            name: row.name,
-            unit: row.unit,
-            better: row.better,
+            metric: self.metric(row.name),
             values: row.cells.iter().map(|cell| cell.values.clone()).collect(),
             spreads: row.cells.iter().map(|cell| cell.spread).collect(),
             paired: row.cells.iter().map(|cell| cell.paired).collect(),
         };
         self.inside.rows.iter().map(row).collect()
+    }
+
+    /// The metric that a row of the command shows under this name: perf's counts, and the latency that the
+    /// program measures itself, where it does.
+    fn metric(&self, name: &str) -> Metric {
+        let measures = |run: &Run| run.metric(&reported(name)).is_ok();
+        let is_reported = self.sides.iter().flat_map(|side| &side.runs).all(measures);
+        let name = match name {
+            "context_switches" => "task_switches",
+            "migrations" => "cpu_migrations",
+            "context_switches_per_cpu_second" => "task_switches_per_cpu_second",
+            "migrations_per_cpu_second" => "cpu_migrations_per_cpu_second",
+            name if name.starts_with(LATENCY) && is_reported => return reported(name),
+            name => name,
+        };
+        name.parse().expect("a metric of the command's rows")
     }
 
     /// In what the runs of `side` differ inside from those of the base, by subject, the largest first; none

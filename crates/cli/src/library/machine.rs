@@ -38,9 +38,19 @@ impl Machine {
     /// What is wrong with the text, with its line.
     pub fn from_toml(name: &str, text: &str) -> Result<Machine, Error> {
         let (name, mode) = split_mode(name);
+        Machine::of_text(name, mode, text)
+    }
+
+    fn of_text(name: &str, mode: Option<&str>, text: &str) -> Result<Machine, Error> {
         let topology = Topology::parse(text, name, mode).map_err(Error::input)?;
         let hash = Some(identity::hex(text.as_bytes()));
         Ok(Machine { topology: Arc::new(topology), file: name.to_owned(), hash })
+    }
+
+    /// Whether both are of the same text, in the same mode.
+    pub(super) fn is(&self, other: &Machine) -> bool {
+        let of = |it: &Machine| (it.topology.name().to_owned(), it.topology.mode().to_owned());
+        (&self.file, &self.hash, of(self)) == (&other.file, &other.hash, of(other))
     }
 
     /// Its CPUs, caches, nodes and costs.
@@ -57,6 +67,7 @@ pub struct MachineChoice(Choice);
 #[derive(Clone, Debug)]
 enum Choice {
     Name(String),
+    File(PathBuf),
     Machine(Machine),
 }
 
@@ -64,6 +75,11 @@ impl MachineChoice {
     pub(super) fn machine(self) -> Result<Machine, Error> {
         match self.0 {
             Choice::Name(name) => Machine::load(&name),
+            Choice::File(path) => {
+                let name = path.display().to_string();
+                let text = topo::file(&name)?;
+                Machine::of_text(&name, None, &text)
+            }
             Choice::Machine(machine) => Ok(machine),
         }
     }
@@ -81,15 +97,10 @@ impl From<String> for MachineChoice {
     }
 }
 
+/// The machine file of this path, in its default mode; never a built-in machine.
 impl From<&Path> for MachineChoice {
     fn from(path: &Path) -> MachineChoice {
-        MachineChoice(Choice::Name(path.display().to_string()))
-    }
-}
-
-impl From<PathBuf> for MachineChoice {
-    fn from(path: PathBuf) -> MachineChoice {
-        path.as_path().into()
+        MachineChoice(Choice::File(path.to_owned()))
     }
 }
 

@@ -28,6 +28,9 @@ pub(super) fn measure(scenario: &Scenario, seeds: Seeds) -> Result<Runs, Error> 
     // All are collected before the first error is looked at: which one it is must not depend on which
     // thread was faster.
     let outcomes = outcomes.into_iter().collect::<Result<Vec<Outcome>, Failure>>()?;
+    if !outcomes.iter().all(Outcome::counts) {
+        return Err(Failure::Interrupted.into());
+    }
     let runs = outcomes.into_iter().map(|outcome| Run { outcome }).collect();
     Ok(Runs { scenario: scenario.named(seeds.first)?, runs })
 }
@@ -39,13 +42,20 @@ impl Runs {
         &self.runs
     }
 
-    /// Mean, deviation and interval of a metric over the seeds.
+    /// Mean, deviation and interval of a metric over the seeds. What its values are of, the
+    /// [`basis`](Number::basis) of each run says: with a window a count is of the whole work or of a second.
     ///
     /// # Errors
-    /// When a run does not have it.
+    /// When a run does not have it, or two runs have it of something else.
     pub fn metric(&self, metric: &Metric) -> Result<Spread, MetricError> {
-        let values = self.runs.iter().map(|run| run.metric(metric).map(|number| number.value));
-        Ok(Spread::of(&values.collect::<Result<Vec<f64>, MetricError>>()?))
+        let numbers = self.runs.iter().map(|run| run.metric(metric));
+        let numbers = numbers.collect::<Result<Vec<Number>, MetricError>>()?;
+        if let Some(other) = numbers.iter().find(|number| number.basis != numbers[0].basis) {
+            let (metric, one) = (metric.to_string(), numbers[0].basis);
+            let why = format!("it is of {one:?} in one run and of {:?} in another", other.basis);
+            return Err(MetricError::NotAvailable { metric, why });
+        }
+        Ok(Spread::of(&numbers.iter().map(|number| number.value).collect::<Vec<f64>>()))
     }
 
     /// The JSON that `simsched run --json` writes of the same runs (docs/json.md): of one seed its report,

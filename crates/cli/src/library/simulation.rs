@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use simsched_core::Nanos;
 use simsched_policies::Registry;
+use simsched_workloads::catalog as workloads;
 
 use super::runs::measure;
 use super::{
@@ -14,6 +15,7 @@ use super::{
 use crate::chosen::{ChosenPolicy, ChosenWorkload};
 use crate::precision::Ask;
 use crate::scenario::{Scenario, Side};
+use crate::settings::Settings;
 
 /// A machine, a policy, a workload and settings, to be run with one seed or several.
 ///
@@ -22,15 +24,15 @@ use crate::scenario::{Scenario, Side};
 #[derive(Clone, Debug)]
 pub struct Simulation {
     pub(super) machine: Machine,
-    registry: Registry,
+    pub(super) registry: Registry,
     pub(super) policy: ChosenPolicy,
     pub(super) workload: ChosenWorkload,
     pub(super) settings: Vec<(String, String)>,
     pub(super) seeds: Seeds,
     pub(super) window: Window,
     pub(super) duration: Option<Nanos>,
-    precision: Option<Precision>,
-    collect: Collect,
+    pub(super) precision: Option<Precision>,
+    pub(super) collect: Collect,
 }
 
 impl Simulation {
@@ -54,7 +56,7 @@ impl Simulation {
         })
     }
 
-    /// With the policies of this registry, whose entries [`policy`](Simulation::policy) takes by name.
+    /// With the policies of this registry; [`policy`](Simulation::policy) behind it takes their names.
     #[must_use]
     pub fn registry(self, registry: &Registry) -> Simulation {
         Simulation { registry: registry.clone(), ..self }
@@ -64,12 +66,19 @@ impl Simulation {
     /// ([`policy::own`](super::policy::own)).
     ///
     /// # Errors
-    /// When there is no such policy, version, feature or setting.
+    /// When there is no such policy, version, feature or setting; when a policy of the caller's has a name
+    /// that is taken or that no expression could have.
     pub fn policy(self, policy: impl Into<PolicyChoice>) -> Result<Simulation, Error> {
-        let next = Simulation { policy: policy.into().0, ..self };
-        let bare = Simulation { settings: Vec::new(), ..next.clone() };
-        bare.scenario(1)?;
-        Ok(next)
+        let policy = policy.into().0;
+        match &policy {
+            ChosenPolicy::Named(name) => {
+                Settings::sort(&self.registry, name, &[])?;
+            }
+            ChosenPolicy::Own(spec) => {
+                self.registry.check_name(spec.policy()).map_err(Error::input)?;
+            }
+        }
+        Ok(Simulation { policy, ..self })
     }
 
     /// With this workload: a command line such as `hackbench -g 8`, its words, or one of the caller's
@@ -78,7 +87,15 @@ impl Simulation {
     /// # Errors
     /// When there is no such program, or its options are wrong.
     pub fn workload(self, workload: impl Into<WorkloadChoice>) -> Result<Simulation, Error> {
-        let next = Simulation { workload: workload.into().0, ..self };
+        let workload = workload.into().0;
+        if let ChosenWorkload::Own { name, .. } = &workload {
+            let first = name.split_whitespace().next().unwrap_or_default();
+            if workloads::find(first).is_ok() {
+                let text = format!("workload `{name}`: expected a name that no program has");
+                return Err(Error::input(text));
+            }
+        }
+        let next = Simulation { workload, ..self };
         let bare = Simulation { settings: Vec::new(), precision: None, ..next.clone() };
         bare.scenario(next.seeds.first)?;
         Ok(next)
@@ -146,16 +163,13 @@ impl Simulation {
 
     /// What the command makes of the same arguments, checked with this seed.
     pub(super) fn scenario(&self, seed: u64) -> Result<Scenario, Error> {
-        let precision = self.precision.map(precise).transpose()?;
-        if precision.is_some() && (self.window != Window::Whole || self.duration.is_some()) {
-            let text = "precision: expected neither a window nor a duration beside it";
-            return Err(Error::input(text));
-        }
+        self.check_values()?;
         let span = match self.window {
             Window::Whole => None,
             Window::Span(span) => Some(span.slice()),
         };
         let Collect { llc_interval, series, paranoid } = self.collect;
+        let precision = self.precision.map(|it| Ask { percent: it.percent, limit: it.max_events });
         let side = Side {
             topology: Arc::clone(&self.machine.topology),
             topology_file: self.machine.file.clone(),
@@ -172,12 +186,42 @@ impl Simulation {
         };
         Ok(Scenario::of_side(side, seed, &self.registry)?)
     }
-}
 
-fn precise(precision: Precision) -> Result<Ask, Error> {
-    let Precision { percent, max_events } = precision;
-    if !(0.1..=50.0).contains(&percent) {
-        return Err(Error::input(format!("precision: found {percent} %, expected 0.1 to 50")));
+    /// What the options of the command refuse.
+    fn check_values(&self) -> Result<(), Error> {
+        let Collect { llc_interval, series, .. } = self.collect;
+        let span = match self.window {
+            Window::Whole => None,
+            Window::Span(span) => Some(span),
+        };
+        let times = [
+            ("duration", self.duration),
+            ("llc_interval", llc_interval),
+            ("series", series),
+            ("span", span.map(|span| span.span)),
+            ("warmup", span.map(|span| span.warmup)),
+        ];
+        if let Some((name, _)) = times.iter().find(|(_, time)| *time == Some(Nanos::ZERO)) {
+            return Err(Error::input(format!("{name}: found 0 ns, expected at least 1 ns")));
+        }
+        let Some(Precision { percent, max_events }) = self.precision else { return Ok(()) };
+        if !(0.1..=50.0).contains(&percent) {
+            return Err(Error::input(format!("precision: found {percent} %, expected 0.1 to 50")));
+        }
+        if max_events == Some(0) {
+            return Err(Error::input("precision: found 0 events at most, expected at least 1"));
+        }
+        let beside = [
+            ("a window", span.is_some()),
+            ("a duration", self.duration.is_some()),
+            ("an llc_interval", llc_interval.is_some()),
+            ("a series", series.is_some()),
+        ];
+        match beside.iter().find(|(_, given)| *given) {
+            Some((what, _)) => {
+                Err(Error::input(format!("precision: found {what} beside it, expected none")))
+            }
+            None => Ok(()),
+        }
     }
-    Ok(Ask { percent, limit: max_events })
 }

@@ -90,14 +90,16 @@ fn source(name: &str) -> Result<Option<String>, Failure> {
     if is_path && Path::new(name).is_dir() {
         return Err(Failure::Input(folder(name)));
     }
-    let read = || {
-        output::inputs::reads(Path::new(name))?;
-        fs::read_to_string(name).map_err(|error| match error.kind() {
-            ErrorKind::InvalidData => Failure::Input(format!("{name}: the file is not text")),
-            _ => Failure::file(Path::new(name), &error),
-        })
-    };
-    is_path.then(read).transpose()
+    is_path.then(|| file(name)).transpose()
+}
+
+/// The text of this file.
+pub(crate) fn file(name: &str) -> Result<String, Failure> {
+    output::inputs::reads(Path::new(name))?;
+    fs::read_to_string(name).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => Failure::Input(format!("{name}: the file is not text")),
+        _ => Failure::file(Path::new(name), &error),
+    })
 }
 
 fn show(args: &ShowArgs) -> Result<(), Failure> {

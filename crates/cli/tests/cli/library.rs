@@ -1,8 +1,8 @@
 //! The library gives what the command gives: the same JSON, byte for byte.
 
 use simsched_cli::library::{
-    Collect, Comparison, Document, ErrorKind, Machine, Metric, Precision, Seeds, Simulation, Span,
-    Window, pages, policy, workload,
+    Basis, Collect, Comparison, Document, ErrorKind, Machine, Metric, Precision, Seeds, Simulation,
+    Span, Window, pages, policy, workload,
 };
 use simsched_core::testkit::RoundRobin;
 use simsched_core::{Nanos, Seed};
@@ -79,9 +79,56 @@ fn a_comparison_writes_the_json_of_the_command() {
     assert_eq!(compared.to_json(), prints(&args));
     assert_eq!(compared.sides()[1].name, "wakeup_bias_prev");
     let rows = compared.rows();
-    let time = rows.iter().find(|row| row.name == "time").unwrap();
+    let time = rows.iter().find(|row| row.metric == Metric::TIME).unwrap();
     assert_eq!((time.values.len(), time.values[0].len()), (2, 2));
     assert!(!compared.differences(1).is_empty() && compared.differences(0).is_empty());
+}
+
+/// Of a machine file, too, which has a hash in the reports of a run and none in those of a comparison.
+#[test]
+fn a_machine_file_is_compared_as_the_command_does() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/machine.toml");
+    let base = on(path, "cfs", SMALL).seeds(1..=3);
+    let same = Simulation::on(std::path::Path::new(path)).unwrap().workload(SMALL).unwrap();
+    assert_eq!(same.run().unwrap().to_json(), base.clone().seeds(1).run().unwrap().to_json());
+    let compared = Comparison::of([base.clone(), base.policy("eevdf").unwrap()]).unwrap();
+    let args = format!("compare -q --topo {path} --policy cfs --policy eevdf --json - -- {SMALL}");
+    assert_eq!(compared.run().unwrap().to_json(), prints(&args));
+}
+
+/// Rows have the metrics' own names, whatever the command calls them.
+#[test]
+fn a_row_is_what_its_metric_is_in_each_run() {
+    let base = on("t8", "cfs", "schbench -m 1 -t 4 -r 1").seeds(1..=2);
+    let changed = base.clone().set("hz", 1000);
+    let compared = Comparison::of([base, changed]).unwrap().run().unwrap();
+    assert_eq!(compared.sides()[1].name, "cfs+hz=1000");
+    let rows = compared.rows();
+    assert!(rows.iter().any(|row| row.metric.to_string() == "reported_wakeup_latency:p99"));
+    for row in rows {
+        for (side, values) in compared.sides().iter().zip(&row.values) {
+            let of = |run: &simsched_cli::library::Run| run.metric(&row.metric).unwrap().value;
+            assert_eq!(&side.runs.iter().map(of).collect::<Vec<_>>(), values, "{}", row.metric);
+        }
+    }
+}
+
+/// What was not simulated is extrapolated in all counts alike.
+#[test]
+fn a_count_of_a_part_of_a_job_is_that_of_its_report() {
+    let long = on("t8", "cfs", "netperf -t TCP_RR -n 2 -l 2");
+    let runs = long.precision(Precision { percent: 25.0, max_events: None }).run().unwrap();
+    let report: serde_json::Value = serde_json::from_str(&runs.to_json()).unwrap();
+    assert_eq!(report["precision"]["exact"], false);
+    let counts = [
+        (Metric::TASK_SWITCHES, "task_switches"),
+        (Metric::CPU_MIGRATIONS, "cpu_migrations"),
+        (Metric::CONTEXT_SWITCHES, "context_switches"),
+    ];
+    for (metric, key) in counts {
+        let number = runs.runs()[0].metric(&metric).unwrap();
+        assert_eq!((number.value, number.basis), (report[key].as_f64().unwrap(), Basis::WholeWork));
+    }
 }
 
 /// A policy, a workload and a machine that no list of the command has.
@@ -141,6 +188,26 @@ fn what_cannot_be_is_refused_in_one_sentence() {
     assert!(Seeds::new(u64::MAX, 2).unwrap_err().to_string().contains("expected 0..="));
     let one = Comparison::of([t8()]).unwrap_err();
     assert!(one.to_string().contains("at least two"), "{one}");
-    let seeds = Comparison::of([t8(), t8().seeds(2)]).unwrap_err();
-    assert!(seeds.to_string().contains("seeds of the first side"), "{seeds}");
+    let window = Window::Span(Span::new(Nanos::from_millis(1), Nanos::from_millis(1)));
+    let others = [
+        (t8().seeds(2), "seeds"),
+        (t8().window(window), "window"),
+        (t8().workload(SMALL).unwrap(), "workload"),
+        (Simulation::on("t16").unwrap(), "machine"),
+    ];
+    for (other, what) in others {
+        let said = Comparison::of([t8(), other]).unwrap_err().to_string();
+        assert_eq!(said, format!("side 1 of the comparison: expected the {what} of side 0"));
+    }
+    let zero = Collect { llc_interval: Some(Nanos::ZERO), ..Collect::default() };
+    said(Ok(t8().collect(zero)), "llc_interval: found 0 ns");
+    let series = Collect { series: Some(Nanos(5)), ..Collect::default() };
+    let precise = Precision { percent: 10.0, max_events: None };
+    said(Ok(t8().collect(series).precision(precise)), "precision: found a series");
+    for name in ["cfs", "wakeup_bias_prev", "a b", ""] {
+        said(t8().policy(policy::own(name, RoundRobin::default)), "policy");
+    }
+    let small = Hackbench { groups: 1, loops: 20, ..THREADS_OVER_PIPES };
+    let own = workload::own("hackbench -g 8", move |_, seed: Seed| small.build(seed));
+    said(t8().workload(own), "expected a name that no program has");
 }

@@ -4,7 +4,7 @@ use simsched_core::Policy;
 use simsched_topology::{NumaImbalance, nearest};
 
 use super::{CFS, EEVDF};
-use super::{Change, Difference, fair_settings};
+use super::{Change, Difference, default_of, fair_settings};
 use crate::error::PolicyError;
 use crate::fair::features::{CHOICES, FLAGS, FeatureFlag, VARIANTS, Variant, Version, home_of};
 use crate::fair::tunables::{SETTINGS, Setting};
@@ -204,9 +204,18 @@ impl PolicySpec for FairSpec {
     }
 
     fn get(&self, key: &str) -> Option<String> {
-        let changed = self.changes().into_iter().find(|change| change.key == key);
-        let default = || fair_settings(self.policy()).into_iter().find(|it| it.key == key);
-        changed.map(|change| change.value).or_else(|| default().map(|it| it.default))
+        let FairSpec { features, overrides } = self;
+        let version = features.version;
+        if let Some(flag) = FLAGS.iter().find(|flag| flag.key == key && flag.is_of(version)) {
+            return Some(if flag.get(features) { "on" } else { "off" }.to_owned());
+        }
+        if let Some(choice) = CHOICES.iter().find(|choice| choice.key == key) {
+            return Some(choice.get(features).to_owned());
+        }
+        let bare = plain(key);
+        let setting = SETTINGS.iter().find(|it| it.key == bare && it.is_of(version))?;
+        let given = overrides.iter().find(|(given, _)| *given == bare);
+        Some(given.map_or_else(|| default_of(setting), |(_, value)| value.to_string()))
     }
 
     fn changes(&self) -> Vec<Change> {

@@ -16,17 +16,20 @@ mod programs;
 use std::sync::Arc;
 
 use simsched_core::observe::{Digest, Invariants};
-use simsched_core::{Config, Policy, Seed, SimTime, Simulator, Status, Watched, Workload};
+use simsched_core::{
+    Config, Observer, Policy, Reason, Seed, SimTime, Simulator, Status, Tracepoint, Watched,
+    Workload, World,
+};
 use simsched_topology::Topology;
 
-use crate::registry::{PolicyEntry, PolicySpec};
+use crate::registry::{Make, PolicyEntry, PolicySpec, Registry};
 use programs::Programs;
 
 /// How much [`conformance`] tries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effort {
-    /// A dozen random programs on two small machines: a second.
+    /// A dozen random programs on two small machines.
     #[default]
     Quick,
     /// A hundred random programs on four machines, two of them large.
@@ -41,12 +44,13 @@ const PORTION: u64 = 997;
 
 /// Runs random programs under the policy of `entry` and holds it to the rules of every policy:
 ///
-/// - all tasks come to their end, on CPUs on which they may run; no invariant of the machine or of the
-///   policy ([`Policy::check`]) is ever broken;
+/// - all tasks come to their end; no invariant of the machine or of the policy
+///   ([`Policy::check`](simsched_core::Policy::check)) is ever broken;
 /// - the same run gives the same digest, also when it is paused, when its pipe operations are done one by
 ///   one, and when an observer watches its `util_avg`;
-/// - the reasons that it names are those of its entry, each with a sentence;
-/// - its full name means the same policy, and so with each of its features turned over.
+/// - the reasons that it names are those of its entry, each with a sentence, and it gives no other;
+/// - its full name, read again, is the same policy, and so with each feature inverted and each number of
+///   its table at both ends of its range.
 ///
 /// # Errors
 /// The first rule that is broken, with the machine and the number of the program.
@@ -59,17 +63,14 @@ pub fn conformance(entry: &PolicyEntry, effort: Effort) -> Result<(), String> {
         Effort::Thorough => (&["t8", "t16", "genoa@nps4", "power10"][..], 100),
     };
     let at = |what: String| format!("policy `{}`: {what}", entry.info.name);
+    let specs = variants(entry).map_err(at)?;
     for machine in machines {
         let (name, mode) = machine.split_once('@').map_or((*machine, None), |(n, m)| (n, Some(m)));
         let topology = Topology::builtin(name, mode).map_err(|error| at(error.to_string()))?;
         let topology = Arc::new(topology);
         for nth in 0..programs {
-            let specs = if nth == 0 {
-                turned_over(entry).map_err(at)?
-            } else {
-                vec![plain(entry).map_err(at)?]
-            };
-            for spec in specs {
+            // Each variant runs one program, and the policy as it is all of them.
+            for spec in specs.iter().take(if nth == 0 { specs.len() } else { 1 }) {
                 let case = Case { entry, spec: spec.as_ref(), topology: &topology, nth };
                 let wrong =
                     |what| at(format!("`{}` on {machine}, program {nth}: {what}", spec.name()));
@@ -80,20 +81,38 @@ pub fn conformance(entry: &PolicyEntry, effort: Effort) -> Result<(), String> {
     Ok(())
 }
 
-/// The policy without features and settings.
-fn plain(entry: &PolicyEntry) -> Result<Box<dyn PolicySpec>, String> {
-    entry.head(entry.info.name).map_err(|error| format!("failed to {error}"))
-}
-
-/// The same, and with each of its features turned over.
-fn turned_over(entry: &PolicyEntry) -> Result<Vec<Box<dyn PolicySpec>>, String> {
-    let mut specs = vec![plain(entry)?];
+/// The policy without features and settings, then with each feature inverted, then with each number of its
+/// table at both ends. The full name of each means the same.
+fn variants(entry: &PolicyEntry) -> Result<Vec<Box<dyn PolicySpec>>, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("failed to {error}");
+    let builtin = Registry::builtin();
+    let registry = match builtin.entry(entry.info.name) {
+        Some(_) => builtin,
+        None => builtin.with(entry.clone()).map_err(|error| failed(&error))?,
+    };
+    let parse = |text: &str| registry.parse(text, &[]).map_err(|error| failed(&error));
+    let plain = parse(entry.info.name)?;
+    if plain.policy() != entry.info.name {
+        return Err(format!("its specification calls it `{}`", plain.policy()));
+    }
+    let mut values = Vec::new();
     for feature in entry.features() {
-        let mut spec = plain(entry)?;
-        let value = if feature.default { "off" } else { "on" };
-        spec.set(feature.key, value).map_err(|error| format!("failed to {error}"))?;
-        if spec.get(feature.key).as_deref() != Some(value) {
-            return Err(format!("feature {}: it was set to {value} and is not", feature.key));
+        values.push((feature.key, if feature.default { "off" } else { "on" }.to_owned()));
+    }
+    if let Make::Tuned { tunables, .. } = entry.make {
+        let ends = tunables.iter().map(|tunable| (tunable.key(), tunable.ends()));
+        values.extend(ends.flat_map(|(key, ends)| ends.map(|value| (key, value))));
+    }
+    let mut specs = vec![plain];
+    for (key, value) in values {
+        let mut spec = specs[0].boxed();
+        spec.set(key, &value).map_err(|error| failed(&error))?;
+        if spec.get(key).as_deref() != Some(value.as_str()) {
+            return Err(format!("{key} was set to {value}, and is {:?}", spec.get(key)));
+        }
+        let again = parse(&spec.name())?;
+        if again.name() != spec.name() || again.get(key) != spec.get(key) {
+            return Err(format!("its name `{}` means `{}`", spec.name(), again.name()));
         }
         specs.push(spec);
     }
@@ -132,10 +151,11 @@ impl Case<'_> {
     fn with_rules(&self) -> Result<u64, String> {
         let programs = Programs::new(self.nth, self.topology.nr_cpus());
         let rules = Invariants::new(self.topology.nr_cpus(), programs.setup().tasks.len());
+        let reasons = Reasons { known: self.entry.reasons.len(), wrong: None };
         let mut run = self.simulator(
             self.spec.build(),
             programs,
-            (Digest::default(), rules),
+            (Digest::default(), (rules, reasons)),
             Config::default(),
         )?;
         self.check_reasons(run.reasons())?;
@@ -145,9 +165,9 @@ impl Case<'_> {
             Ok(_) => return Err(format!("not all tasks ended within {HORIZON}")),
             Err(error) => return Err(error.to_string()),
         }
-        let (world, _, _, (digest, mut rules)) = run.into_parts();
+        let (world, _, _, (digest, (mut rules, reasons))) = run.into_parts();
         rules.finish(&world).map_err(|broken| broken.to_string())?;
-        Ok(digest.value())
+        reasons.wrong.map_or(Ok(digest.value()), Err)
     }
 
     fn digest(&self, config: Config, watched: bool, portion: u64) -> Result<u64, String> {
@@ -163,7 +183,7 @@ impl Case<'_> {
         Ok(run.observer().value())
     }
 
-    fn simulator<O: simsched_core::Observer>(
+    fn simulator<O: Observer>(
         &self,
         policy: Box<dyn Policy + Send>,
         programs: Programs,
@@ -186,6 +206,26 @@ impl Case<'_> {
         match self.entry.reasons.iter().find(|reason| reason.doc.trim().is_empty()) {
             Some(reason) => Err(format!("reason {} has no sentence in its entry", reason.name)),
             None => Ok(()),
+        }
+    }
+}
+
+/// Watches the reasons of placements.
+#[derive(Clone, Debug)]
+struct Reasons {
+    /// How many the policy has.
+    known: usize,
+    /// The first that is none of them.
+    wrong: Option<String>,
+}
+
+impl Observer for Reasons {
+    fn on(&mut self, _: &World, tracepoint: Tracepoint) {
+        let Tracepoint::Wakeup { reason, .. } = tracepoint else { return };
+        let is_core = usize::from(reason.0) >= 256 - Reason::CORE_NAMES.len();
+        if !is_core && usize::from(reason.0) >= self.known {
+            let said = || format!("it gave the reason {} and has {} of them", reason.0, self.known);
+            self.wrong.get_or_insert_with(said);
         }
     }
 }

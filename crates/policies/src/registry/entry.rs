@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use simsched_core::Policy;
+use simsched_core::{Policy, SETTINGS};
 
 use super::own::{Chosen, OwnSpec, Tunable};
 use super::spec::PolicySpec;
+use super::{RegistryError, is_word};
 use crate::catalog::{self, FeatureInfo, PolicyInfo, ReasonInfo, SettingInfo, VersionInfo};
 use crate::error::PolicyError;
 use crate::fifo;
@@ -98,6 +99,28 @@ impl PolicyEntry {
             Make::Tuned { tunables, .. } => tunables.iter().filter_map(Tunable::setting).collect(),
             Make::Parse { settings, .. } => settings(),
         }
+    }
+
+    /// Whether its table can be read and written back.
+    pub(super) fn check_tunables(&self) -> Result<(), RegistryError> {
+        let Make::Tuned { tunables, .. } = self.make else { return Ok(()) };
+        for (nth, tunable) in tunables.iter().enumerate() {
+            let key = tunable.key();
+            let what = if !is_word(key) || key.starts_with("NO_") || key.starts_with("sched_") {
+                "expected letters, digits, `_`, `-` and `.`, and neither NO_ nor sched_ in front"
+            } else if tunables[..nth].iter().any(|other| other.key() == key) {
+                "expected once in the table"
+            } else if SETTINGS.iter().any(|setting| setting.name == key) {
+                "expected a name that no setting of the simulator has"
+            } else if !tunable.is_sound() {
+                "expected a default within its range"
+            } else {
+                continue;
+            };
+            let (policy, key) = (self.info.name.to_owned(), key.to_owned());
+            return Err(RegistryError::BadTunable { policy, key, what });
+        }
+        Ok(())
     }
 
     /// The policy that `NAME[@VERSION]` means.

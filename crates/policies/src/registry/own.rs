@@ -76,6 +76,24 @@ impl Tunable {
         }
     }
 
+    /// Whether its default is a value that it takes.
+    pub(super) fn is_sound(&self) -> bool {
+        match self {
+            Tunable::Feature { .. } => true,
+            Tunable::Number { range, default, .. } => range.contains(default),
+        }
+    }
+
+    /// The values at both ends of what it takes, as they are written.
+    pub(crate) fn ends(&self) -> [String; 2] {
+        match self {
+            Tunable::Feature { .. } => [self.written(0), self.written(1)],
+            Tunable::Number { range, .. } => {
+                [self.written(*range.start()), self.written(*range.end())]
+            }
+        }
+    }
+
     fn default(&self) -> u64 {
         match self {
             Tunable::Feature { default, .. } => u64::from(*default),

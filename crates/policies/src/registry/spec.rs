@@ -31,10 +31,11 @@ pub trait PolicySpec: Debug + Send + Sync {
     /// When there is no such feature.
     fn enable(&mut self, text: &str) -> Result<(), PolicyError>;
 
-    /// The value of a feature or setting; none if there is no such key.
+    /// The value of a feature or setting, a formula where it depends on the number of CPUs; none if there is
+    /// no such key.
     fn get(&self, key: &str) -> Option<String>;
 
-    /// The same, to be changed apart.
+    /// A copy that can be changed by itself.
     fn boxed(&self) -> Box<dyn PolicySpec>;
 
     /// All features and settings that differ from the policy without version, features and settings.
