@@ -26,7 +26,7 @@ const REASON_INFOS: &[ReasonInfo] = &[
 
 /// The entry of `fifo`.
 pub(crate) fn entry() -> PolicyEntry {
-    let doc = "first in, first out, and nobody is ever moved: the floor";
+    let doc = "first in, first out, and no task is ever moved: a lower bound to compare with";
     let entry = PolicyEntry::plain("fifo", doc, REASON_INFOS, || Box::<Fifo>::default());
     PolicyEntry { info: PolicyInfo { source: "no kernel", ..entry.info }, ..entry }
 }

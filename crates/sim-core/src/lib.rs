@@ -1,11 +1,11 @@
-//! What happens on a simulated machine: the world, its clock and its four doors.
+//! The event loop, the state of the simulated machine, and the interfaces of what it is made of.
 //!
-//! simsched is a kernel with four doors. Userland knocks with system calls ([`Workload`] yields
-//! [`Op`]s). The scheduler is asked questions and answers with values ([`Policy`]). The machine
-//! puts a price on what was done (the price lists of `simsched-topology`). The tracer is told
-//! ([`Observer`]). In the middle stands one plain state, the [`World`], which everybody may read
-//! and only the simulator writes. Time is an integer, ids are integers, and a run is a pure
-//! function of machine, policy, workload and seed.
+//! A workload yields the system calls and the computing of its tasks ([`Workload`] yields [`Op`]s). A
+//! policy answers the questions of the scheduler core with values ([`Policy`]). The machine says how long
+//! everything takes (the costs of `simsched-topology`). An observer gets every tracepoint ([`Observer`]).
+//! In the middle stands one plain state, the [`World`], which all of them may read and only the simulator
+//! writes. Time is an integer, ids are integers, and a run is a pure function of machine, policy, workload
+//! and seed.
 
 #![deny(clippy::float_arithmetic)]
 

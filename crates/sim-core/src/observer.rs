@@ -1,4 +1,4 @@
-//! The trait `Observer` and `Tracepoint`: the door through which the tracer is told.
+//! The trait `Observer` and `Tracepoint`: what happens in a run, for those that watch it.
 
 use simsched_topology::{CpuId, LlcId};
 

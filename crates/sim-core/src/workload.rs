@@ -1,4 +1,4 @@
-//! The trait `Workload`, `Op`, `Outcome`: the door through which userland knocks.
+//! The trait `Workload`, `Op`, `Outcome`: what user space asks of the kernel.
 
 mod setup;
 

@@ -1,4 +1,4 @@
-//! The machine's door: what things cost here, and how long an idle CPU takes to react.
+//! The machine: what things cost here, and how long an idle CPU takes to react.
 
 mod decay;
 mod divisor;
