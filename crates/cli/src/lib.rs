@@ -31,6 +31,7 @@ mod output;
 mod pages;
 mod parallel;
 mod precision;
+mod program;
 mod progress;
 mod record;
 mod replay;
@@ -67,8 +68,9 @@ pub fn main() -> ExitCode {
     main_with(&Registry::builtin())
 }
 
-/// The same with the policies of `registry`: a program that adds its own policies to those of the command
-/// has all commands for them.
+/// Runs the command with the arguments of this process and the policies of `registry`, and returns its exit
+/// code. `lab`, which compares with recordings of kernels, and the completions of shells know the policies of
+/// this repository only.
 #[must_use]
 pub fn main_with(registry: &Registry) -> ExitCode {
     match scenario_file::parse(&std::env::args_os().collect::<Vec<_>>()) {

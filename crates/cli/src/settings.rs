@@ -39,7 +39,7 @@ impl Settings {
         Settings::sort_onto(registry, Config::default(), expression, given)
     }
 
-    /// Those of a run under a policy that is no entry, whose own are set in `spec`.
+    /// Sorts the settings of a run under a policy that is no entry of a registry: its own are set in `spec`.
     ///
     /// # Errors
     /// When neither the simulator nor the policy has such a setting, or it does not take the value.
@@ -50,7 +50,7 @@ impl Settings {
         let mut settings = Settings::default();
         for (key, value) in given {
             if !settings.config.set(key, value)? {
-                spec.set(key, value).map_err(|error| refused(&Registry::builtin(), error))?;
+                spec.set(key, value).map_err(|error| unknown(spec, error))?;
             }
         }
         Ok(settings)
@@ -76,6 +76,19 @@ impl Settings {
         parsed.map_err(|error| refused(registry, error))?;
         Ok(settings)
     }
+}
+
+/// What is wrong with a setting of a policy that is no entry of a registry, in a sentence.
+fn unknown(spec: &dyn PolicySpec, error: PolicyError) -> Failure {
+    let PolicyError::UnknownKey { key, nearest: mut names, .. } = error else {
+        return Failure::Input(format!("failed to {error}"));
+    };
+    names.extend(nearest(&key, SETTINGS.iter().map(|SettingInfo { name, .. }| *name)));
+    Failure::Input(format!(
+        "neither policy `{}` nor the simulator has a feature or setting `{key}`{}",
+        spec.policy(),
+        did_you_mean(&names)
+    ))
 }
 
 /// The one setting that sched domains have without a policy: the rule behind `imb_numa_nr`.

@@ -4,7 +4,6 @@
 use simsched::prelude::*;
 use simsched::workloads::{Builder, Dist, Programs, WorkloadError};
 
-/// Requests of each client.
 const REQUESTS: u32 = 200;
 
 /// `clients` with a server process each: a request of 64 bytes, some 20 us of work, an answer of 4 KiB.
@@ -53,7 +52,7 @@ fn main() -> Result<(), Error> {
     ["cfs", "eevdf"].into_iter().try_for_each(|policy| latency(policy).map(drop))
 }
 
-/// Both sides work 20 us on average for each request, and nobody can be quicker.
+/// A request takes 20 us of work on average, and no answer comes sooner.
 #[test]
 fn a_request_takes_as_long_as_its_work() {
     assert!(latency("cfs").unwrap() > 20.0);

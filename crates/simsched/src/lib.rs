@@ -31,8 +31,9 @@ pub use simsched_cli::library::{
     workload,
 };
 /// The command `simsched` with the arguments of this process and the policies of a registry: what `main`
-/// of a program with a policy of its own calls, to have `run`, `compare`, `sweep` and all else for it.
-/// Returns the exit code.
+/// of a program with a policy of its own calls, to have `run`, `compare`, `sweep`, `validate`, `replay`,
+/// traces and JSON for it. `lab`, which compares with recordings of kernels, and the completions of shells
+/// know the policies of simsched only. Returns the exit code.
 pub use simsched_cli::main_with as command;
 pub use simsched_core as core;
 pub use simsched_policies as policies;

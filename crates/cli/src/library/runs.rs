@@ -25,7 +25,7 @@ pub struct Run {
 pub(super) fn measure(scenario: &Scenario, seeds: Seeds) -> Result<Runs, Error> {
     let count = usize::try_from(seeds.count).expect("at most 10,000");
     let outcomes = each_in_parallel(count, |k| scenario.measure(seeds.first + k as u64, None));
-    // All are collected before the first error is looked at: which one it is must not depend on which
+    // All are collected before the first error is returned: which one it is must not depend on which
     // thread was faster.
     let outcomes = outcomes.into_iter().collect::<Result<Vec<Outcome>, Failure>>()?;
     if !outcomes.iter().all(Outcome::counts) {

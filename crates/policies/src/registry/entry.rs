@@ -25,6 +25,7 @@ pub struct PolicyEntry {
 
 /// How a policy is made.
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum Make {
     /// As it is: it has no settings.
     Plain(fn() -> Box<dyn Policy + Send>),

@@ -14,6 +14,7 @@ use crate::error::PolicyError;
 
 /// A feature or setting of a policy that declares them as a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Tunable {
     /// On or off.
     Feature {

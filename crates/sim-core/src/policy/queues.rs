@@ -7,13 +7,18 @@ use simsched_topology::CpuId;
 use crate::ids::TaskId;
 use crate::world::World;
 
-/// A runqueue for each CPU, whose tasks run in the order in which they came until they sleep or yield.
+/// A runqueue for each CPU, whose tasks run in the order in which they came. The current task of a CPU runs
+/// until it sleeps or yields, or until its policy answers [`Preempt::Yes`](crate::Preempt::Yes).
 ///
 /// A policy has it as a field and answers [`enqueue`](crate::Policy::enqueue) with
 /// [`push`](FifoQueues::push), [`dequeue`](crate::Policy::dequeue) with [`remove`](FifoQueues::remove),
 /// [`pick_next`](crate::Policy::pick_next) with [`next`](FifoQueues::next) and
 /// [`put_prev_task`](crate::Policy::put_prev_task) with [`put`](FifoQueues::put). It knows the current
 /// task of each CPU.
+///
+/// # Panics
+/// All methods but [`new`](FifoQueues::new) panic for a CPU that is not of its machine; that of
+/// `FifoQueues::default()` has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FifoQueues {
     /// By CPU.

@@ -139,8 +139,8 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         declare_masks(&mut world, &setup.masks)?;
         world.set_seed(config.seed);
         world.set_resident(setup.resident_bytes());
-        let Attached { rules, reasons, lines: homes } = policy.attach(&world);
-        let hardware = Hardware::new(&topology, &setup, &homes, &config)?;
+        let Attached { rules, reasons, lines: line_nodes } = policy.attach(&world);
+        let hardware = Hardware::new(&topology, &setup, &line_nodes, &config)?;
         let is_free = config.hardware == HardwareModel::Free;
         let prices = match setup.recorded {
             Some(_) if is_free => Prices::nothing(&topology),
@@ -151,7 +151,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
         let nr_cpus = topology.nr_cpus();
         let deepest = Desk::new(prices.idle_states(), &[]).governor;
         let polling = deepest.state(prices.idle_states()).polling;
-        let desks = (0..nr_cpus).map(|_| Desk::new(prices.idle_states(), &homes)).collect();
+        let desks = (0..nr_cpus).map(|_| Desk::new(prices.idle_states(), &line_nodes)).collect();
         let dice = |cpu: CpuId| config.seed.stream("jitter", cpu.idx() as u64);
         let mut simulator = Simulator {
             agenda: Agenda::in_turns(nr_cpus, setup.tasks.len(), quantum),
@@ -163,10 +163,10 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
             nr_regions: setup.regions.len(),
             rules,
             reasons,
-            has_lines: !homes.is_empty(),
+            has_lines: !line_nodes.is_empty(),
             has_thoughts: policy.thoughts().is_some(),
             has_effects: policy.effects().is_some(),
-            has_aftermath: !homes.is_empty() || policy.thoughts().is_some(),
+            has_aftermath: !line_nodes.is_empty() || policy.thoughts().is_some(),
             at_once_limit: 1_000_000 + 100 * setup.tasks.len() as u64,
             hardware,
             cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, dice(cpu))).collect(),

@@ -101,5 +101,7 @@ fn point(histogram: Percentiles, part: &str) -> Result<f64, String> {
         "p99.9" => p99_9,
         _ => max,
     };
-    nanos.and_then(|ns| number::ratio(ns, 1_000)).ok_or_else(|| "no task has waited".to_owned())
+    nanos
+        .and_then(|ns| number::ratio(ns, 1_000))
+        .ok_or_else(|| "there was nothing to measure".to_owned())
 }
