@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use simsched_core::testkit::WorldKit;
-use simsched_core::{Policy, TaskId, WakeKind, Wakeup};
+use simsched_core::{TaskId, WakeKind, Wakeup};
 use simsched_policies::catalog;
 use simsched_topology::{CpuId, Topology};
 

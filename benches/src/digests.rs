@@ -181,7 +181,7 @@ impl Guarded {
     fn simulator(
         &self,
         drive: Drive,
-    ) -> Simulator<Box<dyn Policy + Send>, Box<dyn Workload + Send>, Digest> {
+    ) -> Simulator<dyn Policy + Send, Box<dyn Workload + Send>, Digest> {
         let (name, mode) = match self.machine.split_once('@') {
             Some((name, mode)) => (name, Some(mode)),
             None => (self.machine, None),

@@ -45,7 +45,7 @@ pub struct Counts {
 }
 
 /// A run as it is measured: any policy, any workload, statistics on.
-pub type Run = Simulator<Box<dyn Policy + Send>, Box<dyn Workload + Send>, Stats>;
+pub type Run = Simulator<dyn Policy + Send, Box<dyn Workload + Send>, Stats>;
 
 /// `command` on `topology` under `policy`, before its start, with all hardware prices.
 ///

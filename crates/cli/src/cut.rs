@@ -162,14 +162,14 @@ impl Cut {
 }
 
 /// Drives a run.
-pub(crate) struct Cutter<'a, P, W> {
+pub(crate) struct Cutter<'a, P: ?Sized, W> {
     pub(crate) run: &'a mut Simulator<P, W, Watch>,
     pub(crate) meter: &'a Meter,
     pub(crate) topology: &'a Topology,
     pub(crate) progress: Option<&'a mut Progress>,
 }
 
-impl<P: Policy, W: Workload> Cutter<'_, P, W> {
+impl<P: Policy + ?Sized, W: Workload> Cutter<'_, P, W> {
     /// Runs to its end, or until this time.
     pub(crate) fn until(&mut self, horizon: SimTime) -> Result<End, Failure> {
         loop {

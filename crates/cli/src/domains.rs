@@ -19,7 +19,7 @@ const KINDS: [&str; 3] = ["idle", "busy", "newly_idle"];
 
 impl DomainTable {
     /// The domains of all CPUs under `policy`.
-    pub(crate) fn of(policy: &impl Policy, nr_cpus: usize) -> DomainTable {
+    pub(crate) fn of(policy: &(impl Policy + ?Sized), nr_cpus: usize) -> DomainTable {
         let mut table = DomainTable::default();
         for cpu in (0..nr_cpus).map(CpuId::new) {
             let mut at = 0;

@@ -53,7 +53,7 @@ impl Extensive {
         stats: &Stats,
         totals: &Totals,
         wasted: Nanos,
-        (policy, reasons): (&impl Policy, &[&'static str]),
+        (policy, reasons): (&(impl Policy + ?Sized), &[&'static str]),
         topology: &Topology,
     ) -> Extensive {
         let mut policy_metrics = Counts::new();

@@ -226,7 +226,7 @@ pub(crate) struct Totals {
 
 impl Totals {
     /// All that `run` has done so far.
-    pub(crate) fn of<P: Policy, W: Workload>(
+    pub(crate) fn of<P: Policy + ?Sized, W: Workload>(
         run: &Simulator<P, W, Watch>,
         meter: &Meter,
         topology: &Topology,

@@ -9,7 +9,7 @@ use crate::report::{self, End};
 use crate::run::{Measured, Told};
 
 /// What the program prints: its last words only if it has come to its end.
-pub(crate) fn tell<P>(benchmark: &dyn Benchmark, measured: &Measured<P>) -> Told {
+pub(crate) fn tell<P: ?Sized>(benchmark: &dyn Benchmark, measured: &Measured<P>) -> Told {
     let Measured { notes, end, sampled, .. } = measured;
     // A program that was stopped tells of the sample, as one that was cut does of the span.
     let of_sample = sampled.as_ref().filter(|sampled| sampled.is_stopped());

@@ -23,9 +23,9 @@ use crate::schedstat::SchedInfo;
 pub(crate) type Watch = (Stats, (Window, (Digest, (Option<Invariants>, Option<Box<Recorder>>))));
 
 /// A run before it starts.
-pub(crate) struct Plan<P, W> {
+pub(crate) struct Plan<P: ?Sized, W> {
     pub(crate) topology: Arc<Topology>,
-    pub(crate) policy: P,
+    pub(crate) policy: Box<P>,
     pub(crate) workload: W,
     pub(crate) config: Config,
     pub(crate) duration: Option<Nanos>,
@@ -47,11 +47,11 @@ pub(crate) struct Plan<P, W> {
 }
 
 /// A run that is over.
-pub(crate) struct Measured<P> {
+pub(crate) struct Measured<P: ?Sized> {
     pub(crate) end: End,
     pub(crate) events: u64,
     pub(crate) topology: Arc<Topology>,
-    pub(crate) policy: P,
+    pub(crate) policy: Box<P>,
     /// The names of its reasons.
     pub(crate) reasons: &'static [&'static str],
     /// Of what is measured.
@@ -85,7 +85,7 @@ pub(crate) struct Told {
 }
 
 /// Makes a run check itself, and leave untold what nobody asks for.
-fn prepare<P: Policy, W: Workload>(
+fn prepare<P: Policy + ?Sized, W: Workload>(
     run: &mut Simulator<P, W, Watch>,
     paranoid: bool,
     asks_for_thoughts: bool,
@@ -98,7 +98,7 @@ fn prepare<P: Policy, W: Workload>(
     }
 }
 
-impl<P: Policy, W: Workload> Plan<P, W> {
+impl<P: Policy + ?Sized, W: Workload> Plan<P, W> {
     /// Runs to the end, to the limit of time, or until the user asks to stop.
     ///
     /// # Errors
@@ -146,7 +146,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
             series.finish(world.now());
         }
         let llc = window.llc.map(|series| LlcReport::of(&series, &topology, &setup.procs));
-        let schedstat = window.sched_info.map(|counted| counted.table(&world, &policy));
+        let schedstat = window.sched_info.map(|counted| counted.table(&world, policy.as_ref()));
         let series = window.cpus.map(|series| SeriesReport::of(series, world.now()));
         let measured = Measured {
             end,
@@ -179,7 +179,7 @@ impl<P: Policy, W: Workload> Plan<P, W> {
 }
 
 /// Runs to the end, or as much as is measured.
-fn driven<P: Policy, W: Workload>(
+fn driven<P: Policy + ?Sized, W: Workload>(
     mut cutter: Cutter<'_, P, W>,
     span: Option<Slice>,
     precision: Option<(Ask, Goal)>,
@@ -204,7 +204,7 @@ pub(crate) fn seeded(config: Config, seed: u64) -> Config {
     Config { seed: Seed(seed), ..config }
 }
 
-impl<P: Policy> Measured<P> {
+impl<P: Policy + ?Sized> Measured<P> {
     /// The report of this run, of which the program has `told` this.
     pub(crate) fn report(&self, scenario: ScenarioReport, told: Told) -> Report {
         let stats = &self.stats;
@@ -213,7 +213,7 @@ impl<P: Policy> Measured<P> {
             stats,
             &self.totals,
             self.idle_while_waiting,
-            (&self.policy, reasons),
+            (self.policy.as_ref(), reasons),
             &self.topology,
         );
         let whole = self.sampled.as_ref().and_then(|sampled| sampled.grown(&counted));
@@ -270,7 +270,7 @@ mod tests {
         script.task(CpuId(2), ops);
         Plan {
             topology: Arc::new(Topology::builtin("t16", None).unwrap()),
-            policy: RoundRobin::default(),
+            policy: Box::default(),
             workload: script,
             config: Config::default(),
             duration: Some(Nanos::from_millis(20)),

@@ -53,7 +53,7 @@ impl SchedInfo {
     }
 
     /// The file at the end of the run.
-    pub(crate) fn table(&self, world: &World, policy: &impl Policy) -> SchedStat {
+    pub(crate) fn table(&self, world: &World, policy: &(impl Policy + ?Sized)) -> SchedStat {
         let first = (1 << 32) - BOOT_BEFORE_WRAP * world.hz();
         let cpu = |(at, row): (usize, &Row)| {
             let rq = world.rq(CpuId::new(at));
@@ -197,7 +197,7 @@ impl Target {
 }
 
 /// The sched domains of `cpu`, with what they have counted.
-fn domains(policy: &impl Policy, cpu: CpuId) -> Vec<Domain> {
+fn domains(policy: &(impl Policy + ?Sized), cpu: CpuId) -> Vec<Domain> {
     let mut found = Vec::new();
     policy.domains(cpu, &mut |name, span, counts| {
         let balance = |kind: usize| Balance {

@@ -68,7 +68,7 @@ pub struct Bed {
 }
 
 /// A run that has come to its end.
-pub(crate) type Done<W, O> = Simulator<Box<dyn Policy + Send>, WithKthreads<W>, O>;
+pub(crate) type Done<W, O> = Simulator<dyn Policy + Send, WithKthreads<W>, O>;
 
 impl Bed {
     /// Runs a scenario with this seed, and measures it; none if `stop` says so before it is over.

@@ -43,7 +43,8 @@ fn record(script: Script) -> Record {
     let recorder = Recorder::new(&script.setup(), topology.nr_cpus());
     let config = Config { jitter_1024: 0, ..Config::default() };
     let mut run =
-        Simulator::new(topology, RoundRobin::default(), script, recorder, config).unwrap();
+        Simulator::new(topology, Box::new(RoundRobin::default()), script, recorder, config)
+            .unwrap();
     assert_eq!(run.run_until(SimTime(10_000 * MS)).unwrap(), Status::Finished);
     let (world, _, _, recorder) = run.into_parts();
     recorder.finish(&world)

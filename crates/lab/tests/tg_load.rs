@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use simsched_core::observe::Stats;
-use simsched_core::{Config, HardwareModel, Policy, Seed, SimTime, Simulator, Status, Workload};
+use simsched_core::{Config, HardwareModel, Seed, SimTime, Simulator, Status, Workload};
 use simsched_policies::catalog;
 use simsched_workloads::hackbench;
 use simsched_workloads::lab::{self, WithKthreads};

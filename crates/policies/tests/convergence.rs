@@ -37,7 +37,7 @@ impl Observer for Moves {
 /// When the herd is let go.
 const RELEASE: SimTime = SimTime(20_000_000);
 
-type Run = Simulator<Box<dyn Policy + Send>, Script, Moves>;
+type Run = Simulator<dyn Policy + Send, Script, Moves>;
 
 /// `nr_hogs` that compute without end, born on one CPU and allowed everywhere after a while.
 fn herd(machine: &Machine, policy: &str, nr_hogs: usize, seed: u64) -> Run {

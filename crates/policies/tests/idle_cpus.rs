@@ -43,7 +43,8 @@ fn simulate(
     let topology = Arc::new(Topology::builtin(machine, None).unwrap());
     let policy = Fair::new(features, Overrides::default());
     let config = Config { jitter_1024: 0, ..Config::default() };
-    let mut sim = Simulator::new(topology, policy, script, Log::default(), config).unwrap();
+    let mut sim =
+        Simulator::new(topology, Box::new(policy), script, Log::default(), config).unwrap();
     assert_eq!(sim.run_until(SimTime(until_ms * 1_000_000)), Ok(Status::Horizon));
     sim
 }
@@ -150,7 +151,8 @@ fn a_preempting_wakee_runs_on_the_clock_of_its_wakeup() {
     let topology = Arc::new(Topology::builtin("t16", None).unwrap());
     let policy = Fair::new(Features::default(), Overrides::default());
     let clock = Clock(Vec::new());
-    let mut sim = Simulator::new(topology, policy, script, clock, Config::default()).unwrap();
+    let mut sim =
+        Simulator::new(topology, Box::new(policy), script, clock, Config::default()).unwrap();
     sim.run_until(SimTime(104_000_000)).unwrap();
     let seen = &sim.observer().0;
     let (woken, switched) = (seen[seen.len() - 2], seen[seen.len() - 1]);

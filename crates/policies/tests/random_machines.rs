@@ -131,7 +131,7 @@ fn script(plan: &Plan) -> Script {
     script
 }
 
-type Run<O> = Simulator<Box<dyn Policy + Send>, Script, O>;
+type Run<O> = Simulator<dyn Policy + Send, Script, O>;
 
 fn start<O: Observer>(plan: &Plan, observer: O) -> Run<O> {
     let policy = catalog::build(&plan.expr, &[]).unwrap();

@@ -66,7 +66,8 @@ fn told_exactly(machine: &str, expr: &str, tasks: &[Vec<Op>]) -> (usize, u64) {
     let policy = Watched::new(build(expr, &[]).unwrap());
     let watch = (Told::of(&topology), Digest::default());
     let mut run =
-        Simulator::new(Arc::clone(&topology), policy, script, watch, Config::default()).unwrap();
+        Simulator::new(Arc::clone(&topology), Box::new(policy), script, watch, Config::default())
+            .unwrap();
     loop {
         let status = run.run_events(SimTime::NEVER, 1).unwrap();
         if status == Status::Finished {
@@ -122,7 +123,8 @@ fn a_policy_that_tracks_no_load_has_nothing_to_tell() {
     let script = script(&topology, &[vec![Op::Run(Nanos::from_millis(20))]]);
     let policy = Watched::new(build("fifo", &[]).unwrap());
     let watch = Told::of(&topology);
-    let mut run = Simulator::new(topology, policy, script, watch, Config::default()).unwrap();
+    let mut run =
+        Simulator::new(topology, Box::new(policy), script, watch, Config::default()).unwrap();
     run.run_until(SimTime::NEVER).unwrap();
     assert_eq!(run.observer().all, []);
 }
@@ -159,7 +161,8 @@ fn alone(expr: &str, ops: &[Op]) -> Alone {
     script.spec(task).allowed = Some([CpuId(2)].into_iter().collect::<CpuSet>());
     let policy = Watched::new(build(expr, &[]).unwrap());
     let watch = Alone::default();
-    let mut run = Simulator::new(topology, policy, script, watch, Config::default()).unwrap();
+    let mut run =
+        Simulator::new(topology, Box::new(policy), script, watch, Config::default()).unwrap();
     run.run_until(SimTime::NEVER).unwrap();
     run.into_parts().3
 }

@@ -1,7 +1,6 @@
 //! The trait `Policy`, its questions and its answers: the interface to the scheduler.
 
 mod attached;
-mod boxed;
 mod queues;
 mod watched;
 

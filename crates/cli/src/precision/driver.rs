@@ -115,7 +115,7 @@ fn is_steady(steps: &[Step]) -> bool {
     })
 }
 
-impl<P: Policy, W: Workload> Cutter<'_, P, W> {
+impl<P: Policy + ?Sized, W: Workload> Cutter<'_, P, W> {
     /// Runs until the figures of the whole job are known as precisely as asked for, or to its end.
     pub(crate) fn precise(
         &mut self,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use simsched_core::observe::Stats;
-use simsched_core::{Cause, Policy, Seed, Workload};
+use simsched_core::{Cause, Seed, Workload};
 use simsched_workloads::hackbench;
 use simsched_workloads::lab::{self, WithKthreads};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use simsched_core::observe::{Digest, LlcSeries, Stats};
-use simsched_core::{Cause, Config, Nanos, Policy, Seed, SimTime, Simulator, Status, Workload};
+use simsched_core::{Cause, Config, Nanos, Seed, SimTime, Simulator, Status, Workload};
 use simsched_policies::catalog;
 use simsched_topology::{Distance, Topology};
 

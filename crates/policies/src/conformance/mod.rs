@@ -189,7 +189,7 @@ impl Case<'_> {
         programs: Programs,
         observer: O,
         config: Config,
-    ) -> Result<Simulator<Box<dyn Policy + Send>, Programs, O>, String> {
+    ) -> Result<Simulator<dyn Policy + Send, Programs, O>, String> {
         let config = Config { seed: Seed(self.nth), ..config };
         let run = Simulator::new(Arc::clone(self.topology), policy, programs, observer, config);
         run.map_err(|error| error.to_string())

@@ -62,7 +62,8 @@ fn run<O: Observer>(
     hz: u32,
 ) -> Simulator<Fair, Script, O> {
     let config = Config { hardware: HardwareModel::Free, hz, ..Config::default() };
-    let mut sim = Simulator::new(Arc::new(topology), policy, script, observer, config).unwrap();
+    let mut sim =
+        Simulator::new(Arc::new(topology), Box::new(policy), script, observer, config).unwrap();
     sim.set_paranoid();
     assert_eq!(sim.run_until(SimTime(60_000_000_000)), Ok(Status::Finished));
     sim
@@ -165,7 +166,8 @@ fn a_scan_takes_its_thread_the_time_to_read_all_cpus() {
         let hardware = HardwareModel::Free;
         let config = Config { hardware, jitter_1024: 0, ..Config::default() };
         let policy = policy(features, &[]);
-        let mut sim = Simulator::new(Arc::new(topology), policy, script, stats, config).unwrap();
+        let mut sim =
+            Simulator::new(Arc::new(topology), Box::new(policy), script, stats, config).unwrap();
         assert_eq!(sim.run_until(SimTime(60_000_000_000)), Ok(Status::Finished));
         let scans = metric(sim.policy(), "llc_scans");
         (sim.observer().total_cpu_time()[Cost::Syscall as usize], scans)

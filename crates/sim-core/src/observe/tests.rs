@@ -141,7 +141,7 @@ fn start_with<O: Observer>(plan: &Plan, observer: O, config: Config) -> Run<O> {
     policy.ttwu_queue = Some(plan.ttwu_queue);
     policy.balancer.greedy = plan.balances;
     let config = Config { seed: Seed(plan.seed), ..config };
-    Simulator::new(topology(), policy, script(plan), observer, config).unwrap()
+    Simulator::new(topology(), Box::new(policy), script(plan), observer, config).unwrap()
 }
 
 const HORIZON: SimTime = SimTime(1_000_000_000);

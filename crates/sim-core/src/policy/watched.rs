@@ -14,9 +14,8 @@ use crate::world::World;
 ///
 /// It decides what the policy inside decides. After each call it looks at those CPUs whose runqueue the
 /// kernel would have locked; so the policy itself pays nothing for being watched, nor for not being so.
-#[derive(Clone, Debug)]
-pub struct Watched<P> {
-    policy: P,
+pub struct Watched<P: ?Sized> {
+    policy: Box<P>,
     /// By CPU: what was told last.
     told: Vec<u64>,
     /// By CPU: whose runqueue its balancer has locked with its last step.
@@ -24,9 +23,9 @@ pub struct Watched<P> {
     thoughts: Thoughts,
 }
 
-impl<P: Policy> Watched<P> {
+impl<P: Policy + ?Sized> Watched<P> {
     /// Watches `policy`.
-    pub fn new(policy: P) -> Watched<P> {
+    pub fn new(policy: Box<P>) -> Watched<P> {
         Watched { policy, told: Vec::new(), locked: Vec::new(), thoughts: Thoughts::default() }
     }
 
@@ -45,7 +44,7 @@ impl<P: Policy> Watched<P> {
     }
 }
 
-impl<P: Policy> Policy for Watched<P> {
+impl<P: Policy + ?Sized> Policy for Watched<P> {
     fn attach(&mut self, world: &World) -> Attached {
         let attached = self.policy.attach(world);
         let nr_cpus = world.topology().nr_cpus();

@@ -11,7 +11,7 @@ use crate::policy::{Placement, Policy, Reason};
 use crate::workload::Workload;
 use crate::world::TaskState;
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `sched_setaffinity()` by the current task of `cpu`, for `task`. Who waits on a CPU that is not
     /// allowed any more is moved at once, and who runs there by the stopper, for which the kernel's
     /// caller waits and ours does not. Who sleeps or is being woken is left to its wakeup.

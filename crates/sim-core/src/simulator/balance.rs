@@ -14,7 +14,7 @@ use crate::policy::{Enqueue, Policy};
 use crate::time::Nanos;
 use crate::workload::Workload;
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `kick_ilb()`: `cpu` is told to balance for all idle CPUs, by a call in the list that hand-offs
     /// are in too.
     pub(super) fn kick_ilb(&mut self, from: CpuId, cpu: CpuId) {

@@ -12,7 +12,7 @@ use crate::thoughts::{Thought, Thoughts};
 use crate::workload::Workload;
 use crate::world::TaskState;
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `deactivate_task()` of a task that sleeps or has ended; false if it stays queued, being delayed.
     pub(super) fn deactivate(&mut self, cpu: CpuId, task: TaskId) -> bool {
         self.world.task_mut(task).on_rq = false;

@@ -10,7 +10,7 @@ use crate::policy::{Enqueue, Placement, Policy, Reason, WakeKind, Wakeup};
 use crate::workload::Workload;
 use crate::world::TaskState;
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `wake_up_new_task()` up to the choice of a CPU: the parent's op is done, the child is next.
     pub(super) fn begin_fork(&mut self, cpu: CpuId, parent: TaskId, child: TaskId) -> Step {
         self.world.update_rq_clock(cpu);

@@ -10,7 +10,7 @@ use crate::observer::{Cost, Observer};
 use crate::policy::{Policy, TtwuQueue};
 use crate::workload::Workload;
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `ttwu_queue_cond()`: whether the wakee goes to the hand-off list of `cpu`.
     pub(super) fn ttwu_queue_cond(
         &self,

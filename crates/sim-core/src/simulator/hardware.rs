@@ -11,7 +11,7 @@ use crate::time::{Nanos, SimTime};
 use crate::touched::{Access, Function};
 use crate::workload::{Op, Workload};
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `cpu` stalls for `ns` before it goes on with anything else.
     pub(super) fn stall(&mut self, cpu: CpuId, what: Cost, ns: Nanos) {
         if ns == Nanos::ZERO || self.is_paid(cpu) {

@@ -14,7 +14,7 @@ use crate::policy::{Policy, Preempt};
 use crate::time::{Nanos, SimTime};
 use crate::workload::{Outcome, Workload};
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Plans that `cpu` looks at its flag and its hand-off list at `at`, if not earlier.
     pub(super) fn plan_resched(&mut self, cpu: CpuId, at: SimTime) {
         let event = Event::Resched(cpu);

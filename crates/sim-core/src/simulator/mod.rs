@@ -48,7 +48,7 @@ pub enum Status {
     Paused,
 }
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Runs until all tasks have ended or the horizon is reached.
     ///
     /// # Errors

@@ -93,7 +93,7 @@ fn pipe_of(op: Op) -> Option<PipeId> {
     }
 }
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Begins the next part of an op on a pipe.
     fn phase(&mut self, cpu: CpuId, phase: Phase, ns: u32) {
         let run = &mut self.cpus[cpu.idx()].run;

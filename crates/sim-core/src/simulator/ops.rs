@@ -44,7 +44,7 @@ impl Op {
     }
 }
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Begins `op`, or the first of those after it that takes time.
     pub(super) fn begin_op(&mut self, cpu: CpuId, task: TaskId, mut op: Op) -> Step {
         for _ in 0..LIVELOCK {

@@ -72,7 +72,7 @@ enum Then {
     Begin(Nanos),
 }
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Takes events, of which `first` is at hand, while they are the ends of ops on pipes that neither block
     /// nor wake, of tasks that go on with another op on a pipe, `most` at most, and does what comes then,
     /// which the last of them is a part of: how many it took. It is the same as the long way through

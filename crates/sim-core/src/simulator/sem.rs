@@ -22,7 +22,7 @@ const RSPIN_READERS: u32 = 30;
 /// is one look in each, for the pause between two of them ends it; elsewhere so many take no time.
 const RSPIN_LOOKS: u64 = 16;
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// A writer is at a semaphore for the first time: whether it looks again a moment later. It does
     /// while the holder is a writer on a CPU or readers who have not held it long, and nobody wants its
     /// CPU.

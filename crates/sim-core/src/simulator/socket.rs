@@ -11,7 +11,7 @@ use crate::policy::Policy;
 use crate::time::Nanos;
 use crate::workload::{Op, Workload};
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Getting to a socket takes `entry`, then follow the protocol and the copy.
     ///
     /// On loopback a sender runs the receiver's half of the protocol too, in the softirq that its

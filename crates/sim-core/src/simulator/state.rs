@@ -25,9 +25,9 @@ use crate::world::World;
 pub(super) type Step<T = ()> = Result<T, Box<SimError>>;
 
 /// A machine under a policy and a workload, watched by an observer.
-pub struct Simulator<P, W, O> {
+pub struct Simulator<P: ?Sized, W, O> {
     pub(super) world: World,
-    pub(super) policy: P,
+    pub(super) policy: Box<P>,
     pub(super) workload: W,
     pub(super) observer: O,
     pub(super) agenda: Agenda,
@@ -120,15 +120,16 @@ fn task_runs(setup: &Setup) -> Vec<TaskRun> {
     setup.tasks.iter().map(run).collect()
 }
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
-    /// Builds a run of `workload` on `topology` under `policy`, watched by `observer`.
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
+    /// Builds a run of `workload` on `topology` under `policy`, watched by `observer`. A policy
+    /// that is chosen at run time (`Box<dyn Policy + Send>`) takes the same code as a type of its own.
     ///
     /// # Errors
     /// When the workload places a task on a CPU that does not exist or where it may not run, or a
     /// setting of `config` is out of its range, or the machine lacks a price that the workload needs.
     pub fn new(
         topology: Arc<Topology>,
-        mut policy: P,
+        mut policy: Box<P>,
         workload: W,
         observer: O,
         config: Config,
@@ -247,7 +248,7 @@ impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// Takes the run apart: the last world, the policy, the workload and the observer.
-    pub fn into_parts(self) -> (World, P, W, O) {
+    pub fn into_parts(self) -> (World, Box<P>, W, O) {
         (self.world, self.policy, self.workload, self.observer)
     }
 

@@ -28,7 +28,7 @@ pub(super) struct Migration {
     pub reason: Reason,
 }
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `stop_one_cpu_nowait()`: gives `work` to the stopper of `cpu`. It is queued there at once,
     /// also where a task would be handed over.
     pub(super) fn stop(&mut self, from: CpuId, cpu: CpuId, work: StopWork) {

@@ -13,7 +13,7 @@ use crate::time::{Nanos, SimTime};
 use crate::workload::Workload;
 use crate::world::{BOOT_CLOCK, TaskState};
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Enters `schedule()`: between here and the dequeue a sleeper can still be woken where it is.
     pub(super) fn enter_schedule(&mut self, cpu: CpuId) {
         self.cpu(cpu).polling = false;

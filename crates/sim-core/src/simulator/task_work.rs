@@ -9,7 +9,7 @@ use crate::observer::{Cost, Observer};
 use crate::policy::Policy;
 use crate::workload::Workload;
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `task` returns to user mode between two ops: true if that takes a stage of its own.
     pub(super) fn returns_to_user(&mut self, cpu: CpuId, task: TaskId) -> bool {
         if self.task_work_begins(cpu, task) {

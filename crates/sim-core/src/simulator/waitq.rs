@@ -34,7 +34,7 @@ impl WaitQueue {
     }
 }
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// A poller is back from its sleep: whether somebody still wakes others of its queue. Where CPUs take
     /// turns it looks again in its next one, for the pause between two looks ends a turn.
     pub(super) fn spins_at_queue(&mut self, cpu: CpuId, op: Op) -> bool {

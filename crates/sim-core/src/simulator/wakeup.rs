@@ -18,7 +18,7 @@ use crate::time::Nanos;
 use crate::workload::Workload;
 use crate::world::TaskState;
 
-impl<P: Policy, W: Workload, O: Observer> Simulator<P, W, O> {
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Goes on with the wake list of `cpu`; then with what comes after it. Interrupts are open
     /// between two wakeups of a list.
     pub(super) fn run_wakes(&mut self, cpu: CpuId) -> Step {

@@ -124,7 +124,7 @@ fn a_task_that_begins_asleep_has_to_be_in_a_sleep() {
     let awake = script.spawned(&[run(1)]);
     script.spec(awake).start = Start::Asleep(CpuId(2));
     let policy = RoundRobin::default();
-    let started = Simulator::new(topology(), policy, script, Log::default(), config());
+    let started = Simulator::new(topology(), Box::new(policy), script, Log::default(), config());
     let told = started.map(|_| ()).unwrap_err().to_string();
     assert!(told.contains("begins asleep"), "{told}");
 }

@@ -64,7 +64,8 @@ fn script(cpus: &[u16], first: Option<u16>, what: Loop) -> Script {
 fn run(topology: &Arc<Topology>, script: Script) -> Simulator<RoundRobin, Script, Log> {
     let topology = Arc::clone(topology);
     let mut sim =
-        Simulator::new(topology, RoundRobin::default(), script, Log::default(), config()).unwrap();
+        Simulator::new(topology, Box::new(RoundRobin::default()), script, Log::default(), config())
+            .unwrap();
     assert_eq!(sim.run_until(SimTime(10_000_000_000)), Ok(Status::Finished));
     sim
 }
@@ -237,7 +238,7 @@ fn free_memory_takes_no_time_and_needs_no_price() {
     let free = Config { hardware: HardwareModel::Free, ..config() };
     let new = |config| {
         let script = script(&[0], None, READ);
-        Simulator::new(Arc::clone(&topology), RoundRobin::default(), script, (), config)
+        Simulator::new(Arc::clone(&topology), Box::new(RoundRobin::default()), script, (), config)
     };
     let mut sim = new(free).unwrap();
     assert_eq!(sim.run_until(SimTime(1_000_000_000)), Ok(Status::Finished));
@@ -254,7 +255,8 @@ fn a_region_that_nobody_declared_breaks_the_contract() {
     let topology = Arc::new(Topology::builtin("spr", None).unwrap());
     let mut script = script(&[0], None, READ);
     script.task(CpuId(1), &[Op::Touch { region: RegionId(1), kib: 1 }]);
-    let mut sim = Simulator::new(topology, RoundRobin::default(), script, (), config()).unwrap();
+    let mut sim =
+        Simulator::new(topology, Box::new(RoundRobin::default()), script, (), config()).unwrap();
     let broken = sim.run_until(SimTime(1_000_000_000)).unwrap_err();
     assert!(matches!(broken, SimError::WorkloadBroke { .. }), "{broken}");
     assert_eq!(sim.world().curr(CpuId(1)), Some(TaskId(1)));

@@ -80,7 +80,8 @@ pub(super) fn simulate_on(
     script: Script,
     policy: RoundRobin,
 ) -> (Result<Status, SimError>, Simulator<RoundRobin, Script, Log>) {
-    let mut sim = Simulator::new(topology, policy, script, Log::default(), config()).unwrap();
+    let mut sim =
+        Simulator::new(topology, Box::new(policy), script, Log::default(), config()).unwrap();
     let status = sim.run_until(SimTime(10_000_000_000));
     (status, sim)
 }

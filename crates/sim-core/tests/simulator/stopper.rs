@@ -115,7 +115,7 @@ fn a_cpu_whose_stopper_is_runnable_is_not_idle() {
     }
     let (script, policy) = two_hogs_and_a_stopper();
     let log = Idle(Vec::new());
-    let mut sim = Simulator::new(topology(), policy, script, log, config()).unwrap();
+    let mut sim = Simulator::new(topology(), Box::new(policy), script, log, config()).unwrap();
     sim.run_until(SimTime(50 * MS)).unwrap();
     let begins = (false, 2, true);
     let moves = (false, 1, true);
@@ -289,7 +289,7 @@ fn nobody_preempts_the_stopper() {
 fn a_mask_that_the_machine_has_no_cpu_of_is_refused() {
     let setup = Setup { masks: vec![CpuSet::single(CpuId(16))], ..objects() };
     let script = Script::new(setup);
-    let sim = Simulator::new(topology(), RoundRobin::default(), script, (), config());
+    let sim = Simulator::new(topology(), Box::new(RoundRobin::default()), script, (), config());
     let error = sim.err().unwrap().to_string();
     assert!(error.contains("mask 0 has no CPU of the machine"), "{error}");
 }

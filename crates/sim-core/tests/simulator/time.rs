@@ -58,8 +58,14 @@ fn no_cpu_sleeps_deeper_than_it_may() {
         let begin = Op::Run(Nanos(500_000));
         script.task(CpuId(0), &[begin, Op::Sleep(Nanos::from_millis(5)), begin]);
         let config = Config { max_cstate, ..config() };
-        let mut sim =
-            Simulator::new(machine, RoundRobin::default(), script, Log::default(), config).unwrap();
+        let mut sim = Simulator::new(
+            machine,
+            Box::new(RoundRobin::default()),
+            script,
+            Log::default(),
+            config,
+        )
+        .unwrap();
         assert_eq!(sim.run_until(SimTime::NEVER), Ok(Status::Finished));
         (sim.observer().charged(0, Cost::IdleExit), deepest)
     };
@@ -273,7 +279,8 @@ fn skewed_ticks_are_spread_over_half_a_period() {
     script.task(CpuId(8), &[Op::Run(Nanos(20_000_000))]);
     let config = Config { skew_tick: true, ..config() };
     let log = Log::default();
-    let mut sim = Simulator::new(topology(), RoundRobin::default(), script, log, config).unwrap();
+    let mut sim =
+        Simulator::new(topology(), Box::new(RoundRobin::default()), script, log, config).unwrap();
     assert_eq!(sim.run_until(SimTime(50_000_000)), Ok(Status::Finished));
     let first = |wanted: u16| {
         let tick = |t: &Tracepoint| matches!(t, Tracepoint::Charge { cpu, what: Cost::Tick, .. } if cpu.0 == wanted);
@@ -298,7 +305,8 @@ fn a_switch_after_a_yield_happens_on_the_clock_of_the_yield() {
     script.task(CpuId(0), &[Op::Run(Nanos(100_000)), Op::Yield]);
     script.task(CpuId(0), &[Op::Run(Nanos(100_000))]);
     let policy = RoundRobin::default();
-    let mut sim = Simulator::new(topology(), policy, script, Clock::default(), config()).unwrap();
+    let mut sim =
+        Simulator::new(topology(), Box::new(policy), script, Clock::default(), config()).unwrap();
     sim.run_until(SimTime(50_000_000)).unwrap();
     let (now, clock) = sim.observer().0[0];
     let costs = *topology().costs();

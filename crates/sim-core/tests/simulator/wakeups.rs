@@ -69,7 +69,7 @@ fn idle_looks_during_a_hand_off(ttwu_pending_stays: bool) -> usize {
     let mut policy = RoundRobin::default();
     policy.ttwu_pending_stays = ttwu_pending_stays;
     let seen = Looks { sleeper, handed: false, idle: 0 };
-    let mut sim = Simulator::new(topology(), policy, script, seen, config()).unwrap();
+    let mut sim = Simulator::new(topology(), Box::new(policy), script, seen, config()).unwrap();
     assert_eq!(sim.run_until(SimTime(10_000_000_000)), Ok(Status::Finished));
     assert!(sim.observer().handed);
     sim.observer().idle
