@@ -8,7 +8,7 @@ pub use self::attached::{Attached, KernelRules, TtwuQueue};
 pub use self::queues::FifoQueues;
 pub use self::watched::Watched;
 
-use simsched_topology::{CpuId, CpuSet};
+use simsched_topology::{CpuId, CpuSet, Distance};
 
 use crate::balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
 use crate::effects::Effects;
@@ -302,13 +302,27 @@ impl Placement {
     }
 }
 
-/// Of the CPUs that were looked at, those outside the waker's LLC, by distance.
+/// Of the scanned CPUs those outside the waker's LLC, by distance: reading their runqueues takes longer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Far {
     /// In the same package or node.
     pub same_socket: u16,
     /// In another package.
     pub cross_socket: u16,
+}
+
+impl Far {
+    /// Of `scanned` CPUs of one LLC that is at this distance from the waker's CPU.
+    #[must_use]
+    pub fn at(distance: Distance, scanned: u16) -> Far {
+        match distance {
+            Distance::SameCpu | Distance::SameCore | Distance::SameLlc => Far::default(),
+            Distance::CrossSocket => Far { cross_socket: scanned, ..Far::default() },
+            Distance::SameNode | Distance::SameSocket => {
+                Far { same_socket: scanned, ..Far::default() }
+            }
+        }
+    }
 }
 
 /// An index into [`Attached::reasons`]: the core counts reasons without knowing one by name.

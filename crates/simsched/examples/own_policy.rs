@@ -1,7 +1,7 @@
 //! A policy of one's own beside `cfs`, and the page of the comparison.
 
 use simsched::core::{
-    Attached, Dequeue, Enqueue, FifoQueues, Placement, Policy, Reason, TaskId, Wakeup, World,
+    Attached, Dequeue, Enqueue, Far, FifoQueues, Placement, Policy, Reason, TaskId, Wakeup, World,
 };
 use simsched::prelude::*;
 use simsched::topology::CpuId;
@@ -15,17 +15,18 @@ impl Policy for FirstIdle {
         Attached { reasons: &["prev_idle", "llc_idle", "none_idle"], ..Attached::default() }
     }
 
-    /// The decision that this policy is about; the machine charges for the CPUs that it looked at.
     fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
         let usable = |&cpu: &CpuId| world.is_idle(cpu) && world.is_allowed(wakeup.wakee, cpu);
         if usable(&wakeup.prev) {
             return Placement::at(wakeup.prev, Reason(0));
         }
-        let llc = world.topology().llc_span(world.topology().llc_of(wakeup.prev));
+        let topology = world.topology();
+        let llc = topology.llc_span(topology.llc_of(wakeup.prev));
         let mut scanned = 0;
         let found = llc.iter_wrap(wakeup.prev).inspect(|_| scanned += 1).find(usable);
         let (cpu, reason) = found.map_or((wakeup.prev, Reason(2)), |cpu| (cpu, Reason(1)));
-        Placement { scanned, ..Placement::at(cpu, reason) }
+        let far = Far::at(topology.distance_class(wakeup.waker, wakeup.prev), scanned);
+        Placement { scanned, far, ..Placement::at(cpu, reason) }
     }
 
     fn enqueue(&mut self, _: &World, cpu: CpuId, task: TaskId, _: Enqueue) {
@@ -54,6 +55,5 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 #[test]
 fn the_page_shows_the_policy() {
-    let page = page("t16").unwrap();
-    assert!(page.contains("first_idle"));
+    assert!(page("t16").unwrap().contains("first_idle"));
 }

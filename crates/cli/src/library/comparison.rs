@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
-use super::{Error, Machine, Metric, Paired, Run, Simulation, Spread, Window};
+use super::{Error, Machine, Metric, MetricError, Paired, Run, Simulation, Spread, Window};
 use crate::compare::{self, Asked};
 use crate::failure::Failure;
 use crate::output;
@@ -172,7 +172,7 @@ impl Compared {
         &self.sides
     }
 
-    /// The metrics that all runs have.
+    /// The metrics that `simsched compare` shows, of those that all runs have; [`Compared::row`] has any other.
     #[must_use]
     pub fn rows(&self) -> Vec<Row> {
         let row = |row: &compare::Row| Row {
@@ -198,6 +198,23 @@ impl Compared {
             name => name,
         };
         name.parse().expect("a metric of the command's rows")
+    }
+
+    /// Any metric on all sides.
+    ///
+    /// # Errors
+    /// When a run does not have it.
+    pub fn row(&self, metric: &Metric) -> Result<Row, MetricError> {
+        let of = |run: &Run| run.metric(metric).map(|number| number.value);
+        let values = self.sides.iter().map(|side| side.runs.iter().map(of).collect());
+        let values = values.collect::<Result<Vec<Vec<f64>>, MetricError>>()?;
+        let others = values.iter().skip(1).map(|other| Some(Paired::of(&values[0], other)));
+        Ok(Row {
+            metric: metric.clone(),
+            spreads: values.iter().map(|of| Spread::of(of)).collect(),
+            paired: std::iter::once(None).chain(others).collect(),
+            values,
+        })
     }
 
     /// In what the runs of `side` differ inside from those of the base, by subject, the largest first; none

@@ -105,7 +105,11 @@ fn a_row_is_what_its_metric_is_in_each_run() {
     assert_eq!(compared.sides()[1].name, "cfs+hz=1000");
     let rows = compared.rows();
     assert!(rows.iter().any(|row| row.metric.to_string() == "reported_wakeup_latency:p99"));
+    assert!(compared.row(&Metric::MIGRATIONS).unwrap().paired[1].is_some());
+    assert!(compared.row(&"bandwidth:triad".parse().unwrap()).is_err(), "schbench has none");
     for row in rows {
+        let again = compared.row(&row.metric).unwrap();
+        assert_eq!((&again.values, &again.paired), (&row.values, &row.paired), "{}", row.metric);
         for (side, values) in compared.sides().iter().zip(&row.values) {
             let of = |run: &simsched_cli::library::Run| run.metric(&row.metric).unwrap().value;
             assert_eq!(&side.runs.iter().map(of).collect::<Vec<_>>(), values, "{}", row.metric);

@@ -27,28 +27,28 @@ pub(super) struct Programs {
 impl Programs {
     /// The program of this number for a machine with so many CPUs.
     pub(super) fn new(nth: u64, nr_cpus: usize) -> Programs {
-        let mut dice = Seed(nth).stream("conformance", 0);
+        let mut rng = Seed(nth).stream("conformance", 0);
         let setup = Setup { procs: vec!["p".to_owned()], pipes: 2, ..Setup::default() };
         let mut programs = Programs { setup, ops: Vec::new() };
         let cpus = nr_cpus as u64;
         programs.add(Start::AtZero(CpuId(0)), [WRITE, WAIT].repeat(40));
-        programs.add(Start::AtZero(cpu(&mut dice, cpus)), [READ, BACK].repeat(40));
-        let tasks = 1 + dice.next_u64() % MOST_TASKS;
+        programs.add(Start::AtZero(cpu(&mut rng, cpus)), [READ, BACK].repeat(40));
+        let tasks = 1 + rng.next_u64() % MOST_TASKS;
         for nth in 0..tasks {
             let child = TaskId::new(usize::try_from(2 + tasks + nth).expect("few tasks"));
-            let count = 1 + dice.next_u64() % 24;
-            let mut ops: Vec<Op> = (0..count).map(|_| any_op(&mut dice)).collect();
+            let count = 1 + rng.next_u64() % 24;
+            let mut ops: Vec<Op> = (0..count).map(|_| any_op(&mut rng)).collect();
             ops.extend([Op::Spawn(child), Op::Run(Nanos(200_000)), Op::Join(child)]);
-            let at = cpu(&mut dice, cpus);
+            let at = cpu(&mut rng, cpus);
             let spec = programs.add(Start::AtZero(at), ops);
-            spec.nice = nice(&mut dice);
-            spec.policy = match dice.next_u64() % 7 {
+            spec.nice = nice(&mut rng);
+            spec.policy = match rng.next_u64() % 7 {
                 0 => SchedPolicy::Batch,
                 1 => SchedPolicy::Idle,
                 _ => SchedPolicy::Normal,
             };
-            if dice.next_u64().is_multiple_of(5) {
-                spec.allowed = Some([at, cpu(&mut dice, cpus)].into_iter().collect::<CpuSet>());
+            if rng.next_u64().is_multiple_of(5) {
+                spec.allowed = Some([at, cpu(&mut rng, cpus)].into_iter().collect::<CpuSet>());
             }
         }
         for _ in 0..tasks {
@@ -67,21 +67,21 @@ impl Programs {
     }
 }
 
-fn cpu(dice: &mut Stream, cpus: u64) -> CpuId {
-    CpuId::new(usize::try_from(dice.next_u64() % cpus).expect("a CPU of the machine"))
+fn cpu(rng: &mut Stream, cpus: u64) -> CpuId {
+    CpuId::new(usize::try_from(rng.next_u64() % cpus).expect("a CPU of the machine"))
 }
 
-fn nice(dice: &mut Stream) -> i8 {
-    i8::try_from(dice.next_u64() % 40).expect("below 40") - 20
+fn nice(rng: &mut Stream) -> i8 {
+    i8::try_from(rng.next_u64() % 40).expect("below 40") - 20
 }
 
-fn any_op(dice: &mut Stream) -> Op {
-    let time = |dice: &mut Stream| Nanos(1_000 + dice.next_u64() % 8_000_000);
-    match dice.next_u64() % 10 {
-        0..=3 => Op::Run(time(dice)),
-        4..=7 => Op::Sleep(time(dice)),
+fn any_op(rng: &mut Stream) -> Op {
+    let time = |rng: &mut Stream| Nanos(1_000 + rng.next_u64() % 8_000_000);
+    match rng.next_u64() % 10 {
+        0..=3 => Op::Run(time(rng)),
+        4..=7 => Op::Sleep(time(rng)),
         8 => Op::Yield,
-        _ => Op::SetNice(nice(dice)),
+        _ => Op::SetNice(nice(rng)),
     }
 }
 

@@ -62,6 +62,26 @@ impl PolicyEntry {
     }
 
     /// A policy with features and settings of its own. `doc` says in a line what it is.
+    ///
+    /// ```
+    /// use simsched_policies::{Fifo, PolicyEntry, Registry, Tunable};
+    ///
+    /// const TUNABLES: &[Tunable] = &[Tunable::Number {
+    ///     key: "scan_max",
+    ///     doc: "how many CPUs are scanned at most",
+    ///     unit: "CPUs",
+    ///     range: 1..=1024,
+    ///     default: 16,
+    /// }];
+    /// let mine = PolicyEntry::tuned("mine", "scans a few CPUs", &[], TUNABLES, |chosen| {
+    ///     // A policy of one's own keeps it in a field.
+    ///     assert_eq!(chosen.number("scan_max"), 4);
+    ///     Box::<Fifo>::default()
+    /// });
+    /// let registry = Registry::builtin().with(mine)?;
+    /// registry.parse("mine+scan_max=4", &[])?.build();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn tuned(
         name: &'static str,

@@ -8,7 +8,7 @@ mod slow_path;
 mod wake_affine;
 
 use simsched_core::{Far, Placement, WakeKind, Wakeup, World};
-use simsched_topology::{CpuId, Distance, SdFlags};
+use simsched_topology::{CpuId, SdFlags};
 
 use self::idle_sibling::Sibling;
 use self::slow_path::Idlest;
@@ -138,7 +138,7 @@ impl Fair {
         self.count_remote(waker, found.cpu);
         let distance = |cpu| world.topology().distance_class(waker, cpu);
         let [mut far, first] =
-            [(target, found.scanned), before].map(|(cpu, scanned)| far(distance(cpu), scanned));
+            [(target, found.scanned), before].map(|(cpu, scanned)| Far::at(distance(cpu), scanned));
         far.same_socket += first.same_socket;
         far.cross_socket += first.cross_socket;
         Placement { affine, far, scanned: found.scanned + before.1, ..found }
@@ -187,15 +187,6 @@ impl Fair {
             }
         }
         found
-    }
-}
-
-/// All CPUs that were looked at are in the target's LLC, at this distance from the waker.
-fn far(distance: Distance, scanned: u16) -> Far {
-    match distance {
-        Distance::SameCpu | Distance::SameCore | Distance::SameLlc => Far::default(),
-        Distance::CrossSocket => Far { cross_socket: scanned, ..Far::default() },
-        Distance::SameNode | Distance::SameSocket => Far { same_socket: scanned, ..Far::default() },
     }
 }
 
