@@ -6,5 +6,5 @@ cd "$(dirname "$0")/.."
 for name in $(compgen -e CARGO_PROFILE_ || true) RUSTFLAGS CARGO_ENCODED_RUSTFLAGS; do
     unset "$name"
 done
-cargo build --release --locked --quiet -p simsched-cli
-exec cargo run --release --locked --quiet -p simsched-benches --bin count -- "$@"
+cargo build --release --locked --quiet -p simsched-cli --bin simsched -p simsched-benches --bin count
+exec "${CARGO_TARGET_DIR:-target}/release/count" "$@"

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use simsched_benches::machine;
 use simsched_core::observe::Stats;
-use simsched_core::testkit::{Script, WorldKit};
+use simsched_core::testkit::{PolicyHost, Script, WorldKit};
 use simsched_core::{
     BOOT_CLOCK, BalanceStep, Config, Enqueue, Moves, Nanos, Op, Policy, Setup, SimTime, Simulator,
     TaskId,
@@ -19,8 +19,7 @@ const TICK: u64 = 4_000_000;
 
 /// A machine of 384 CPUs under CFS without dice, with tasks put where they are wanted.
 struct Bench {
-    kit: WorldKit,
-    policy: Box<dyn Policy + Send>,
+    host: PolicyHost<dyn Policy + Send>,
     moves: Moves,
     clock: u64,
 }
@@ -31,39 +30,41 @@ impl Bench {
         let mut kit = WorldKit::new(machine("genoa"), 250);
         let busy: Vec<u16> = [0, 0].into_iter().chain(busy).collect();
         let tasks: Vec<TaskId> = busy.iter().map(|_| kit.add_task(0)).collect();
-        let mut policy = catalog::build("cfs+NI_RANDOM=off", &[]).expect("a known policy");
-        policy.attach(kit.world());
-        for cpu in kit.world().topology_arc().cpus().iter() {
-            policy.nohz_balance_enter_idle(kit.world(), cpu);
+        let mut host = PolicyHost::boxed(
+            kit,
+            catalog::build("cfs+NI_RANDOM=off", &[]).expect("a known policy"),
+        );
+        for cpu in host.kit.world().topology_arc().cpus().iter() {
+            host.nohz_balance_enter_idle(cpu);
         }
         for (&cpu, &task) in busy.iter().zip(&tasks) {
             let cpu = CpuId(cpu);
-            kit.task(task).cpu = cpu;
-            kit.set_allowed(task, Some([cpu].into_iter().collect::<CpuSet>()));
-            policy.task_fork(kit.world(), cpu, None, task);
-            policy.enqueue(kit.world(), cpu, task, Enqueue::New);
-            kit.task(task).on_rq = true;
-            let nr_running = kit.world().rq(cpu).nr_running + 1;
-            kit.set_nr_running(cpu, nr_running);
+            host.kit.task(task).cpu = cpu;
+            host.kit.set_allowed(task, Some([cpu].into_iter().collect::<CpuSet>()));
+            host.task_fork(cpu, None, task);
+            host.enqueue(cpu, task, Enqueue::New);
+            host.kit.task(task).on_rq = true;
+            let nr_running = host.kit.world().rq(cpu).nr_running + 1;
+            host.kit.set_nr_running(cpu, nr_running);
         }
         for &cpu in &busy[1..] {
-            let curr = policy.pick_next(kit.world(), CpuId(cpu), None);
-            kit.run_on(CpuId(cpu), curr);
+            let curr = host.pick_next(CpuId(cpu), None);
+            host.kit.run_on(CpuId(cpu), curr);
         }
-        Bench { kit, policy, moves: Moves::default(), clock: BOOT_CLOCK }
+        Bench { host, moves: Moves::default(), clock: BOOT_CLOCK }
     }
 
     /// Lets so many ticks pass.
     fn pass(&mut self, ticks: u64) {
         self.clock += ticks * TICK;
-        self.kit.set_clock(self.clock);
+        self.host.kit.set_clock(self.clock);
     }
 
     /// The steps of the pass on `cpu`, none of which finds a task that may move.
     fn steps(&mut self, cpu: CpuId) -> u32 {
         let mut cpus = 0;
         loop {
-            match self.policy.balance_step(self.kit.world(), cpu, &mut self.moves) {
+            match self.host.balance_step(cpu, &mut self.moves) {
                 BalanceStep::Look(look) => cpus += u32::from(look.cpus),
                 BalanceStep::Lock(_) | BalanceStep::Stop { .. } => {}
                 BalanceStep::Move => unreachable!("all tasks are pinned"),
@@ -79,8 +80,8 @@ fn periodic(criterion: &mut Criterion) {
         bencher.iter(|| {
             // All intervals of a busy CPU have passed.
             bench.pass(4_000);
-            black_box(bench.policy.trigger_load_balance(bench.kit.world(), CpuId(0)));
-            bench.policy.run_rebalance_domains(bench.kit.world(), CpuId(0));
+            black_box(bench.host.trigger_load_balance(CpuId(0)));
+            bench.host.run_rebalance_domains(CpuId(0));
             black_box(bench.steps(CpuId(0)))
         });
     });
@@ -91,12 +92,12 @@ fn newly_idle(criterion: &mut Criterion) {
     let mut bench = Bench::new(2..384);
     // A balance of the top domain finds that some CPU has two tasks.
     bench.pass(4_000);
-    bench.policy.trigger_load_balance(bench.kit.world(), CpuId(0));
-    bench.policy.run_rebalance_domains(bench.kit.world(), CpuId(0));
+    bench.host.trigger_load_balance(CpuId(0));
+    bench.host.run_rebalance_domains(CpuId(0));
     bench.steps(CpuId(0));
     criterion.bench_function("balance/newly_idle_all_domains_384", |bencher| {
         bencher.iter(|| {
-            assert!(bench.policy.newly_idle(bench.kit.world(), idle), "some CPU has two tasks");
+            assert!(bench.host.newly_idle(idle), "some CPU has two tasks");
             black_box(bench.steps(idle))
         });
     });
@@ -107,10 +108,10 @@ fn nohz_kick(criterion: &mut Criterion) {
     criterion.bench_function("balance/nohz_kick_383_idle_cpus", |bencher| {
         bencher.iter(|| {
             bench.pass(200);
-            let trigger = bench.policy.trigger_load_balance(bench.kit.world(), CpuId(0));
+            let trigger = bench.host.trigger_load_balance(CpuId(0));
             let ilb = trigger.kick.expect("CPU 0 has two tasks");
-            assert!(bench.policy.nohz_csd_func(bench.kit.world(), ilb), "an idle CPU balances");
-            bench.policy.run_rebalance_domains(bench.kit.world(), ilb);
+            assert!(bench.host.nohz_csd_func(ilb), "an idle CPU balances");
+            bench.host.run_rebalance_domains(ilb);
             black_box(bench.steps(ilb))
         });
     });

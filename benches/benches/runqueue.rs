@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use simsched_core::testkit::WorldKit;
+use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{BOOT_CLOCK, Dequeue, Enqueue};
 use simsched_policies::catalog;
 use simsched_topology::{CpuId, Topology};
@@ -15,27 +15,26 @@ fn turn(criterion: &mut Criterion) {
     for depth in [1_usize, 4, 16, 64] {
         let mut kit = WorldKit::new(Topology::builtin("t8", None).expect("shipped"), 250);
         let tasks: Vec<_> = (0..=depth).map(|_| kit.add_task(0)).collect();
-        let mut policy = catalog::build("cfs", &[]).expect("a known policy");
-        policy.attach(kit.world());
+        let mut host = PolicyHost::boxed(kit, catalog::build("cfs", &[]).expect("a known policy"));
         for task in &tasks {
-            policy.task_fork(kit.world(), CPU, None, *task);
-            policy.enqueue(kit.world(), CPU, *task, Enqueue::New);
-            kit.task(*task).on_rq = true;
+            host.task_fork(CPU, None, *task);
+            host.enqueue(CPU, *task, Enqueue::New);
+            host.kit.task(*task).on_rq = true;
         }
-        let mut curr = policy.pick_next(kit.world(), CPU, None);
+        let mut curr = host.pick_next(CPU, None);
         let mut clock = BOOT_CLOCK;
         group.bench_function(BenchmarkId::from_parameter(depth), |bencher| {
             bencher.iter(|| {
                 clock += 5_000;
-                kit.set_clock(clock);
+                host.kit.set_clock(clock);
                 let sleeper = curr.expect("somebody runs");
-                kit.run_on(CPU, curr);
-                policy.dequeue(kit.world(), CPU, sleeper, Dequeue::Sleep);
-                curr = black_box(policy.pick_next(kit.world(), CPU, Some(sleeper)));
-                kit.run_on(CPU, curr);
+                host.kit.run_on(CPU, curr);
+                host.dequeue(CPU, sleeper, Dequeue::Sleep);
+                curr = black_box(host.pick_next(CPU, Some(sleeper)));
+                host.kit.run_on(CPU, curr);
                 let why = Enqueue::Wakeup { migrated: false };
-                policy.enqueue(kit.world(), CPU, sleeper, why);
-                black_box(policy.wakeup_preempt(kit.world(), CPU, sleeper, why))
+                host.enqueue(CPU, sleeper, why);
+                black_box(host.wakeup_preempt(CPU, sleeper, why))
             });
         });
     }

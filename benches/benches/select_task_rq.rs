@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use simsched_core::testkit::WorldKit;
+use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{TaskId, WakeKind, Wakeup};
 use simsched_policies::catalog;
 use simsched_topology::{CpuId, Topology};
@@ -26,11 +26,11 @@ fn select(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("select_task_rq/{name}"));
         for (load, gap) in [("half_idle", 2), ("few_idle", 13), ("full", 1000)] {
             let (kit, wakee) = world(gap);
-            let mut policy = catalog::build("cfs", &[]).expect("a known policy");
-            policy.attach(kit.world());
+            let mut host =
+                PolicyHost::boxed(kit, catalog::build("cfs", &[]).expect("a known policy"));
             let wakeup = Wakeup { wakee, prev: CpuId(1), waker: CpuId(0), kind };
             group.bench_function(BenchmarkId::from_parameter(load), |bencher| {
-                bencher.iter(|| policy.select_task_rq(kit.world(), black_box(&wakeup)));
+                bencher.iter(|| host.select_task_rq(black_box(&wakeup)));
             });
         }
         group.finish();

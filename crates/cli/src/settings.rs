@@ -1,5 +1,7 @@
 //! `Settings`: what `--set` changes, sorted by whose it is.
 
+use std::collections::BTreeSet;
+
 use simsched_core::{Config, SETTINGS, SettingInfo};
 use simsched_policies::{PolicyError, PolicySpec, Registry, catalog};
 use simsched_topology::{NumaImbalance, did_you_mean, nearest};
@@ -126,16 +128,37 @@ pub(crate) fn refused(registry: &Registry, error: PolicyError) -> Failure {
             "`{key}` is a setting of the simulator and not of a policy: give it with --set {key}=VALUE"
         ));
     }
-    let (features, tunables) = (registry.features(&policy), registry.settings(&policy));
-    let own = features.iter().map(|f| f.key).chain(tunables.iter().map(|setting| setting.key));
-    let names = own.chain(SETTINGS.iter().map(|SettingInfo { name, .. }| *name));
-    let hint = did_you_mean(&nearest(&key, names));
+    let hint = did_you_mean(&nearest(&key, keys(registry, [policy.as_str()])));
     Failure::Input(match is_feature {
         true => format!("policy `{policy}` has no feature `{key}`{hint}"),
         false => format!(
             "neither policy `{policy}` nor the simulator has a feature or setting `{key}`{hint}"
         ),
     })
+}
+
+/// What is wrong with a setting that neither the simulator nor any of several policies has, in a sentence.
+pub(crate) fn unknown_to_all(registry: &Registry, policies: &[String], key: &str) -> Failure {
+    let names = keys(registry, policies.iter().map(String::as_str));
+    let listed: Vec<String> = policies.iter().map(|policy| format!("`{policy}`")).collect();
+    Failure::Input(format!(
+        "neither the simulator nor a policy of this comparison ({}) has a feature or setting `{key}`{}",
+        listed.join(", "),
+        did_you_mean(&nearest(key, names))
+    ))
+}
+
+/// The features and settings of these policies, each once, then those of the simulator.
+fn keys<'a>(registry: &Registry, policies: impl IntoIterator<Item = &'a str>) -> Vec<&'static str> {
+    let mut keys = Vec::new();
+    for policy in policies {
+        keys.extend(registry.features(policy).iter().map(|feature| feature.key));
+        keys.extend(registry.settings(policy).iter().map(|setting| setting.key));
+    }
+    keys.extend(SETTINGS.iter().map(|SettingInfo { name, .. }| *name));
+    let mut seen = BTreeSet::new();
+    keys.retain(|key| seen.insert(*key));
+    keys
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::interrupt;
 use crate::parallel::in_parallel;
 use crate::progress::Progress;
 use crate::scenario::{Outcome, Scenario};
-use crate::settings::refused;
+use crate::settings::{refused, unknown_to_all};
 
 /// Keys with their values.
 pub(crate) type Given = Vec<(String, String)>;
@@ -39,13 +39,14 @@ pub(crate) fn share(
             match registry.parse(policy, &pair) {
                 _ if is_machine => side.extend(pair.clone()),
                 Ok(_) => side.extend(pair.clone()),
-                Err(error @ PolicyError::UnknownKey { .. }) => unknown.push((*policy, error)),
+                Err(PolicyError::UnknownKey { policy: base, .. }) => unknown.push((*policy, base)),
                 Err(error) => return Err(refused(registry, error)),
             }
         }
         if unknown.len() == policies.len() {
-            let (_, error) = unknown.remove(0);
-            return Err(refused(registry, error));
+            let mut bases: Vec<String> = unknown.into_iter().map(|(_, base)| base).collect();
+            bases.dedup();
+            return Err(unknown_to_all(registry, &bases, key));
         }
         notes.extend(unknown.iter().map(|(policy, _)| format!("{policy} has no setting {key}")));
     }
@@ -159,5 +160,17 @@ mod tests {
             );
         }
         assert!(share(&Registry::builtin(), &["cfs", "cfq"], &Given::new()).is_err());
+    }
+
+    /// The names of all sides are searched, not those of the first alone.
+    #[test]
+    fn what_no_side_knows_is_told_with_the_nearest_names_of_all() {
+        let sides = ["fifo", "cfs", "cfs+NO_SIS_UTIL"];
+        let why = share(&Registry::builtin(), &sides, &given("SIS_UTLI=off")).unwrap_err();
+        let text = why.to_string();
+        assert!(
+            text.contains("(`fifo`, `cfs`)") && text.contains("did you mean `SIS_UTIL`"),
+            "{text}"
+        );
     }
 }

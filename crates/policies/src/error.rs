@@ -57,7 +57,9 @@ pub enum PolicyError {
         nearest: Vec<&'static str>,
     },
     /// The key is a setting, and stands there like a feature.
-    #[error("switch `{key}` on: it is a setting and needs a value, {key}=VALUE with {expected}")]
+    #[error(
+        "take `{key}` as a feature: it is a setting and needs a value, {key}=VALUE with {expected}"
+    )]
     NeedsValue {
         /// The key.
         key: String,

@@ -1,7 +1,7 @@
 //! A task that is older than the run: it sleeps, and what it was born with has decayed.
 
-use simsched_core::testkit::WorldKit;
-use simsched_core::{Enqueue, Policy};
+use simsched_core::Enqueue;
+use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_policies::fair::{Fair, Features, GroupId, Overrides};
 use simsched_topology::{CpuId, Topology};
 
@@ -10,18 +10,17 @@ fn load(old: bool) -> u64 {
     let topology = Topology::builtin("t16", None).expect("a machine that is built in");
     let mut kit = WorldKit::new(topology, 250);
     let task = kit.add_task(0);
-    let mut fair = Fair::new(Features::default(), Overrides::default());
-    fair.attach(kit.world());
+    let mut host = PolicyHost::new(kit, Fair::new(Features::default(), Overrides::default()));
     let cpu = CpuId(3);
-    kit.task(task).cpu = cpu;
+    host.kit.task(task).cpu = cpu;
     if old {
-        fair.task_asleep(kit.world(), cpu, task);
-        fair.enqueue(kit.world(), cpu, task, Enqueue::Wakeup { migrated: false });
+        host.task_asleep(cpu, task);
+        host.enqueue(cpu, task, Enqueue::Wakeup { migrated: false });
     } else {
-        fair.task_fork(kit.world(), cpu, None, task);
-        fair.enqueue(kit.world(), cpu, task, Enqueue::New);
+        host.task_fork(cpu, None, task);
+        host.enqueue(cpu, task, Enqueue::New);
     }
-    fair.group_cfs_rq(GroupId::ROOT, cpu).avg.load_avg
+    host.policy.group_cfs_rq(GroupId::ROOT, cpu).avg.load_avg
 }
 
 #[test]

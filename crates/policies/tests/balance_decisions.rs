@@ -5,8 +5,7 @@
 mod common;
 
 use serde_json::{Value, json};
-use simsched_core::Policy;
-use simsched_core::testkit::WorldKit;
+use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_policies::fair::{
     Balancer, CpuIdleType, Fair, Features, MigrationType, Overrides, Version,
 };
@@ -16,7 +15,8 @@ use common::{for_each_json, ints, vector_machine};
 
 /// Makes world and policy what the row says: `[nr_running, h_nr_running, load, util, runnable]` of
 /// each CPU.
-fn set_up(kit: &mut WorldKit, fair: &mut Fair, row: &Value) {
+fn set_up(host: &mut PolicyHost<Fair>, row: &Value) {
+    let PolicyHost { kit, policy: fair, .. } = host;
     for (cpu, state) in (0..).map(CpuId).zip(row["cpu"].as_array().unwrap()) {
         let [nr_running, h_nr_running, load, util, runnable] = ints(state)[..] else { panic!() };
         let [nr_running, h_nr_running] =
@@ -66,11 +66,10 @@ fn check_version(name: &str, of: &str, version: Version) -> usize {
     for _ in 0..kit.world().topology().nr_cpus() {
         kit.add_task(0);
     }
-    let mut fair = Fair::new(Features::of(version), Overrides::default());
-    fair.attach(kit.world());
+    let mut host = PolicyHost::new(kit, Fair::new(Features::of(version), Overrides::default()));
     let mut found = 0;
     let rows = for_each_json(&format!("{of}/find_busiest_{name}.jsonl"), |_, row| {
-        set_up(&mut kit, &mut fair, row);
+        set_up(&mut host, row);
         let dst = CpuId(row["dst"].as_u64().unwrap().try_into().unwrap());
         let idle = match row["idle"].as_str().unwrap() {
             "idle" => CpuIdleType::Idle,
@@ -78,7 +77,7 @@ fn check_version(name: &str, of: &str, version: Version) -> usize {
             "newly_idle" => CpuIdleType::NewlyIdle,
             other => panic!("{other}"),
         };
-        let mut balancer = Balancer { fair: &mut fair, world: kit.world() };
+        let mut balancer = Balancer { fair: &mut host.policy, world: host.kit.world() };
         let nr_domains = balancer.fair.domains().of(dst).len();
         let decisions = (0..nr_domains).map(|sd| decide(&mut balancer, dst, sd, idle));
         let decisions = Value::Array(decisions.collect());

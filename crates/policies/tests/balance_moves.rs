@@ -5,7 +5,7 @@
 mod common;
 
 use serde_json::{Value, json};
-use simsched_core::{Enqueue, Policy, TaskId};
+use simsched_core::{Enqueue, TaskId};
 use simsched_policies::fair::weight::SCHED_PRIO_TO_WEIGHT;
 use simsched_policies::fair::{CpuIdleType, Features, Request, Version};
 use simsched_topology::{CpuId, CpuSet};
@@ -39,18 +39,18 @@ impl Row<'_> {
 
     fn queue(&self, driver: &mut Driver, task: TaskId) {
         let cpu = self.cpu();
-        driver.kit.set_allowed(task, self.allowed());
-        driver.kit.task(task).cpu = cpu;
-        let avg = &mut driver.fair.entity_mut(task).avg;
+        driver.host.kit.set_allowed(task, self.allowed());
+        driver.host.kit.task(task).cpu = cpu;
+        let avg = &mut driver.host.policy.entity_mut(task).avg;
         (avg.load_avg, avg.util_avg) = (number(&self.0[3]), number(&self.0[4]));
         avg.runnable_avg = number(&self.0[5]);
-        driver.fair.enqueue(driver.kit.world(), cpu, task, Enqueue::Moved);
-        driver.kit.task(task).on_rq = true;
-        let nr_running = driver.kit.world().rq(cpu).nr_running + 1;
-        driver.kit.set_nr_running(cpu, nr_running);
+        driver.host.enqueue(cpu, task, Enqueue::Moved);
+        driver.host.kit.task(task).on_rq = true;
+        let nr_running = driver.host.kit.world().rq(cpu).nr_running + 1;
+        driver.host.kit.set_nr_running(cpu, nr_running);
         if number::<u8>(&self.0[1]) != 0 {
-            let next = driver.fair.pick_next(driver.kit.world(), cpu, None);
-            driver.kit.run_on(cpu, next);
+            let next = driver.host.pick_next(cpu, None);
+            driver.host.kit.run_on(cpu, next);
         }
     }
 }
@@ -66,21 +66,21 @@ fn driver(row: &Value, version: Version) -> Driver {
     for list in row["list"].as_object().unwrap().values() {
         let list: Vec<TaskId> = list.as_array().unwrap().iter().map(number).map(TaskId).collect();
         for (behind, &task) in (0..).zip(list.iter().rev()) {
-            driver.fair.entity_mut(task).vruntime = 1_000 - behind;
+            driver.host.policy.entity_mut(task).vruntime = 1_000 - behind;
             if version.is_eevdf() {
                 // Of those that are eligible the one with the most lag.
-                let entity = driver.fair.entity_mut(task);
+                let entity = driver.host.policy.entity_mut(task);
                 entity.rel_deadline = true;
-                *driver.fair.request_mut(task) =
+                *driver.host.policy.request_mut(task) =
                     Request { deadline: 1_000_000 - behind, vlag: 0, slice: 0 };
             }
             tasks[task.idx()].queue(&mut driver, task);
         }
         assert_eq!(driver.curr(tasks[list[0].idx()].cpu()), Some(list[0]));
     }
-    let now = driver.kit.world().sched_clock();
+    let now = driver.host.kit.world().sched_clock();
     for (task, row) in (0..).map(TaskId).zip(&tasks) {
-        driver.fair.entity_mut(task).exec_start = now - number::<u64>(&row.0[7]);
+        driver.host.policy.entity_mut(task).exec_start = now - number::<u64>(&row.0[7]);
     }
     driver
 }
@@ -105,10 +105,10 @@ fn check(of: &str, version: Version) {
     let rows = for_each_json(&format!("{of}/load_balance_moves.jsonl"), |_, row| {
         let mut driver = driver(row, version);
         let dst = CpuId(number(&row["dst"]));
-        let domains = driver.fair.domains().of(dst);
+        let domains = driver.host.policy.domains().of(dst);
         let sd = domains.iter().position(|sd| sd.name == row["sd"]).unwrap();
         let min_interval = domains[sd].min_interval;
-        let state = driver.fair.sd_state_mut(dst, sd);
+        let state = driver.host.policy.sd_state_mut(dst, sd);
         // The reference has just built its topology.
         state.balance_interval = min_interval;
         state.nr_balance_failed = number(&row["failed"]);
@@ -117,11 +117,11 @@ fn check(of: &str, version: Version) {
         assert_eq!(result, row["moved"], "{row}");
         let tasks = (0..).map(TaskId).zip(row["task"].as_array().unwrap());
         let gone = tasks.filter_map(|(task, state)| {
-            let (from, to) = (number::<u16>(&state[0]), driver.kit.world().task(task).cpu.0);
+            let (from, to) = (number::<u16>(&state[0]), driver.host.kit.world().task(task).cpu.0);
             (from != to).then(|| json!([task.0, from, to]))
         });
         assert_eq!(Value::Array(gone.collect()), row["to_dst"], "{row}");
-        let state = driver.fair.sd_state_mut(dst, sd);
+        let state = driver.host.policy.sd_state_mut(dst, sd);
         assert_eq!(json!(state.nr_balance_failed), row["failed_out"], "{row}");
         assert_eq!(json!(state.balance_interval), row["interval_out"], "{row}");
         moved[usize::from(done.moved.len() > 1)] += done.moved.len();

@@ -44,12 +44,12 @@ fn driver(level: WakeupLevel, nr_tasks: usize) -> Driver {
 
 /// Starts a thread that may run on one CPU only.
 fn pin(driver: &mut Driver, task: u32, cpu: u16) {
-    driver.kit.set_allowed(TaskId(task), Some(CpuSet::single(CpuId(cpu))));
+    driver.host.kit.set_allowed(TaskId(task), Some(CpuSet::single(CpuId(cpu))));
     driver.start(TaskId(task), CpuId(cpu));
 }
 
 fn free(driver: &mut Driver, nr_tasks: u32) {
-    (0..nr_tasks).for_each(|task| driver.kit.set_allowed(TaskId(task), None));
+    (0..nr_tasks).for_each(|task| driver.host.kit.set_allowed(TaskId(task), None));
 }
 
 fn llc_of(cpu: CpuId) -> u16 {
@@ -58,12 +58,12 @@ fn llc_of(cpu: CpuId) -> u16 {
 
 /// The LLC that the process prefers.
 fn preferred(driver: &Driver) -> Option<u16> {
-    driver.fair.cache_aware_wakeup().unwrap().pref_cpu(TaskId(0)).map(llc_of)
+    driver.host.policy.cache_aware_wakeup().unwrap().pref_cpu(TaskId(0)).map(llc_of)
 }
 
 fn metrics(driver: &Driver) -> BTreeMap<&'static str, u64> {
     let mut all = BTreeMap::new();
-    driver.fair.metrics(&mut |name, value| {
+    driver.host.policy.metrics(&mut |name, value| {
         all.insert(name, value);
     });
     all
@@ -71,7 +71,7 @@ fn metrics(driver: &Driver) -> BTreeMap<&'static str, u64> {
 
 fn scans_are_long(driver: &mut Driver) {
     for llc in [0, 1].map(LlcId) {
-        driver.fair.llc_shared_mut(llc).nr_idle_scan = 16;
+        driver.host.policy.llc_shared_mut(llc).nr_idle_scan = 16;
     }
 }
 
@@ -102,7 +102,7 @@ fn a_wakee_is_sent_to_the_llc_in_which_its_process_runs() {
         assert_eq!(preferred(&driver), Some(0), "{level:?}");
         let placement = wake(&mut driver, 1);
         assert_eq!(llc_of(placement.cpu), 0, "{level:?}: {placement:?}");
-        assert!(driver.kit.world().task(TaskId(3)).on_rq);
+        assert!(driver.host.kit.world().task(TaskId(3)).on_rq);
         let metrics = metrics(&driver);
         assert_eq!((metrics["cas_redirected"], metrics["cas_redirected_landed"]), (1, 1));
     }
@@ -113,11 +113,11 @@ fn a_wakee_is_sent_to_the_llc_in_which_its_process_runs() {
 fn the_recent_cpu_of_a_redirected_wakee_is_not_looked_at_but_noted() {
     let mut driver = three_and_a_sleeper(features(Some(L3)));
     // Idle, and near what will be the target.
-    driver.fair.wakee_mut(TaskId(3)).recent_used_cpu = CpuId(5);
+    driver.host.policy.wakee_mut(TaskId(3)).recent_used_cpu = CpuId(5);
     let placement = wake(&mut driver, 1);
     assert_ne!(placement.reason, reason::RECENT, "{placement:?}");
-    let pref = driver.fair.cache_aware_wakeup().unwrap().pref_cpu(TaskId(3)).unwrap();
-    assert_eq!(driver.fair.wakee(TaskId(3)).recent_used_cpu, pref);
+    let pref = driver.host.policy.cache_aware_wakeup().unwrap().pref_cpu(TaskId(3)).unwrap();
+    assert_eq!(driver.host.policy.wakee(TaskId(3)).recent_used_cpu, pref);
 }
 
 /// Invariant 2. The prototype has no such rule.
@@ -201,7 +201,7 @@ fn full(others: usize) -> Driver {
     pin(&mut driver, last, 8);
     driver.sleep(CpuId(8));
     driver.pass(100 * MS, |_| {});
-    driver.kit.set_allowed(TaskId(last), None);
+    driver.host.kit.set_allowed(TaskId(last), None);
     scans_are_long(&mut driver);
     driver
 }
@@ -219,17 +219,17 @@ fn where_the_preferred_llc_has_no_idle_cpu_the_search_begins_anew_where_the_wake
 #[test]
 fn the_search_begins_anew_once_and_no_more() {
     let mut driver = full(15);
-    let pref = driver.fair.cache_aware_wakeup().unwrap().pref_cpu(TaskId(0)).unwrap();
+    let pref = driver.host.policy.cache_aware_wakeup().unwrap().pref_cpu(TaskId(0)).unwrap();
     assert_eq!(llc_of(pref), 0);
-    driver.kit.set_nr_running(CpuId(8), 1);
-    driver.kit.run_on(CpuId(8), Some(TaskId(16)));
+    driver.host.kit.set_nr_running(CpuId(8), 1);
+    driver.host.kit.run_on(CpuId(8), Some(TaskId(16)));
     let wakeup = simsched_core::Wakeup {
         wakee: TaskId(31),
         prev: CpuId(8),
         waker: CpuId(1),
         kind: WakeKind::Wake,
     };
-    let placement = driver.fair.select_task_rq(driver.kit.world(), &wakeup);
+    let placement = driver.host.select_task_rq(&wakeup);
     assert_eq!((placement.cpu, placement.reason), (CpuId(8), reason::NONE_IDLE));
     assert_eq!(metrics(&driver)["cas_retried"], 1);
     // Both LLCs were searched.
@@ -252,7 +252,7 @@ fn three_on_one(features: Features) -> Driver {
 fn a_balancer_leaves_a_task_in_its_llc_unless_the_other_one_has_room() {
     let moved = |features: Features, failed: u32| {
         let mut driver = three_on_one(features);
-        driver.fair.sd_state_mut(CpuId(8), PKG).nr_balance_failed = failed;
+        driver.host.policy.sd_state_mut(CpuId(8), PKG).nr_balance_failed = failed;
         driver.load_balance(CpuId(8), PKG, Idle).moved.len()
     };
     assert_eq!(moved(features(None), 0), 1);
@@ -260,12 +260,15 @@ fn a_balancer_leaves_a_task_in_its_llc_unless_the_other_one_has_room() {
     assert_eq!([L1, L2].map(|level| moved(features(Some(level)), 2)), [1, 1]);
     let strict = Features { always_check: true, ..features(Some(L3)) };
     let mut driver = three_on_one(strict);
-    assert!(driver.fair.cache_aware_wakeup().unwrap().is_valid(CpuId(8), TaskId(0)), "it is empty");
+    assert!(
+        driver.host.policy.cache_aware_wakeup().unwrap().is_valid(CpuId(8), TaskId(0)),
+        "it is empty"
+    );
     assert_eq!(driver.load_balance(CpuId(8), PKG, Idle).moved.len(), 1);
 }
 
 fn shared(driver: &Driver, cpu: u16) -> LlcAvg {
-    driver.fair.cache_aware_wakeup().unwrap().shared(CpuId(cpu))
+    driver.host.policy.cache_aware_wakeup().unwrap().shared(CpuId(cpu))
 }
 
 /// 16 threads on 8 CPUs of the first LLC.
@@ -303,7 +306,11 @@ fn the_guard_does_not_see_what_others_do_where_a_small_process_goes() {
     let at = |always_check| {
         let features = Features { always_check, ..features(Some(L3)) };
         let mut driver = three_and_a_sleeper(features);
-        driver.fair.llc_avg_mut(CpuId(0)).clone_from(&LlcAvg { util_avg: 16_384, nr_avg: 16 });
+        driver
+            .host
+            .policy
+            .llc_avg_mut(CpuId(0))
+            .clone_from(&LlcAvg { util_avg: 16_384, nr_avg: 16 });
         let is_sent = llc_of(wake(&mut driver, 1).cpu) == 0;
         (is_sent, metrics(&driver)["cas_inhibited"])
     };

@@ -6,7 +6,7 @@
     reason = "a test fails where it stands"
 )]
 
-use simsched_core::testkit::WorldKit;
+use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{Attached, TtwuQueue};
 use simsched_policies::PolicyError;
 use simsched_policies::catalog::{
@@ -17,7 +17,7 @@ use simsched_topology::Topology;
 /// What a policy says of itself on a small machine.
 fn attached(expr: &str) -> Attached {
     let kit = WorldKit::new(Topology::builtin("t8", None).unwrap(), 250);
-    build(expr, &[]).unwrap().attach(kit.world())
+    PolicyHost::boxed(kit, build(expr, &[]).unwrap()).attached
 }
 
 fn pairs(settings: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -185,12 +185,12 @@ fn a_version_belongs_to_the_base_and_a_setting_has_a_value() {
     );
     check_error(
         "cfs+latency_ns",
-        "switch `latency_ns` on: it is a setting and needs a value, latency_ns=VALUE with \
+        "take `latency_ns` as a feature: it is a setting and needs a value, latency_ns=VALUE with \
          100000..=1000000000 ns",
     );
     check_error(
         "cfs+fork_imbalance",
-        "switch `fork_imbalance` on: it is a setting and needs a value, fork_imbalance=VALUE with \
+        "take `fork_imbalance` as a feature: it is a setting and needs a value, fork_imbalance=VALUE with \
          5.16, v4, 5.18, 6.0",
     );
 }

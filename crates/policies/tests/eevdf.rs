@@ -10,8 +10,8 @@
 mod common;
 
 use serde_json::Value;
-use simsched_core::testkit::WorldKit;
-use simsched_core::{Policy, SchedPolicy, TaskId};
+use simsched_core::testkit::{PolicyHost, WorldKit};
+use simsched_core::{SchedPolicy, TaskId};
 use simsched_policies::fair::Version;
 use simsched_policies::fair::weight::LoadWeight;
 use simsched_policies::fair::{
@@ -31,10 +31,9 @@ fn fair(nr_tasks: usize) -> Fair {
     for _ in 0..nr_tasks {
         kit.add_task(0);
     }
-    let mut fair = Fair::new(Features::of(Version::V6_12), Overrides::default());
-    fair.attach(kit.world());
-    assert_eq!(fair.tunables().base_slice_ns, BASE_SLICE);
-    fair
+    let host = PolicyHost::new(kit, Fair::new(Features::of(Version::V6_12), Overrides::default()));
+    assert_eq!(host.policy.tunables().base_slice_ns, BASE_SLICE);
+    *host.policy
 }
 
 /// The entities of these files carry no cached reciprocal.

@@ -10,7 +10,7 @@
 mod common;
 
 use proptest::prelude::*;
-use simsched_core::{Policy, TaskId};
+use simsched_core::TaskId;
 use simsched_policies::fair::{EntityId, Features, Version, lag_limit};
 use simsched_topology::{CpuId, CpuSet};
 
@@ -26,7 +26,7 @@ fn hogs(version: Version, nices: &[i8]) -> Driver {
     let topology = machine([1, 1, 8, 1], "", "nodes_per_socket = 1");
     let mut driver = Driver::new(topology, Features::of(version), nices);
     for task in (0..).map(TaskId).take(nices.len()) {
-        driver.kit.set_allowed(task, Some(CpuSet::single(CPU)));
+        driver.host.kit.set_allowed(task, Some(CpuSet::single(CPU)));
         driver.start(task, CPU);
     }
     driver
@@ -51,7 +51,7 @@ fn turns(driver: &mut Driver, ms: u64) -> Vec<(TaskId, u64)> {
 /// By how much the running task is behind its queue as of its last accounting, in ns of virtual time.
 fn owed(driver: &mut Driver) -> i64 {
     let curr = driver.curr(CPU).unwrap();
-    let avruntime = driver.fair.avg_vruntime(CPU);
+    let avruntime = driver.host.policy.avg_vruntime(CPU);
     avruntime.wrapping_sub(driver.entity(curr).vruntime).cast_signed()
 }
 
@@ -98,16 +98,21 @@ fn a_delayed_sleeper_is_woken_where_it_is() {
     driver.pass(100 * MS, |_| {});
     let sleeper = runs_ahead(&mut driver);
     driver.sleep(CPU);
-    assert!(driver.fair.is_delayed(sleeper) && driver.entity(sleeper).on_rq);
+    assert!(driver.host.is_delayed(sleeper) && driver.entity(sleeper).on_rq);
     let counts = |driver: &Driver| {
-        let rq = driver.fair.cfs_rq(CPU);
-        (rq.nr_running, rq.h_nr_running, rq.h_nr_runnable(), driver.kit.world().rq(CPU).nr_running)
+        let rq = driver.host.policy.cfs_rq(CPU);
+        (
+            rq.nr_running,
+            rq.h_nr_running,
+            rq.h_nr_runnable(),
+            driver.host.kit.world().rq(CPU).nr_running,
+        )
     };
     assert_eq!(counts(&driver), (2, 2, 1, 2));
     driver.wake_on(sleeper, CPU);
-    assert!(!driver.fair.is_delayed(sleeper));
+    assert!(!driver.host.is_delayed(sleeper));
     assert_eq!(counts(&driver), (2, 2, 2, 2));
-    assert_eq!(driver.kit.world().task(sleeper).cpu, CPU);
+    assert_eq!(driver.host.kit.world().task(sleeper).cpu, CPU);
 }
 
 /// It leaves when it is picked, and is owed nothing then; in 6.6 nobody stays.
@@ -118,9 +123,9 @@ fn a_delayed_sleeper_leaves_when_it_is_picked() {
     let sleeper = runs_ahead(&mut driver);
     driver.sleep(CPU);
     driver.pass(20 * MS, |_| {});
-    assert!(!driver.entity(sleeper).on_rq && !driver.fair.is_delayed(sleeper));
-    assert!(driver.fair.request(EntityId::of(sleeper)).vlag <= 0);
-    assert_eq!(driver.kit.world().rq(CPU).nr_running, 1);
+    assert!(!driver.entity(sleeper).on_rq && !driver.host.is_delayed(sleeper));
+    assert!(driver.host.policy.request(EntityId::of(sleeper)).vlag <= 0);
+    assert_eq!(driver.host.kit.world().rq(CPU).nr_running, 1);
 
     let mut driver = hogs(Version::V6_6, &[0, 0]);
     driver.pass(100 * MS, |_| {});
@@ -134,15 +139,15 @@ fn a_delayed_sleeper_leaves_when_it_is_picked() {
 fn lag_survives_a_sleep() {
     for version in Version::EEVDF {
         let mut driver = hogs(version, &[0, 0, 0]);
-        driver.fair.tunables_mut().base_slice_ns = BASE_SLICE;
+        driver.host.policy.tunables_mut().base_slice_ns = BASE_SLICE;
         driver.pass(100 * MS, |_| {});
         let sleeper = driver.curr(CPU).unwrap();
         // Not ahead: it leaves at once.
         let lag = |driver: &mut Driver| {
-            let avruntime = driver.fair.avg_vruntime(CPU);
+            let avruntime = driver.host.policy.avg_vruntime(CPU);
             avruntime.wrapping_sub(driver.entity(sleeper).vruntime).cast_signed()
         };
-        assert!(driver.fair.is_eligible(sleeper));
+        assert!(driver.host.policy.is_eligible(sleeper));
         let before = lag(&mut driver);
         driver.sleep(CPU);
         driver.wake_on(sleeper, CPU);
@@ -161,7 +166,7 @@ fn a_wakee_that_is_owed_nothing_does_not_preempt_a_protected_task() {
         let sleeper = runs_ahead(&mut driver);
         driver.sleep(CPU);
         driver.pass(100 * MS, |_| {});
-        assert!(driver.fair.request(EntityId::of(sleeper)).vlag <= 0);
+        assert!(driver.host.policy.request(EntityId::of(sleeper)).vlag <= 0);
         let is_eligible = (0..100).any(|_| {
             driver.until_next_tick();
             owed(&mut driver) >= 0
@@ -180,8 +185,8 @@ fn a_short_request_preempts_a_long_one() {
         driver.pass(100 * MS, |_| {});
         let short = runs_ahead(&mut driver);
         driver.sleep(CPU);
-        driver.fair.entity_mut(short).custom_slice = true;
-        driver.fair.request_mut(short).slice = MS / 2;
+        driver.host.policy.entity_mut(short).custom_slice = true;
+        driver.host.policy.request_mut(short).slice = MS / 2;
         driver.pass(100 * MS, |_| {});
         // Who runs has just been picked, and is not so far behind that its deadline is near.
         let is_found = (0..100).any(|_| {
@@ -189,7 +194,7 @@ fn a_short_request_preempts_a_long_one() {
             (0..MS.cast_signed()).contains(&owed(&mut driver))
         });
         assert!(is_found);
-        driver.fair.request_mut(short).vlag = 0;
+        driver.host.policy.request_mut(short).vlag = 0;
         assert_eq!(driver.wake_on(short, CPU), preempts, "{version:?}");
     }
 }
@@ -202,11 +207,11 @@ fn a_request_travels_with_its_task() {
     let waiting = [TaskId(0), TaskId(1)].into_iter().find(|&task| driver.curr(CPU) != Some(task));
     let task = waiting.unwrap();
     let left = |driver: &Driver| {
-        let deadline = driver.fair.request(EntityId::of(task)).deadline;
+        let deadline = driver.host.policy.request(EntityId::of(task)).deadline;
         deadline.wrapping_sub(driver.entity(task).vruntime).cast_signed()
     };
     let before = left(&driver);
-    driver.kit.set_allowed(task, None);
+    driver.host.kit.set_allowed(task, None);
     driver.migrate(task, CpuId(1));
     assert_eq!(left(&driver), before);
 }
@@ -236,7 +241,7 @@ proptest! {
                 0 | 1 if driver.curr(CPU).is_some() => {
                     let slept = driver.sleep(CPU);
                     if !driver.entity(slept).on_rq {
-                        let (se, request) = (driver.entity(slept), driver.fair.request(EntityId::of(slept)));
+                        let (se, request) = (driver.entity(slept), driver.host.policy.request(EntityId::of(slept)));
                         let limit = lag_limit(request.slice.max(TICK), TICK, se.load);
                         prop_assert!(request.vlag.abs() <= limit);
                     }
@@ -244,7 +249,7 @@ proptest! {
                 2 => driver.renice(task, nices[(ns % 6) as usize]),
                 3 if driver.curr(CPU).is_some() => driver.yields(CPU),
                 4 => driver.pass(ns, |_| {}),
-                _ if !driver.entity(task).on_rq || driver.fair.is_delayed(task) => {
+                _ if !driver.entity(task).on_rq || driver.host.is_delayed(task) => {
                     driver.wake_on(task, CPU);
                 }
                 _ => {}

@@ -10,8 +10,8 @@
 mod common;
 
 use serde_json::Value;
-use simsched_core::testkit::WorldKit;
-use simsched_core::{Dequeue, Enqueue, Policy, Preempt, SchedPolicy, TaskId};
+use simsched_core::testkit::{PolicyHost, WorldKit};
+use simsched_core::{Dequeue, Enqueue, Preempt, SchedPolicy, TaskId};
 use simsched_policies::fair::{
     CfsRq, Entity, EntityId, Fair, Features, GroupId, Overrides, Request, TaskGroup, UtilEst,
     Version,
@@ -23,8 +23,7 @@ use common::{for_each_json, ints, lines, one_cpu};
 const CPU: CpuId = CpuId(0);
 
 struct Replay {
-    kit: WorldKit,
-    fair: Fair,
+    host: PolicyHost<Fair>,
     resched: bool,
     version: Version,
 }
@@ -49,68 +48,67 @@ impl Replay {
             let below = |parent| TaskGroup::new(Some(GroupId(parent)));
             fair.set_groups(vec![below(0), below(1), below(0)]);
         }
-        fair.attach(kit.world());
+        let mut host = PolicyHost::new(kit, fair);
         for (task, group) in (0..).map(TaskId).zip(homes) {
-            fair.set_task_group(task, group);
+            host.policy.set_task_group(task, group);
         }
         for (task, slice) in (0..).map(TaskId).zip(slices) {
             if version.is_eevdf() && slice > 0 {
-                fair.entity_mut(task).custom_slice = true;
-                fair.request_mut(task).slice = slice;
+                host.policy.entity_mut(task).custom_slice = true;
+                host.policy.request_mut(task).slice = slice;
             }
         }
-        Replay { kit, fair, resched: false, version }
+        Replay { host, resched: false, version }
     }
 
     fn step(&mut self, step: &Value) {
-        self.kit.set_clock(step["t"].as_u64().unwrap());
+        self.host.kit.set_clock(step["t"].as_u64().unwrap());
         let task = step["i"].as_u64().map(|task| TaskId(u32::try_from(task).unwrap()));
-        let curr = self.kit.world().curr(CPU);
+        let curr = self.host.kit.world().curr(CPU);
         match step["op"].as_str().unwrap() {
             "fork" => {
                 let child = task.unwrap();
-                self.fair.task_fork(self.kit.world(), CPU, None, child);
+                self.host.task_fork(CPU, None, child);
                 self.enqueue(child, Enqueue::New);
             }
-            "wake" if self.kit.world().task(task.unwrap()).on_rq => {
-                assert!(self.fair.is_delayed(task.unwrap()), "{step}");
+            "wake" if self.host.kit.world().task(task.unwrap()).on_rq => {
+                assert!(self.host.is_delayed(task.unwrap()), "{step}");
                 self.queue(task.unwrap(), Enqueue::Delayed);
             }
             "wake" => self.enqueue(task.unwrap(), Enqueue::Wakeup { migrated: false }),
             "tick" => {
                 if let Some(curr) = curr {
-                    let preempt = self.fair.task_tick(self.kit.world(), CPU, curr);
+                    let preempt = self.host.task_tick(CPU, curr);
                     self.note(preempt);
                 }
             }
             "sleep" => {
                 assert_eq!(task, curr);
                 let curr = curr.unwrap();
-                self.fair.dequeue(self.kit.world(), CPU, curr, Dequeue::Sleep);
-                if !self.fair.is_delayed(curr) {
-                    self.kit.task(curr).on_rq = false;
+                self.host.dequeue(CPU, curr, Dequeue::Sleep);
+                if !self.host.is_delayed(curr) {
+                    self.host.kit.task(curr).on_rq = false;
                     self.count(-1);
                 }
                 self.schedule();
             }
             "resched" => {
-                let idle = curr.is_none() && self.kit.world().rq(CPU).nr_running > 0;
+                let idle = curr.is_none() && self.host.kit.world().rq(CPU).nr_running > 0;
                 assert!(self.resched || idle, "nobody asked for {step}");
                 self.schedule();
             }
             "nice" => {
                 let task = task.unwrap();
                 let nice = i8::try_from(step["nice"].as_i64().unwrap()).unwrap();
-                self.kit.task(task).nice = nice;
-                let preempt = self.fair.reweight_task(self.kit.world(), task);
+                self.host.kit.task(task).nice = nice;
+                let preempt = self.host.reweight_task(task);
                 self.note(preempt);
             }
             "shares" => {
                 let group = GroupId(u32::try_from(step["g"].as_u64().unwrap()).unwrap());
                 let shares = step["value"].as_u64().unwrap();
-                self.fair.set_group_shares(self.kit.world(), group, shares << 10);
-                self.resched |=
-                    self.fair.effects().is_some_and(|effects| effects.take_resched(CPU));
+                self.host.policy.set_group_shares(self.host.kit.world(), group, shares << 10);
+                self.resched |= self.host.take_resched(CPU);
             }
             op => panic!("{op}"),
         }
@@ -119,23 +117,23 @@ impl Replay {
     fn enqueue(&mut self, task: TaskId, why: Enqueue) {
         self.queue(task, why);
         if why != Enqueue::New {
-            self.fair.task_woken(self.kit.world(), CPU);
+            self.host.task_woken(CPU);
         }
     }
 
     fn queue(&mut self, task: TaskId, why: Enqueue) {
-        self.fair.enqueue(self.kit.world(), CPU, task, why);
-        if !self.kit.world().task(task).on_rq {
-            self.kit.task(task).on_rq = true;
+        self.host.enqueue(CPU, task, why);
+        if !self.host.kit.world().task(task).on_rq {
+            self.host.kit.task(task).on_rq = true;
             self.count(1);
         }
-        let preempt = self.fair.wakeup_preempt(self.kit.world(), CPU, task, why);
+        let preempt = self.host.wakeup_preempt(CPU, task, why);
         self.note(preempt);
     }
 
     fn count(&mut self, by: i32) {
-        let nr_running = self.kit.world().rq(CPU).nr_running;
-        self.kit.set_nr_running(CPU, nr_running.checked_add_signed(by).unwrap());
+        let nr_running = self.host.kit.world().rq(CPU).nr_running;
+        self.host.kit.set_nr_running(CPU, nr_running.checked_add_signed(by).unwrap());
     }
 
     fn note(&mut self, preempt: Preempt) {
@@ -144,28 +142,28 @@ impl Replay {
 
     fn schedule(&mut self) {
         self.resched = false;
-        let prev = self.kit.world().curr(CPU);
-        let next = self.fair.pick_next(self.kit.world(), CPU, prev);
-        while let Some(task) = self.fair.effects().and_then(|effects| effects.blocked.pop()) {
-            self.kit.task(task).on_rq = false;
+        let prev = self.host.kit.world().curr(CPU);
+        let next = self.host.pick_next(CPU, prev);
+        while let Some(task) = self.host.next_blocked() {
+            self.host.kit.task(task).on_rq = false;
             self.count(-1);
         }
-        self.kit.run_on(CPU, next);
+        self.host.kit.run_on(CPU, next);
         if next.is_none() {
-            self.fair.idle_entered(self.kit.world(), CPU);
+            self.host.idle_entered(CPU);
         }
     }
 
     fn compare(&self, step: &Value) {
-        let curr = self.kit.world().curr(CPU).map_or(-1, |curr| i64::from(curr.0));
+        let curr = self.host.kit.world().curr(CPU).map_or(-1, |curr| i64::from(curr.0));
         assert_eq!(step["curr"], curr, "{step}");
         for (task, vruntime) in (0..).map(TaskId).zip(ints(&step["v"])) {
-            assert_eq!(self.fair.entity(task).vruntime, vruntime, "task {task}: {step}");
+            assert_eq!(self.host.policy.entity(task).vruntime, vruntime, "task {task}: {step}");
         }
-        self.fair.check(self.kit.world(), CPU).unwrap();
+        self.host.check(CPU).unwrap();
         let Some(tasks) = step.get("task") else { return };
         for (task, dump) in (0..).map(TaskId).zip(tasks.as_array().unwrap()) {
-            let se = self.fair.entity(task);
+            let se = self.host.policy.entity(task);
             // Since 6.8 the dump has the flag with the estimate.
             let util_est = match self.version.is_eevdf() {
                 true => se.util_est.ewma | se.util_est.enqueued,
@@ -176,22 +174,22 @@ impl Replay {
             assert_eq!(entity_dump(se, request, util_est), numbers(dump), "task {task}: {step}");
         }
         for (group, dump) in (0..).map(GroupId).zip(step["rq"].as_array().unwrap()) {
-            let rq = self.fair.group_cfs_rq(group, CPU);
+            let rq = self.host.policy.group_cfs_rq(group, CPU);
             let rq = if self.version.is_eevdf() { eevdf_dump(rq) } else { queue_dump(rq) };
             assert_eq!(rq, numbers(dump), "group {group:?}: {step}");
         }
         for (group, dump) in (1..).map(GroupId).zip(step["gse"].as_array().unwrap()) {
-            let se = self.fair.group_entity(group, CPU).unwrap();
+            let se = self.host.policy.group_entity(group, CPU).unwrap();
             assert_eq!(se.util_est, UtilEst::default());
-            let load_avg = self.fair.group(group).load_avg.cast_unsigned();
-            let request = self.request(self.fair.group_cfs_rq(group, CPU).se.unwrap());
+            let load_avg = self.host.policy.group(group).load_avg.cast_unsigned();
+            let request = self.request(self.host.policy.group_cfs_rq(group, CPU).se.unwrap());
             let dumped = entity_dump(se, request, load_avg);
             assert_eq!(dumped, numbers(dump), "group {group:?}: {step}");
         }
     }
 
     fn request(&self, se: EntityId) -> Option<&Request> {
-        self.version.is_eevdf().then(|| self.fair.request(se))
+        self.version.is_eevdf().then(|| self.host.policy.request(se))
     }
 }
 
@@ -270,8 +268,8 @@ fn check(file: &str, steps: usize) {
         assert!(!resched_due || is_resched, "a reschedule is missing before {step}");
         replay.step(step);
         replay.compare(step);
-        let idle = replay.kit.world().curr(CPU).is_none();
-        resched_due = replay.resched || (idle && replay.kit.world().rq(CPU).nr_running > 0);
+        let idle = replay.host.kit.world().curr(CPU).is_none();
+        resched_due = replay.resched || (idle && replay.host.kit.world().rq(CPU).nr_running > 0);
     });
     assert_eq!(seen, steps);
 }

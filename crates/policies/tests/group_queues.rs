@@ -24,12 +24,12 @@ fn nested() -> Driver {
 }
 
 fn age(driver: &mut Driver) {
-    let Driver { fair, kit, .. } = driver;
-    Balancer { fair, world: kit.world() }.update_blocked_averages(CPU);
+    let host = &mut driver.host;
+    Balancer { fair: &mut host.policy, world: host.kit.world() }.update_blocked_averages(CPU);
 }
 
 fn listed(driver: &Driver) -> [bool; 2] {
-    [UPPER, LOWER].map(|group| driver.fair.group_cfs_rq(group, CPU).on_list)
+    [UPPER, LOWER].map(|group| driver.host.policy.group_cfs_rq(group, CPU).on_list)
 }
 
 /// A task runs for a while and sleeps: what is left of it decays at all levels, and then its queues
@@ -40,7 +40,7 @@ fn queues_are_aged_until_nothing_is_left() {
     // The upper queue has had an entity since the lower group was created.
     assert_eq!(listed(&driver), [true, false]);
     // An entity that joins without load counts as 1.
-    assert_eq!(driver.fair.group_cfs_rq(UPPER, CPU).avg.load_sum, 1024);
+    assert_eq!(driver.host.policy.group_cfs_rq(UPPER, CPU).avg.load_sum, 1024);
     driver.spend(500 * MS);
     driver.pass(MS, |_| {});
     age(&mut driver);
@@ -49,7 +49,7 @@ fn queues_are_aged_until_nothing_is_left() {
     assert_eq!(listed(&driver), [true, true]);
     driver.pass(100 * MS, |_| {});
     driver.sleep(CPU);
-    let load = |driver: &Driver, group| driver.fair.tg_load_avg(group);
+    let load = |driver: &Driver, group| driver.host.policy.tg_load_avg(group);
     let before = [UPPER, LOWER].map(|group| load(&driver, group));
     assert!(before.iter().all(|&load| load > 900), "{before:?}");
 
@@ -67,10 +67,10 @@ fn queues_are_aged_until_nothing_is_left() {
     age(&mut driver);
     assert_eq!(listed(&driver), [false, false]);
     assert_eq!([UPPER, LOWER].map(|group| load(&driver, group)), [0, 0]);
-    let last = driver.fair.group_cfs_rq(LOWER, CPU).avg.last_update_time;
+    let last = driver.host.policy.group_cfs_rq(LOWER, CPU).avg.last_update_time;
     driver.pass(100 * MS, |_| {});
     age(&mut driver);
-    assert_eq!(driver.fair.group_cfs_rq(LOWER, CPU).avg.last_update_time, last);
+    assert_eq!(driver.host.policy.group_cfs_rq(LOWER, CPU).avg.last_update_time, last);
 }
 
 /// The upper queue stays as long as the lower one: it hears from it.
@@ -82,7 +82,7 @@ fn a_queue_is_aged_as_long_as_one_below_it() {
     driver.sleep(CPU);
     for _ in 0..4_000 {
         driver.spend(MS);
-        driver.kit.set_clock(driver.kit.world().sched_clock());
+        driver.host.kit.set_clock(driver.host.kit.world().sched_clock());
         age(&mut driver);
         let [upper, lower] = listed(&driver);
         assert!(upper || !lower);
@@ -102,10 +102,10 @@ fn each_read_and_write_is_listed_by_line_and_function() {
         let features = Features { grouping, tg_per_node, tg_node, ..Features::default() };
         let topology = machine([2, 1, 2, 1], "", "nodes_per_socket = 1\ncross_socket = 21");
         let mut driver = Driver::new(topology, features, &[0]);
-        driver.fair.touched().unwrap().clear();
-        driver.kit.set_this_cpu(CpuId(0));
+        driver.host.policy.touched().unwrap().clear();
+        driver.host.kit.set_this_cpu(CpuId(0));
         driver.start(TaskId(0), CpuId(2));
-        let touched = driver.fair.touched().unwrap();
+        let touched = driver.host.policy.touched().unwrap();
         assert_eq!(touched.lost(), 0);
         let of = |access, what| {
             let all = touched.as_slice().iter().filter(|touch| touch.access == access);
@@ -117,7 +117,7 @@ fn each_read_and_write_is_listed_by_line_and_function() {
         };
         let reads = of(Access::Read, Function::UpdateCfsGroup);
         let writes = of(Access::Write, Function::UpdateLoadAvg);
-        (driver.attached.lines, reads, writes)
+        (driver.host.attached.lines, reads, writes)
     };
     let nodes = |nodes: &[u16]| nodes.iter().copied().map(NodeId).collect::<Vec<_>>();
     let single = touches(false, TgNode::Executing);

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use simsched_core::testkit::{Script, WorldKit};
+use simsched_core::testkit::{PolicyHost, Script, WorldKit};
 use simsched_core::{
-    BOOT_CLOCK, Config, Far, FutexId, Nanos, Observer, Op, PipeId, Policy, Reason, Setup, SimTime,
+    BOOT_CLOCK, Config, Far, FutexId, Nanos, Observer, Op, PipeId, Reason, Setup, SimTime,
     Simulator, Status, TaskId, Tracepoint, WakeKind, Wakeup, World,
 };
 use simsched_policies::fair::features::Version;
@@ -111,17 +111,16 @@ fn a_child_that_may_run_far_away_only_is_started_there() {
 /// way, so that wakeup adds no sample to the idle time.
 #[test]
 fn a_cpu_that_idles_with_a_hand_off_pending_takes_no_sample() {
-    let mut kit = WorldKit::new(Topology::builtin("t16", None).unwrap(), 250);
-    let mut fair = Fair::new(Features::default(), Overrides::default());
-    fair.attach(kit.world());
-    fair.task_woken(kit.world(), CpuId(0));
-    let before = fair.idle_stats(CpuId(0)).avg_idle;
-    kit.set_pending(CpuId(0), true);
-    kit.set_clock(BOOT_CLOCK + 1_000_000);
-    fair.newly_idle(kit.world(), CpuId(0));
-    kit.set_clock(BOOT_CLOCK + 1_000_100);
-    fair.task_woken(kit.world(), CpuId(0));
-    assert_eq!(fair.idle_stats(CpuId(0)).avg_idle, before);
+    let kit = WorldKit::new(Topology::builtin("t16", None).unwrap(), 250);
+    let mut host = PolicyHost::new(kit, Fair::new(Features::default(), Overrides::default()));
+    host.task_woken(CpuId(0));
+    let before = host.policy.idle_stats(CpuId(0)).avg_idle;
+    host.kit.set_pending(CpuId(0), true);
+    host.kit.set_clock(BOOT_CLOCK + 1_000_000);
+    host.newly_idle(CpuId(0));
+    host.kit.set_clock(BOOT_CLOCK + 1_000_100);
+    host.task_woken(CpuId(0));
+    assert_eq!(host.policy.idle_stats(CpuId(0)).avg_idle, before);
 }
 
 /// `rq_clock_skip_update()`: the wakee that preempts is accounted from the moment it was queued.
@@ -167,23 +166,19 @@ fn a_fork_takes_the_idle_cpu_that_wakes_quickest_then_the_one_idle_last() {
     let mut kit = WorldKit::new(Topology::builtin("t16", None).unwrap(), 250);
     let (parent, child) = (kit.add_task(0), kit.add_task(0));
     kit.run_on(CpuId(0), Some(parent));
-    let mut fair = Fair::new(Features::default(), Overrides::default());
-    fair.attach(kit.world());
+    let mut host = PolicyHost::new(kit, Fair::new(Features::default(), Overrides::default()));
     // CPUs 4 to 7, the LLC beside the parent's, became idle one after the other: 6 was last.
     for (order, cpu) in [4, 5, 7, 6].into_iter().enumerate() {
-        kit.set_clock(BOOT_CLOCK + 1_000 * (1 + order as u64));
-        fair.newly_idle(kit.world(), CpuId(cpu));
+        host.kit.set_clock(BOOT_CLOCK + 1_000 * (1 + order as u64));
+        host.newly_idle(CpuId(cpu));
     }
-    let mut fork = |kit: &WorldKit| {
-        let kind = WakeKind::Fork;
-        let ask = Wakeup { wakee: child, prev: CpuId(0), waker: CpuId(0), kind };
-        fair.select_task_rq(kit.world(), &ask).cpu
-    };
-    assert_eq!(fork(&kit), CpuId(6), "nothing is known of states");
+    let kind = WakeKind::Fork;
+    let ask = Wakeup { wakee: child, prev: CpuId(0), waker: CpuId(0), kind };
+    assert_eq!(host.select_task_rq(&ask).cpu, CpuId(6), "nothing is known of states");
     for (cpu, latency) in [(4, 170), (5, 2), (6, 170), (7, 2)] {
-        kit.set_exit_latency(CpuId(cpu), Some(latency));
+        host.kit.set_exit_latency(CpuId(cpu), Some(latency));
     }
-    assert_eq!(fork(&kit), CpuId(7), "5 and 7 are shallow, 7 became idle later");
+    assert_eq!(host.select_task_rq(&ask).cpu, CpuId(7), "5 and 7 are shallow, 7 became idle later");
 }
 
 /// `task_dead_fair()`: the load of a task that has ended leaves its runqueue at the next update; it
@@ -210,11 +205,10 @@ fn the_looks_of_a_fork_are_counted_by_distance() {
     let mut kit = WorldKit::new(Topology::builtin("t16", None).unwrap(), 250);
     let (parent, child) = (kit.add_task(0), kit.add_task(0));
     kit.run_on(CpuId(0), Some(parent));
-    let mut fair = Fair::new(Features::default(), Overrides::default());
-    fair.attach(kit.world());
+    let mut host = PolicyHost::new(kit, Fair::new(Features::default(), Overrides::default()));
     let kind = WakeKind::Fork;
     let ask = Wakeup { wakee: child, prev: CpuId(0), waker: CpuId(0), kind };
-    let found = fair.select_task_rq(kit.world(), &ask);
+    let found = host.select_task_rq(&ask);
     let far = Far { same_socket: 4 + 4 + 4 + 4 + 2, cross_socket: 8 };
     assert_eq!((found.far, found.scanned), (far, 8 + 18 + 8));
 }
@@ -227,11 +221,10 @@ fn the_looks_of_a_wakeup_are_as_far_as_its_target() {
     for (task, cpu) in tasks.iter().zip([0, 12, 13]) {
         kit.run_on(CpuId(cpu), Some(*task));
     }
-    let mut fair = Fair::new(Features::default(), Overrides::default());
-    fair.attach(kit.world());
+    let mut host = PolicyHost::new(kit, Fair::new(Features::default(), Overrides::default()));
     let kind = WakeKind::Wake;
     let ask = Wakeup { wakee: tasks[4], prev: CpuId(12), waker: CpuId(0), kind };
-    let found = fair.select_task_rq(kit.world(), &ask);
+    let found = host.select_task_rq(&ask);
     assert!(found.scanned > 0, "{found:?}");
     assert_eq!(found.far, Far { same_socket: 0, cross_socket: found.scanned });
 }

@@ -1,7 +1,7 @@
 //! How often a task has changed whom it wakes, inherited by its children.
 
-use simsched_core::testkit::WorldKit;
-use simsched_core::{Enqueue, Policy, TaskId, WakeKind, Wakeup};
+use simsched_core::testkit::{PolicyHost, WorldKit};
+use simsched_core::{Enqueue, TaskId, WakeKind, Wakeup};
 use simsched_policies::fair::tunables::SETTINGS;
 use simsched_policies::fair::{Fair, Features, Overrides};
 use simsched_topology::{CpuId, Topology};
@@ -22,23 +22,22 @@ fn compared(flips: u64, wakeups: usize) -> Vec<bool> {
     let mut overrides = Overrides::default();
     let idx = SETTINGS.iter().position(|setting| setting.key == "wakee_flips");
     overrides.set(idx.expect("a setting"), flips);
-    let mut fair = Fair::new(Features::default(), overrides);
-    fair.attach(kit.world());
+    let mut host = PolicyHost::new(kit, Fair::new(Features::default(), overrides));
     for child in [WAKER, WAKEES[0], WAKEES[1]] {
-        fair.task_fork(kit.world(), CpuId(0), Some(MAIN), child);
-        assert_eq!(u64::from(fair.wakee(child).flips), flips, "a child has its parent's");
+        host.task_fork(CpuId(0), Some(MAIN), child);
+        assert_eq!(u64::from(host.policy.wakee(child).flips), flips, "a child has its parent's");
     }
     let (waker, prev) = (CpuId(0), CpuId(2));
-    fair.enqueue(kit.world(), waker, WAKER, Enqueue::New);
-    assert_eq!(fair.pick_next(kit.world(), waker, None), Some(WAKER));
-    kit.run_on(waker, Some(WAKER));
+    host.enqueue(waker, WAKER, Enqueue::New);
+    assert_eq!(host.pick_next(waker, None), Some(WAKER));
+    host.kit.run_on(waker, Some(WAKER));
     for wakee in WAKEES {
-        kit.task(wakee).cpu = prev;
-        fair.task_asleep(kit.world(), prev, wakee);
+        host.kit.task(wakee).cpu = prev;
+        host.task_asleep(prev, wakee);
     }
     let mut wake = |nth: usize| {
         let wakeup = Wakeup { wakee: WAKEES[nth % 2], prev, waker, kind: WakeKind::Wake };
-        fair.select_task_rq(kit.world(), &wakeup).affine
+        host.select_task_rq(&wakeup).affine
     };
     (0..wakeups).map(&mut wake).collect()
 }

@@ -8,7 +8,7 @@
 
 mod common;
 
-use simsched_core::{Policy, TaskId, WakeKind};
+use simsched_core::{TaskId, WakeKind};
 use simsched_policies::fair::Features;
 use simsched_topology::{CpuId, CpuSet};
 
@@ -31,11 +31,11 @@ fn a_wakeup_elsewhere_moves_what_the_task_stands_for() {
     driver.pass(100 * MS, |_| {});
     driver.sleep(CpuId(0));
     driver.pass(50_000, |_| {});
-    let before = driver.fair.cfs_rq(CpuId(1)).avg;
+    let before = driver.host.policy.cfs_rq(CpuId(1)).avg;
     driver.wake_on(TaskId(0), CpuId(1));
 
-    let old = driver.fair.cfs_rq(CpuId(0));
-    let new = driver.fair.cfs_rq(CpuId(1)).avg;
+    let old = driver.host.policy.cfs_rq(CpuId(0));
+    let new = driver.host.policy.cfs_rq(CpuId(1)).avg;
     assert_eq!(old.removed_nr, 1);
     assert_eq!(old.removed.util_avg, new.util_avg - before.util_avg);
     assert_eq!(old.removed.runnable_avg, new.runnable_avg - before.runnable_avg);
@@ -47,7 +47,7 @@ fn a_wakeup_elsewhere_moves_what_the_task_stands_for() {
     driver.sleep(CpuId(1));
     driver.pass(1000, |_| {});
     driver.wake_on(TaskId(0), CpuId(0));
-    let old = driver.fair.cfs_rq(CpuId(0));
+    let old = driver.host.policy.cfs_rq(CpuId(0));
     assert_eq!(old.removed_nr, 0);
     let own = driver.entity(TaskId(0)).avg.util_avg;
     assert!(old.avg.util_avg.abs_diff(own) <= 1, "{} {own}", old.avg.util_avg);
@@ -65,9 +65,9 @@ fn a_task_that_leaves_an_idle_cpu_is_aged_by_the_time_since() {
         driver.sleep(CpuId(0));
         let asleep_at = driver.entity(TaskId(0)).avg;
         driver.pass(32 * MS, |_| {});
-        let queue = driver.fair.cfs_rq(CpuId(0)).avg;
+        let queue = driver.host.policy.cfs_rq(CpuId(0)).avg;
         assert_eq!(queue.last_update_time, asleep_at.last_update_time, "nobody has looked");
-        driver.fair.migrate_task_rq(driver.kit.world(), TaskId(0), CpuId(1));
+        driver.host.migrate_task_rq(TaskId(0), CpuId(1));
         (asleep_at.util_avg, driver.entity(TaskId(0)).avg.util_avg)
     };
     let (before, after) = aged(true);
@@ -82,7 +82,7 @@ fn a_task_that_leaves_an_idle_cpu_is_aged_by_the_time_since() {
 fn the_estimate_of_a_queue_is_that_of_its_tasks() {
     let mut driver = driver(Features::default(), 3);
     for task in (0..3).map(TaskId) {
-        driver.kit.set_allowed(task, Some(CpuSet::single(CpuId(0))));
+        driver.host.kit.set_allowed(task, Some(CpuSet::single(CpuId(0))));
         driver.start(task, CpuId(0));
     }
     for round in 0..30 {
@@ -91,12 +91,12 @@ fn the_estimate_of_a_queue_is_that_of_its_tasks() {
         driver.pass(3 * MS, |_| {});
         driver.wake_on(task, CpuId(0));
         let queued: u32 = (0..3).map(|task| driver.entity(TaskId(task)).util_est.value()).sum();
-        assert_eq!(driver.fair.cfs_rq(CpuId(0)).util_est_enqueued, queued);
+        assert_eq!(driver.host.policy.cfs_rq(CpuId(0)).util_est_enqueued, queued);
     }
     for _ in 0..3 {
         driver.sleep(CpuId(0));
     }
-    assert_eq!(driver.fair.cfs_rq(CpuId(0)).util_est_enqueued, 0);
+    assert_eq!(driver.host.policy.cfs_rq(CpuId(0)).util_est_enqueued, 0);
 }
 
 /// Invariant 9.
@@ -113,7 +113,9 @@ fn a_new_task_is_taken_to_need_half_of_what_is_left() {
 #[test]
 fn the_scan_hint_follows_the_utilization_of_the_llc() {
     let mut driver = driver(Features::default(), 8);
-    let hint = |driver: &Driver| driver.fair.llc_shared(driver.kit.world(), CpuId(0)).nr_idle_scan;
+    let hint = |driver: &Driver| {
+        driver.host.policy.llc_shared(driver.host.kit.world(), CpuId(0)).nr_idle_scan
+    };
     assert_eq!(hint(&driver), 8, "a booted machine is idle");
     for cpu in 0..8 {
         driver.start(TaskId(u32::from(cpu)), CpuId(cpu));
@@ -137,7 +139,7 @@ fn the_scan_hint_follows_the_utilization_of_the_llc() {
 #[test]
 fn the_expected_idle_time_follows_the_wakeups() {
     let mut driver = driver(Features::default(), 1);
-    let stats = |driver: &Driver| *driver.fair.idle_stats(CpuId(0));
+    let stats = |driver: &Driver| *driver.host.policy.idle_stats(CpuId(0));
     assert_eq!(stats(&driver).avg_idle, MS);
     assert_ne!(stats(&driver).idle_stamp, 0);
     driver.start(TaskId(0), CpuId(0));

@@ -8,8 +8,8 @@
 
 mod common;
 
-use simsched_core::testkit::WorldKit;
-use simsched_core::{Policy, Preempt, SchedPolicy, TaskId};
+use simsched_core::testkit::{PolicyHost, WorldKit};
+use simsched_core::{Preempt, SchedPolicy, TaskId};
 use simsched_policies::fair::weight::LoadWeight;
 use simsched_policies::fair::{EntityId, Fair, Features, GroupId, Overrides, QueueId, TaskGroup};
 use simsched_topology::CpuId;
@@ -27,8 +27,7 @@ fn fair(nr_tasks: u32) -> Fair {
     }
     let mut fair = Fair::new(Features::default(), Overrides::default());
     fair.set_groups(vec![TaskGroup::new(Some(GroupId(0))), TaskGroup::new(Some(GroupId(1)))]);
-    fair.attach(kit.world());
-    fair
+    *PolicyHost::new(kit, fair).policy
 }
 
 #[test]

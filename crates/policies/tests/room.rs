@@ -5,7 +5,7 @@
 
 mod common;
 
-use simsched_core::{Placement, Policy, Reason, TaskId, WakeKind, Wakeup};
+use simsched_core::{Placement, Reason, TaskId, WakeKind, Wakeup};
 use simsched_policies::fair::features::FitsCapacity;
 use simsched_policies::fair::{Features, reason};
 use simsched_topology::{CpuId, Topology};
@@ -28,17 +28,17 @@ fn busy(topology: Topology, features: Features, util_est: &[u32]) -> Driver {
     let mut driver = Driver::new(topology, features, &vec![0; nr_tasks]);
     for (cpu, &util_est) in (0..).zip(util_est) {
         driver.start(TaskId(1 + u32::from(cpu)), CpuId(cpu));
-        driver.fair.cfs_rq_mut(CpuId(cpu)).util_est_enqueued = util_est;
+        driver.host.policy.cfs_rq_mut(CpuId(cpu)).util_est_enqueued = util_est;
     }
-    driver.fair.entity_mut(WAKEE).util_est.ewma = NEEDS;
-    driver.fair.wakee_mut(WAKEE).recent_used_cpu = CpuId(0);
+    driver.host.policy.entity_mut(WAKEE).util_est.ewma = NEEDS;
+    driver.host.policy.wakee_mut(WAKEE).recent_used_cpu = CpuId(0);
     driver
 }
 
 fn select(driver: &mut Driver, prev: u16, waker: u16) -> Placement {
     let [prev, waker] = [prev, waker].map(CpuId);
     let wakeup = Wakeup { wakee: WAKEE, prev, waker, kind: WakeKind::Wake };
-    driver.fair.select_task_rq(driver.kit.world(), &wakeup)
+    driver.host.select_task_rq(&wakeup)
 }
 
 fn fits(rule: FitsCapacity) -> Features {
@@ -72,31 +72,31 @@ fn the_previous_and_the_recent_cpu_are_taken_where_the_target_is_full() {
     let full = 1000;
     let mut driver = busy(one_llc(), rule, &[full, 100, full]);
     // The lighter waker's CPU is the target.
-    driver.fair.cfs_rq_mut(CpuId(2)).avg.load_avg = 0;
-    driver.fair.cfs_rq_mut(CpuId(1)).avg.load_avg = 5000;
+    driver.host.policy.cfs_rq_mut(CpuId(2)).avg.load_avg = 0;
+    driver.host.policy.cfs_rq_mut(CpuId(1)).avg.load_avg = 5000;
     let placement = select(&mut driver, 1, 2);
     assert_eq!((placement.reason, placement.cpu), (reason::PREV_FITS, CpuId(1)));
     // Nothing was noted on the way there; the recent CPU has room now, and the others have none.
-    assert_eq!(driver.fair.wakee(WAKEE).recent_used_cpu, CpuId(0));
-    driver.fair.cfs_rq_mut(CpuId(1)).util_est_enqueued = full;
-    driver.fair.cfs_rq_mut(CpuId(0)).util_est_enqueued = 100;
+    assert_eq!(driver.host.policy.wakee(WAKEE).recent_used_cpu, CpuId(0));
+    driver.host.policy.cfs_rq_mut(CpuId(1)).util_est_enqueued = full;
+    driver.host.policy.cfs_rq_mut(CpuId(0)).util_est_enqueued = 100;
     let placement = select(&mut driver, 1, 2);
     assert_eq!((placement.reason, placement.cpu), (reason::RECENT_FITS, CpuId(0)));
-    assert_eq!(driver.fair.wakee(WAKEE).recent_used_cpu, CpuId(1));
+    assert_eq!(driver.host.policy.wakee(WAKEE).recent_used_cpu, CpuId(1));
 }
 
 /// What the wakee did last counts, too, aged to the time of its queue.
 #[test]
 fn the_wakee_needs_at_least_what_it_used_of_late() {
     let mut driver = busy(one_llc(), fits(FitsCapacity::V1), &[500]);
-    let now = driver.fair.cfs_rq(CpuId(0)).avg.last_update_time;
-    let entity = driver.fair.entity_mut(WAKEE);
+    let now = driver.host.policy.cfs_rq(CpuId(0)).avg.last_update_time;
+    let entity = driver.host.policy.entity_mut(WAKEE);
     entity.avg.util_avg = 600;
     entity.avg.util_sum = 600 * 46_718;
     entity.avg.last_update_time = now;
     assert_eq!(select(&mut driver, 0, 0).reason, reason::IDLE_CPU);
     // 64 ms earlier it is a quarter of that by now.
-    let entity = driver.fair.entity_mut(WAKEE);
+    let entity = driver.host.policy.entity_mut(WAKEE);
     entity.avg.last_update_time = now - (64 << 20);
     assert_eq!(select(&mut driver, 0, 0).reason, reason::TARGET_FITS);
 }
@@ -114,8 +114,8 @@ fn select_bias_prev_keeps_a_wakee_where_it_fits() {
     for (prev, waker) in [(1, 0), (0, 1)] {
         let mut driver = busy(one_llc(), bias, &[1000; 8]);
         let target_is_waker = |driver: &mut Driver, is: bool| {
-            driver.fair.cfs_rq_mut(CpuId(waker)).avg.load_avg = if is { 0 } else { 5000 };
-            driver.fair.cfs_rq_mut(CpuId(prev)).avg.load_avg = if is { 5000 } else { 0 };
+            driver.host.policy.cfs_rq_mut(CpuId(waker)).avg.load_avg = if is { 0 } else { 5000 };
+            driver.host.policy.cfs_rq_mut(CpuId(prev)).avg.load_avg = if is { 5000 } else { 0 };
         };
         target_is_waker(&mut driver, true);
         let placement = select(&mut driver, prev, waker);
@@ -136,8 +136,8 @@ fn the_patches_of_the_author_compose() {
     let all = Features { util_fits_capacity: true, ..both };
     // The previous CPU is full, the target has room.
     let mut driver = busy(one_llc(), all, &[100, 1000]);
-    driver.fair.cfs_rq_mut(CpuId(0)).avg.load_avg = 0;
-    driver.fair.cfs_rq_mut(CpuId(1)).avg.load_avg = 5000;
+    driver.host.policy.cfs_rq_mut(CpuId(0)).avg.load_avg = 0;
+    driver.host.policy.cfs_rq_mut(CpuId(1)).avg.load_avg = 5000;
     let placement = select(&mut driver, 1, 0);
     assert_eq!((placement.reason, placement.cpu), (reason::TARGET_FITS, CpuId(0)));
 }

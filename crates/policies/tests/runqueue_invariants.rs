@@ -35,7 +35,7 @@ fn hogs(nices: &[i8]) -> Driver {
 }
 
 fn start_pinned(driver: &mut Driver, task: TaskId, cpu: CpuId) {
-    driver.kit.set_allowed(task, Some(CpuSet::single(cpu)));
+    driver.host.kit.set_allowed(task, Some(CpuSet::single(cpu)));
     driver.start(task, cpu);
 }
 
@@ -129,13 +129,13 @@ fn a_moved_task_keeps_its_place_relative_to_the_queue() {
     driver.pass(300 * MS, |_| {});
     let waiting = (0..2).map(TaskId).find(|&task| driver.curr(CPU) != Some(task)).unwrap();
     let place = |driver: &Driver, cpu| {
-        let floor = driver.fair.cfs_rq(CpuId(cpu)).min_vruntime;
+        let floor = driver.host.policy.cfs_rq(CpuId(cpu)).min_vruntime;
         driver.entity(waiting).vruntime.wrapping_sub(floor).cast_signed()
     };
     let before = place(&driver, 0);
     assert_ne!(
-        driver.fair.cfs_rq(CpuId(0)).min_vruntime,
-        driver.fair.cfs_rq(CpuId(1)).min_vruntime
+        driver.host.policy.cfs_rq(CpuId(0)).min_vruntime,
+        driver.host.policy.cfs_rq(CpuId(1)).min_vruntime
     );
     driver.migrate(waiting, CpuId(1));
     let curr = driver.curr(CpuId(1)).unwrap();
@@ -152,14 +152,14 @@ fn a_preemptor_runs_next_even_if_a_third_task_is_a_little_further_behind() {
     driver.pass(200 * MS, |_| {});
     let curr = driver.curr(CPU).unwrap();
     let third = (0..3).map(TaskId).find(|&task| task != wakee && task != curr).unwrap();
-    let vruntime = driver.fair.cfs_rq(CPU).min_vruntime;
+    let vruntime = driver.host.policy.cfs_rq(CPU).min_vruntime;
     let old = driver.entity(third).vruntime;
-    let rq = driver.fair.cfs_rq_mut(CPU);
+    let rq = driver.host.policy.cfs_rq_mut(CPU);
     let se = rq.timeline.first().unwrap();
     rq.timeline.remove(old, se);
-    driver.fair.entity_mut(third).vruntime = vruntime - 13 * MS;
-    driver.fair.cfs_rq_mut(CPU).timeline.insert(vruntime - 13 * MS, se);
-    driver.fair.entity_mut(curr).vruntime = vruntime + 5 * MS;
+    driver.host.policy.entity_mut(third).vruntime = vruntime - 13 * MS;
+    driver.host.policy.cfs_rq_mut(CPU).timeline.insert(vruntime - 13 * MS, se);
+    driver.host.policy.entity_mut(curr).vruntime = vruntime + 5 * MS;
     assert!(driver.wake_on(wakee, CPU));
     assert!(driver.entity(third).vruntime < driver.entity(wakee).vruntime);
     assert_eq!(driver.curr(CPU), Some(wakee));
@@ -214,7 +214,7 @@ proptest! {
         for task in (0..6).map(TaskId) {
             driver.start(task, CPU);
         }
-        let mut floor = driver.fair.cfs_rq(CPU).min_vruntime;
+        let mut floor = driver.host.policy.cfs_rq(CPU).min_vruntime;
         for step in steps {
             let curr = driver.curr(CPU);
             match step {
@@ -230,14 +230,14 @@ proptest! {
                 _ => {}
             }
             driver.check(CPU);
-            let rq = driver.fair.cfs_rq(CPU);
+            let rq = driver.host.policy.cfs_rq(CPU);
             prop_assert!(rq.min_vruntime.wrapping_sub(floor).cast_signed() >= 0);
             floor = rq.min_vruntime;
-            let credit = driver.fair.tunables().latency_ns / 2;
+            let credit = driver.host.policy.tunables().latency_ns / 2;
             if let Some(left) = rq.timeline.first_vruntime() {
                 prop_assert!(left.wrapping_sub(floor.wrapping_sub(credit)).cast_signed() >= 0);
             }
-            let nr_running = driver.kit.world().rq(CPU).nr_running;
+            let nr_running = driver.host.kit.world().rq(CPU).nr_running;
             prop_assert!(nr_running > 0 || rq.util_est_enqueued == 0);
         }
     }

@@ -9,8 +9,8 @@
 mod common;
 
 use serde_json::Value;
-use simsched_core::testkit::WorldKit;
-use simsched_core::{Policy, TaskId, WakeKind, Wakeup};
+use simsched_core::testkit::{PolicyHost, WorldKit};
+use simsched_core::{TaskId, WakeKind, Wakeup};
 use simsched_policies::fair::{Fair, Features, Overrides, Wakee};
 use simsched_topology::{CpuId, CpuSet};
 
@@ -38,7 +38,8 @@ fn runner(cpu: CpuId) -> TaskId {
 const WAKEE: TaskId = TaskId(0);
 
 /// Makes world and policy what the row says.
-fn set_up(kit: &mut WorldKit, fair: &mut Fair, row: &Value) -> Wakeup {
+fn set_up(host: &mut PolicyHost<Fair>, row: &Value) -> Wakeup {
+    let PolicyHost { kit, policy: fair, .. } = host;
     let (waker, prev) = (CpuId(number(&row["this"])), CpuId(number(&row["prev"])));
     let kind = kind_of(row["mode"].as_str().unwrap());
     for (cpu, state) in (0..).map(CpuId).zip(row["cpu"].as_array().unwrap()) {
@@ -100,22 +101,22 @@ fn check(name: &str) {
     for _ in 0..=kit.world().topology().nr_cpus() {
         kit.add_task(0);
     }
-    let mut fair = Fair::new(Features::default(), Overrides::default());
-    fair.attach(kit.world());
-    let cpus = *kit.world().topology().cpus();
+    let mut host = PolicyHost::new(kit, Fair::new(Features::default(), Overrides::default()));
+    let cpus = *host.kit.world().topology().cpus();
     for cpu in cpus.iter() {
-        fair.cfs_rq_mut(cpu).avg.last_update_time = 1_000_000_000;
+        host.policy.cfs_rq_mut(cpu).avg.last_update_time = 1_000_000_000;
     }
     let file = format!("common/select_task_rq_{name}.jsonl");
     let rows = for_each_json(&file, |_, row| {
-        let wakeup = set_up(&mut kit, &mut fair, row);
-        let placement = fair.select_task_rq(kit.world(), &wakeup);
+        let wakeup = set_up(&mut host, row);
+        let placement = host.select_task_rq(&wakeup);
         assert_eq!(u64::from(placement.cpu.0), row["result"], "{placement:?}: {row}");
-        let recent = fair.wakee(WAKEE).recent_used_cpu;
+        let recent = host.policy.wakee(WAKEE).recent_used_cpu;
         assert_eq!(u64::from(recent.0), row["recent_out"], "{placement:?}: {row}");
         let hints = row["llc"].as_array().unwrap().iter().zip(ints(&row["idle_cores_out"]));
         for (llc, idle_cores) in hints {
-            let shared = fair.llc_shared(kit.world(), CpuId::new(ints(llc)[0] as usize));
+            let shared =
+                host.policy.llc_shared(host.kit.world(), CpuId::new(ints(llc)[0] as usize));
             assert_eq!(u64::from(shared.has_idle_cores), idle_cores, "{placement:?}: {row}");
         }
     });

@@ -12,8 +12,8 @@ mod common;
 mod twin;
 
 use proptest::prelude::*;
-use simsched_core::testkit::WorldKit;
-use simsched_core::{Placement, Policy, TaskId, WakeKind, Wakeup};
+use simsched_core::testkit::{PolicyHost, WorldKit};
+use simsched_core::{Placement, TaskId, WakeKind, Wakeup};
 use simsched_policies::catalog;
 use simsched_policies::fair::{Fair, Features, IdleStats, Overrides};
 use simsched_topology::{CpuId, CpuSet, Topology};
@@ -59,11 +59,11 @@ fn any_case(nr_cpus: usize) -> impl Strategy<Value = Case> {
 const WAKEE: TaskId = TaskId(0);
 
 /// The real thing on the world of a case.
-fn select(topology: &Topology, case: &Case) -> (Fair, WorldKit, Placement) {
+fn select(topology: &Topology, case: &Case) -> (PolicyHost<Fair>, Placement) {
     select_with(topology, case, false)
 }
 
-fn select_with(topology: &Topology, case: &Case, pays: bool) -> (Fair, WorldKit, Placement) {
+fn select_with(topology: &Topology, case: &Case, pays: bool) -> (PolicyHost<Fair>, Placement) {
     let mut kit = WorldKit::new(topology.clone(), 250);
     for _ in 0..=case.cpus.len() {
         kit.add_task(0);
@@ -76,42 +76,41 @@ fn select_with(topology: &Topology, case: &Case, pays: bool) -> (Fair, WorldKit,
         sis_prop: case.sis_prop.is_some(),
         ..Features::default()
     };
-    let mut fair = Fair::new(features, Overrides::default());
-    fair.attach(kit.world());
+    let mut host = PolicyHost::new(kit, Fair::new(features, Overrides::default()));
     for (idx, state) in case.cpus.iter().enumerate() {
         let cpu = CpuId::new(idx);
         match state.state {
             0 => {}
-            2 => kit.set_pending(cpu, true),
-            4 => kit.set_nr_running(cpu, state.nr_running),
+            2 => host.kit.set_pending(cpu, true),
+            4 => host.kit.set_nr_running(cpu, state.nr_running),
             _ => {
-                kit.run_on(cpu, Some(TaskId::new(idx + 1)));
-                kit.set_nr_running(cpu, state.nr_running);
+                host.kit.run_on(cpu, Some(TaskId::new(idx + 1)));
+                host.kit.set_nr_running(cpu, state.nr_running);
             }
         }
-        fair.set_sched_idle(cpu, state.state == 3);
-        fair.cfs_rq_mut(cpu).util_est_enqueued = state.util_est;
+        host.policy.set_sched_idle(cpu, state.state == 3);
+        host.policy.cfs_rq_mut(cpu).util_est_enqueued = state.util_est;
         let llc = topology.llc_of(cpu);
-        let shared = fair.llc_shared_mut(llc);
+        let shared = host.policy.llc_shared_mut(llc);
         shared.nr_idle_scan = case.scan[llc.idx()];
         shared.has_idle_cores = case.idle_cores[llc.idx()];
     }
     if case.pinned {
         let allowed: CpuSet =
             topology.cpus().iter().filter(|cpu| case.cpus[cpu.idx()].allowed).collect();
-        kit.set_allowed(WAKEE, Some(allowed));
+        host.kit.set_allowed(WAKEE, Some(allowed));
     }
-    fair.wakee_mut(WAKEE).recent_used_cpu = CpuId::new(case.recent);
+    host.policy.wakee_mut(WAKEE).recent_used_cpu = CpuId::new(case.recent);
     if let Some((wake_avg_idle, avg_scan_cost)) = case.sis_prop {
-        let wake_stamp = kit.world().jiffies();
-        let stats = fair.idle_stats_mut(CpuId::new(case.waker));
+        let wake_stamp = host.kit.world().jiffies();
+        let stats = host.policy.idle_stats_mut(CpuId::new(case.waker));
         *stats = IdleStats { wake_stamp, wake_avg_idle, avg_scan_cost, ..*stats };
     }
     let kind = if case.sync { WakeKind::WakeSync } else { WakeKind::Wake };
     let [waker, prev] = [case.waker, case.prev].map(CpuId::new);
     let wakeup = Wakeup { wakee: WAKEE, prev, waker, kind };
-    let placement = fair.select_task_rq(kit.world(), &wakeup);
-    (fair, kit, placement)
+    let placement = host.select_task_rq(&wakeup);
+    (host, placement)
 }
 
 fn check(topology: &Topology, case: &Case) -> Result<(), TestCaseError> {
@@ -126,16 +125,16 @@ fn check(topology: &Topology, case: &Case) -> Result<(), TestCaseError> {
     };
     let target = twin.target();
     let (cpu, why) = twin.select(target);
-    let (fair, kit, placement) = select(topology, case);
+    let (host, placement) = select(topology, case);
     prop_assert_eq!((placement.cpu.idx(), placement.reason), (cpu, why));
     prop_assert_eq!(usize::from(placement.scanned), twin.scanned);
-    prop_assert_eq!(fair.wakee(WAKEE).recent_used_cpu.idx(), twin.recent_used_cpu);
+    prop_assert_eq!(host.policy.wakee(WAKEE).recent_used_cpu.idx(), twin.recent_used_cpu);
     if let Some(paid) = twin.sis_prop {
-        let stats = fair.idle_stats(CpuId::new(case.waker));
+        let stats = host.policy.idle_stats(CpuId::new(case.waker));
         prop_assert_eq!((stats.wake_avg_idle, stats.avg_scan_cost), paid);
     }
     for cpu in topology.cpus().iter() {
-        let hint = fair.llc_shared(kit.world(), cpu).has_idle_cores;
+        let hint = host.policy.llc_shared(host.kit.world(), cpu).has_idle_cores;
         prop_assert_eq!(hint, twin.idle_cores[shape.llc[cpu.idx()]]);
     }
     is_near(topology, case, placement, target)
@@ -160,18 +159,19 @@ fn is_near(
 /// `bias_pays_search` changes nothing but the looks, which are those of the search without a bias.
 fn check_paying(topology: &Topology, case: Case) -> Result<(), TestCaseError> {
     let case = Case { bias: true, sis_prop: None, ..case };
-    let (biased, _, kept) = select_with(topology, &case, false);
-    let (paying, kit, paid) = select_with(topology, &case, true);
+    let (biased, kept) = select_with(topology, &case, false);
+    let (paying, paid) = select_with(topology, &case, true);
     prop_assert_eq!((paid.cpu, paid.reason), (kept.cpu, kept.reason));
-    let recent = [&biased, &paying].map(|fair| fair.wakee(WAKEE).recent_used_cpu);
+    let recent = [&biased, &paying].map(|host| host.policy.wakee(WAKEE).recent_used_cpu);
     prop_assert_eq!(recent[0], recent[1]);
     for cpu in topology.cpus().iter() {
-        let hint = paying.llc_shared(kit.world(), cpu).has_idle_cores;
-        prop_assert_eq!(hint, biased.llc_shared(kit.world(), cpu).has_idle_cores);
+        let [hint, plain] = [&paying, &biased]
+            .map(|host| host.policy.llc_shared(host.kit.world(), cpu).has_idle_cores);
+        prop_assert_eq!(hint, plain);
     }
     let reason = catalog::reasons("cfs")[usize::from(paid.reason.0)].name;
     let is_kept = reason.starts_with("bias_prev") && reason != "bias_prev_fallback";
-    let (_, _, plain) = select_with(topology, &Case { bias: false, ..case }, false);
+    let (_, plain) = select_with(topology, &Case { bias: false, ..case }, false);
     prop_assert_eq!(paid.scanned, if is_kept { plain.scanned } else { kept.scanned });
     Ok(())
 }

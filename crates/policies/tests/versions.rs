@@ -4,8 +4,8 @@
 
 mod common;
 
-use simsched_core::testkit::WorldKit;
-use simsched_core::{Policy, Preempt, TaskId};
+use simsched_core::testkit::{PolicyHost, WorldKit};
+use simsched_core::{Preempt, TaskId};
 use simsched_policies::fair::weight::LoadWeight;
 use simsched_policies::fair::{Fair, Features, Overrides, Version};
 use simsched_topology::CpuId;
@@ -19,21 +19,20 @@ const CURR: TaskId = TaskId(0);
 fn is_over(version: Version, others: u32, ran_ms: u64) -> bool {
     let mut kit = WorldKit::new(machine([1, 1, 8, 1], "", "nodes_per_socket = 1"), 250);
     kit.add_task(0);
-    let mut fair = Fair::new(Features::of(version), Overrides::default());
-    fair.attach(kit.world());
+    let mut host = PolicyHost::new(kit, Fair::new(Features::of(version), Overrides::default()));
     assert_eq!(
-        [fair.tunables().latency_ns, fair.tunables().min_granularity_ns],
+        [host.policy.tunables().latency_ns, host.policy.tunables().min_granularity_ns],
         [24_000_000, 3_000_000]
     );
-    let rq = fair.cfs_rq_mut(CpuId(0));
+    let rq = host.policy.cfs_rq_mut(CpuId(0));
     (rq.nr_running, rq.h_nr_running) = (others + 1, others + 1);
     // The kernel's weights have ten bits more than those of the nice levels.
     rq.load = LoadWeight::new((1024 + 15 * u64::from(others)) << 10);
-    let entity = fair.entity_mut(CURR);
+    let entity = host.policy.entity_mut(CURR);
     entity.on_rq = true;
     entity.prev_sum_exec_runtime = 5_000_000;
     entity.sum_exec_runtime = 5_000_000 + 1_000_000 * ran_ms;
-    fair.check_preempt_tick(CURR) == Preempt::Yes
+    host.policy.check_preempt_tick(CURR) == Preempt::Yes
 }
 
 #[test]

@@ -8,7 +8,7 @@
 
 mod common;
 
-use simsched_core::{Placement, Policy, TaskId, WakeKind, Wakeup};
+use simsched_core::{Placement, TaskId, WakeKind, Wakeup};
 use simsched_policies::fair::features::ForkImbalance;
 use simsched_policies::fair::{Features, reason};
 use simsched_topology::{CpuId, NumaImbalance, Topology};
@@ -21,7 +21,7 @@ const ONE_LLC: &str = "nodes_per_socket = 1";
 
 fn select(driver: &mut Driver, wakee: u32, prev: u16, waker: u16, kind: WakeKind) -> Placement {
     let wakeup = Wakeup { wakee: TaskId(wakee), prev: CpuId(prev), waker: CpuId(waker), kind };
-    driver.fair.select_task_rq(driver.kit.world(), &wakeup)
+    driver.host.select_task_rq(&wakeup)
 }
 
 /// A machine with a runner, task `1 + cpu`, on each of these CPUs.
@@ -60,7 +60,7 @@ fn a_synchronous_ping_pong_ends_up_in_one_llc() {
     let mut moves = 0;
     for turn in 0..40 {
         let (waker, wakee) = if turn % 2 == 0 { (a, b) } else { (b, a) };
-        let [from, prev] = [waker, wakee].map(|task| driver.kit.world().task(task).cpu);
+        let [from, prev] = [waker, wakee].map(|task| driver.host.kit.world().task(task).cpu);
         let placement = driver.wake(wakee, from, WakeKind::WakeSync);
         assert_eq!(llc(placement.cpu), llc(from), "turn {turn}");
         moves += u32::from(llc(prev) != llc(placement.cpu));
@@ -74,14 +74,14 @@ fn a_synchronous_ping_pong_ends_up_in_one_llc() {
 #[test]
 fn a_full_llc_is_not_scanned() {
     let mut driver = busy(machine([1, 1, 8, 1], "", ONE_LLC), Features::default(), [0, 1, 2, 3]);
-    let llc = driver.kit.world().topology().llc_of(CpuId(0));
-    driver.fair.llc_shared_mut(llc).nr_idle_scan = 0;
-    driver.fair.wakee_mut(TaskId(0)).recent_used_cpu = CpuId(1);
+    let llc = driver.host.kit.world().topology().llc_of(CpuId(0));
+    driver.host.policy.llc_shared_mut(llc).nr_idle_scan = 0;
+    driver.host.policy.wakee_mut(TaskId(0)).recent_used_cpu = CpuId(1);
     let placement = select(&mut driver, 0, 2, 3, WakeKind::Wake);
     assert_eq!((placement.reason, placement.scanned), (reason::NONE_IDLE, 0));
     assert!([CpuId(2), CpuId(3)].contains(&placement.cpu));
 
-    driver.fair.llc_shared_mut(llc).nr_idle_scan = 8;
+    driver.host.policy.llc_shared_mut(llc).nr_idle_scan = 8;
     let placement = select(&mut driver, 0, 2, 3, WakeKind::Wake);
     assert_eq!((placement.reason, placement.cpu), (reason::IDLE_CPU, CpuId(4)));
 }
@@ -90,8 +90,9 @@ fn a_full_llc_is_not_scanned() {
 #[test]
 fn a_failed_search_for_an_idle_core_is_not_repeated() {
     let mut driver = busy(machine([1, 1, 4, 2], "", ONE_LLC), Features::default(), 0..4);
-    let hint =
-        |driver: &Driver| driver.fair.llc_shared(driver.kit.world(), CpuId(0)).has_idle_cores;
+    let hint = |driver: &Driver| {
+        driver.host.policy.llc_shared(driver.host.kit.world(), CpuId(0)).has_idle_cores
+    };
     assert!(hint(&driver), "a booted machine has idle cores");
     let placement = select(&mut driver, 0, 0, 0, WakeKind::Wake);
     assert_eq!(placement.reason, reason::IDLE_CPU, "no core is idle, a thread is");
@@ -106,7 +107,7 @@ fn a_failed_search_for_an_idle_core_is_not_repeated() {
     // A whole core does.
     driver.sleep(CpuId(1));
     assert!(hint(&driver));
-    driver.fair.wakee_mut(TaskId(0)).recent_used_cpu = CpuId(0);
+    driver.host.policy.wakee_mut(TaskId(0)).recent_used_cpu = CpuId(0);
     let placement = select(&mut driver, 0, 0, 0, WakeKind::Wake);
     assert_eq!((placement.reason, placement.cpu), (reason::IDLE_CORE, CpuId(1)));
 }
@@ -117,15 +118,15 @@ fn a_previous_cpu_with_a_quarter_spare_is_taken() {
     let features = Features { wakeup_bias_prev: true, ..Features::default() };
     let mut driver = busy(machine([1, 1, 8, 1], "", ONE_LLC), features, [2]);
     for (util_est, why, cpu) in [(768, reason::BIAS_PREV_SPARE, 2), (769, reason::IDLE_CPU, 3)] {
-        driver.fair.wakee_mut(TaskId(0)).recent_used_cpu = CpuId(2);
-        driver.fair.cfs_rq_mut(CpuId(2)).util_est_enqueued = util_est;
+        driver.host.policy.wakee_mut(TaskId(0)).recent_used_cpu = CpuId(2);
+        driver.host.policy.cfs_rq_mut(CpuId(2)).util_est_enqueued = util_est;
         let placement = select(&mut driver, 0, 2, 2, WakeKind::Wake);
         assert_eq!((placement.reason, placement.cpu), (why, CpuId(cpu)));
     }
     // Without the estimate nothing is known to be spare.
     let features = Features { util_est: false, ..features };
     let mut driver = busy(machine([1, 1, 8, 1], "", ONE_LLC), features, [2]);
-    driver.fair.wakee_mut(TaskId(0)).recent_used_cpu = CpuId(2);
+    driver.host.policy.wakee_mut(TaskId(0)).recent_used_cpu = CpuId(2);
     let placement = select(&mut driver, 0, 2, 2, WakeKind::Wake);
     assert_eq!(placement.reason, reason::IDLE_CPU);
 }
@@ -134,7 +135,7 @@ fn a_previous_cpu_with_a_quarter_spare_is_taken() {
 #[test]
 fn the_recent_cpu_is_the_prev_of_the_last_search() {
     let mut driver = busy(machine([1, 1, 8, 1], "", ONE_LLC), Features::default(), [2, 3]);
-    let recent = |driver: &Driver| driver.fair.wakee(TaskId(0)).recent_used_cpu;
+    let recent = |driver: &Driver| driver.host.policy.wakee(TaskId(0)).recent_used_cpu;
     let before = recent(&driver);
     // Ends at the target: nothing is noted.
     assert_eq!(select(&mut driver, 0, 5, 5, WakeKind::Wake).reason, reason::TARGET);
@@ -154,11 +155,11 @@ fn the_recent_cpu_is_the_prev_of_the_last_search() {
 fn a_wide_wakeup_does_not_compare_the_waker() {
     let mut driver = busy(machine([1, 2, 4, 1], "", ONE_LLC), Features::default(), [0, 5]);
     let waker = driver.curr(CpuId(0)).unwrap();
-    driver.fair.wakee_mut(TaskId(0)).flips = 4;
+    driver.host.policy.wakee_mut(TaskId(0)).flips = 4;
     for (flips, affine) in [(15, false), (14, true)] {
-        let row = driver.fair.wakee_mut(waker);
+        let row = driver.host.policy.wakee_mut(waker);
         (row.flips, row.last) = (flips, None);
-        row.flip_decay_ts = driver.kit.world().jiffies();
+        row.flip_decay_ts = driver.host.kit.world().jiffies();
         let placement = select(&mut driver, 0, 5, 0, WakeKind::WakeSync);
         assert_eq!(placement.affine, affine);
         assert_eq!(placement.cpu.0 >= 4, !affine, "the LLC of prev or of the waker");
@@ -179,11 +180,11 @@ fn eight_forks_fill_four_nodes_evenly_once_the_child_is_counted() {
         let mut driver = Driver::new(topology, features, &[0; 9]);
         driver.start(TaskId(0), CpuId(0));
         driver.pass(20 * MS, |_| {});
-        let nodes = driver.kit.world().topology().nr_nodes();
+        let nodes = driver.host.kit.world().topology().nr_nodes();
         let mut running = vec![0; nodes];
         for child in (1..9).map(TaskId) {
             let cpu = driver.fork(TaskId(0), child).cpu;
-            running[driver.kit.world().topology().node_of(cpu).idx()] += 1;
+            running[driver.host.kit.world().topology().node_of(cpu).idx()] += 1;
         }
         running
     };
@@ -223,7 +224,7 @@ fn forks_spread_over_llcs_then_cores_then_threads() {
         if child == TaskId(1) {
             driver.sleep(CpuId(0));
         }
-        driver.kit.task(TaskId(0)).cpu = CpuId(0);
+        driver.host.kit.task(TaskId(0)).cpu = CpuId(0);
         driver.pass(100_000, |_| {});
     }
     let distinct = |nr: usize, part: &dyn Fn(CpuId) -> usize| {

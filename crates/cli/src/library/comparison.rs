@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
-use super::{Error, Machine, Metric, MetricError, Paired, Run, Simulation, Spread, Window};
+use super::{Error, Machine, Metric, MetricError, Paired, Run, Runs, Simulation, Spread, Window};
 use crate::compare::{self, Asked};
 use crate::failure::Failure;
 use crate::output;
@@ -29,8 +29,8 @@ pub struct Compared {
 pub struct Side {
     /// The policy expression, or the name of the caller's policy.
     pub name: String,
-    /// By seed.
-    pub runs: Vec<Run>,
+    /// By seed. Their JSON names the machine without the hash of its file, as a comparison's does.
+    pub runs: Runs,
 }
 
 /// A metric on all sides.
@@ -133,12 +133,12 @@ impl Comparison {
         if inside.runs.iter().any(|side| side.len() as u64 != base.seeds.count) {
             return Err(Failure::Interrupted.into());
         }
-        let named = inside.asked.policies.iter().zip(&inside.runs);
-        let sides = named.map(|(name, runs)| {
-            let runs = runs.iter().map(|outcome| Run { outcome: outcome.clone() }).collect();
-            Side { name: name.clone(), runs }
+        let named = inside.asked.policies.iter().zip(&inside.runs).zip(&scenarios);
+        let sides = named.map(|((name, outcomes), scenario)| {
+            let runs = Runs::of(scenario.named(base.seeds.first)?, outcomes.clone());
+            Ok(Side { name: name.clone(), runs })
         });
-        Ok(Compared { sides: sides.collect(), inside })
+        Ok(Compared { sides: sides.collect::<Result<Vec<Side>, Failure>>()?, inside })
     }
 
     /// The names of the sides: of those whose policies are called the same, with their settings.
@@ -188,7 +188,7 @@ impl Compared {
     /// program measures itself, where it does.
     fn metric(&self, name: &str) -> Metric {
         let measures = |run: &Run| run.metric(&reported(name)).is_ok();
-        let is_reported = self.sides.iter().flat_map(|side| &side.runs).all(measures);
+        let is_reported = self.sides.iter().flat_map(|side| side.runs.runs()).all(measures);
         let name = match name {
             "context_switches" => "task_switches",
             "migrations" => "cpu_migrations",
@@ -206,7 +206,7 @@ impl Compared {
     /// When a run does not have it.
     pub fn row(&self, metric: &Metric) -> Result<Row, MetricError> {
         let of = |run: &Run| run.metric(metric).map(|number| number.value);
-        let values = self.sides.iter().map(|side| side.runs.iter().map(of).collect());
+        let values = self.sides.iter().map(|side| side.runs.runs().iter().map(of).collect());
         let values = values.collect::<Result<Vec<Vec<f64>>, MetricError>>()?;
         let others = values.iter().skip(1).map(|other| Some(Paired::of(&values[0], other)));
         Ok(Row {

@@ -31,11 +31,15 @@ pub(super) fn measure(scenario: &Scenario, seeds: Seeds) -> Result<Runs, Error> 
     if !outcomes.iter().all(Outcome::counts) {
         return Err(Failure::Interrupted.into());
     }
-    let runs = outcomes.into_iter().map(|outcome| Run { outcome }).collect();
-    Ok(Runs { scenario: scenario.named(seeds.first)?, runs })
+    Ok(Runs::of(scenario.named(seeds.first)?, outcomes))
 }
 
 impl Runs {
+    /// What these runs of a scenario have come to.
+    pub(super) fn of(scenario: ScenarioReport, outcomes: Vec<Outcome>) -> Runs {
+        Runs { scenario, runs: outcomes.into_iter().map(|outcome| Run { outcome }).collect() }
+    }
+
     /// Each run.
     #[must_use]
     pub fn runs(&self) -> &[Run] {

@@ -112,8 +112,15 @@ fn a_row_is_what_its_metric_is_in_each_run() {
         assert_eq!((&again.values, &again.paired), (&row.values, &row.paired), "{}", row.metric);
         for (side, values) in compared.sides().iter().zip(&row.values) {
             let of = |run: &simsched_cli::library::Run| run.metric(&row.metric).unwrap().value;
-            assert_eq!(&side.runs.iter().map(of).collect::<Vec<_>>(), values, "{}", row.metric);
+            assert_eq!(
+                &side.runs.runs().iter().map(of).collect::<Vec<_>>(),
+                values,
+                "{}",
+                row.metric
+            );
         }
+        let spreads = compared.sides().iter().map(|side| side.runs.metric(&row.metric).unwrap());
+        assert_eq!(spreads.collect::<Vec<_>>(), row.spreads, "{}", row.metric);
     }
 }
 

@@ -43,7 +43,7 @@ fn of_six_tasks_against_two_half_the_difference_is_moved() {
 fn a_pair_stays_in_its_node_and_a_third_task_leaves_it() {
     let mut scene = Scene::new(vector_machine("mini_2x4x2"), Features::default());
     let sd = scene.domain(0, "NUMA");
-    assert_eq!(scene.fair.domains().of(CpuId(0))[sd].imb_numa_nr, 2);
+    assert_eq!(scene.host.policy.domains().of(CpuId(0))[sd].imb_numa_nr, 2);
     scene.cpu(4, LIGHT);
     scene.cpu(5, LIGHT);
     assert_eq!(scene.find(0, "NUMA", Idle).0, None);
@@ -135,9 +135,9 @@ fn a_group_that_could_not_balance_itself_gives_a_task() {
         scene.cpu(cpu, LIGHT);
     }
     assert_eq!(scene.find(3, "DIE", Idle).0, None);
-    let domains = scene.fair.domains();
+    let domains = scene.host.policy.domains();
     let there = domains.ring(&domains.of(CpuId(3))[scene.domain(3, "DIE")])[1];
-    scene.fair.sgc_mut(there).imbalance = true;
+    scene.host.policy.sgc_mut(there).imbalance = true;
     assert_eq!(scene.find(3, "DIE", Idle).0, some("4-7,12-15", Task, 1));
     assert_eq!(scene.find(3, "DIE", NotIdle).0, some("4-7,12-15", Task, 1));
 }
@@ -148,7 +148,7 @@ fn the_task_of_a_cpu_that_interrupts_keep_busy_is_pulled_by_an_idle_cpu() {
     scene.cpu(1, Busy { load: 777, ..LIGHT });
     // 875 * 117 is 102,375, which is less than 1024 * 100.
     for (left, found) in [(876, None), (875, some("1", Load, 777))] {
-        scene.fair.rq_balance_mut(CpuId(1)).cpu_capacity = left;
+        scene.host.policy.rq_balance_mut(CpuId(1)).cpu_capacity = left;
         assert_eq!(scene.find(0, "MC", Idle).0, found);
         assert_eq!(scene.find(0, "MC", NewlyIdle).0, found);
         assert_eq!(scene.find(0, "MC", NotIdle).0, None);
@@ -185,7 +185,7 @@ fn the_queue_with_most_load_for_its_capacity_gives_unless_its_only_task_is_too_h
         scene.cpu(cpu, Busy { load, ..full(1) });
     }
     let sd = scene.domain(0, "NUMA");
-    let domains = scene.fair.domains();
+    let domains = scene.host.policy.domains();
     let group = domains.ring(&domains.of(CpuId(0))[sd])[1];
     let queue = |scene: &mut Scene| {
         let balancer = scene.balancer();
@@ -195,12 +195,12 @@ fn the_queue_with_most_load_for_its_capacity_gives_unless_its_only_task_is_too_h
     };
     assert_eq!(queue(&mut scene), Some(4));
     // 999 of 1022 is more than 1000 of 1024.
-    scene.fair.rq_balance_mut(CpuId(6)).cpu_capacity = 1022;
+    scene.host.policy.rq_balance_mut(CpuId(6)).cpu_capacity = 1022;
     assert_eq!(queue(&mut scene), Some(6));
     scene.cpu(7, Busy { load: 1002, ..full(2) });
     assert_eq!(queue(&mut scene), Some(7));
     // A task whose CPU is kept busy goes whatever its weight.
-    scene.fair.rq_balance_mut(CpuId(5)).cpu_capacity = 875;
+    scene.host.policy.rq_balance_mut(CpuId(5)).cpu_capacity = 875;
     assert_eq!(queue(&mut scene), Some(5));
 }
 
@@ -210,14 +210,14 @@ fn the_top_domain_tells_whether_a_cpu_has_two_tasks() {
     let mut scene = Scene::new(vector_machine("mini_2x4x2"), Features::default());
     scene.cpu(9, full(2));
     scene.find(0, "DIE", Idle);
-    assert!(!scene.fair.is_overloaded());
+    assert!(!scene.host.policy.is_overloaded());
     scene.find(0, "NUMA", NewlyIdle);
-    assert!(scene.fair.is_overloaded());
+    assert!(scene.host.policy.is_overloaded());
     scene.cpu(9, full(1));
     scene.find(0, "DIE", Idle);
-    assert!(scene.fair.is_overloaded());
+    assert!(scene.host.policy.is_overloaded());
     scene.find(0, "NUMA", Idle);
-    assert!(!scene.fair.is_overloaded());
+    assert!(!scene.host.policy.is_overloaded());
 }
 
 /// Spec 06, invariant 10.
@@ -225,7 +225,8 @@ fn the_top_domain_tells_whether_a_cpu_has_two_tasks() {
 fn an_idle_scan_goes_as_far_as_the_llc_has_room() {
     let topology = machine([1, 2, 8, 2], "", "nodes_per_socket = 1");
     let mut scene = Scene::new(topology, Features::default());
-    let hint = |scene: &Scene| scene.fair.llc_shared(scene.kit.world(), CpuId(0)).nr_idle_scan;
+    let hint =
+        |scene: &Scene| scene.host.policy.llc_shared(scene.host.kit.world(), CpuId(0)).nr_idle_scan;
     for (percent, scan) in [(0, 16), (25, 14), (50, 10), (75, 3), (85, 0)] {
         for cpu in (0..8).chain(16..24) {
             scene.cpu(cpu, Busy { util: 1024 * percent / 100, ..LIGHT });
@@ -246,7 +247,7 @@ fn sums(scene: &Scene, cpus: &str) -> GroupStats {
     let cpus: simsched_topology::CpuSet = cpus.parse().unwrap();
     let mut sums = GroupStats { weight: 0, ..GroupStats::default() };
     for cpu in cpus.iter() {
-        let rq = scene.fair.cfs_rq(cpu);
+        let rq = scene.host.policy.cfs_rq(cpu);
         sums.weight += 1;
         sums.capacity += 1024;
         sums.nr_running += rq.h_nr_running;
@@ -270,7 +271,7 @@ proptest! {
         }
         for name in ["SMT", "MC", "DIE", "NUMA"] {
             let Some((busiest, ..)) = scene.find(0, name, NotIdle).0 else { continue };
-            let domains = scene.fair.domains();
+            let domains = scene.host.policy.domains();
             let sd = &domains.of(CpuId(0))[scene.domain(0, name)];
             let busiest = sums(&scene, &busiest);
             let local = sums(&scene, &domains.local_group(sd).span.to_string());

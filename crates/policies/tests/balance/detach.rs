@@ -1,6 +1,6 @@
 //! Which tasks of a queue are moved.
 
-use simsched_core::{Policy, TaskId};
+use simsched_core::TaskId;
 use simsched_policies::fair::{Balancer, CpuIdleType, Features, LbEnv, MigrationType};
 use simsched_topology::{CpuId, CpuSet};
 
@@ -23,7 +23,7 @@ pub(crate) fn queue(nr_tasks: u32, features: Features) -> Driver {
 }
 
 fn balancer(driver: &mut Driver) -> Balancer<'_> {
-    Balancer { fair: &mut driver.fair, world: driver.kit.world() }
+    Balancer { fair: &mut driver.host.policy, world: driver.host.kit.world() }
 }
 
 /// An attempt to move so many tasks in the LLC.
@@ -43,7 +43,7 @@ pub(crate) fn detach(driver: &mut Driver, env: &mut LbEnv) -> Vec<u32> {
 
 /// The tasks of the source, in the order in which they are looked at.
 fn cfs_tasks(driver: &Driver) -> Vec<u32> {
-    driver.fair.cfs_tasks(SRC).into_iter().map(|task| task.0).collect()
+    driver.host.policy.cfs_tasks(SRC).into_iter().map(|task| task.0).collect()
 }
 
 #[test]
@@ -65,12 +65,12 @@ fn tasks_are_looked_at_in_the_order_in_which_they_were_queued_or_set_running() {
 #[test]
 fn waiting_tasks_are_detached_and_the_running_one_stays() {
     let mut driver = queue(4, Features::default());
-    let load = driver.fair.cfs_rq(SRC).avg.load_avg;
+    let load = driver.host.policy.cfs_rq(SRC).avg.load_avg;
     let mut env = env(&mut driver, NotIdle, 9);
     assert_eq!(detach(&mut driver, &mut env), [1, 2, 3]);
     assert_eq!((env.imbalance, env.loop_, env.flags.all_pinned), (6, 33, false));
     assert_eq!(cfs_tasks(&driver), [0]);
-    let rq = driver.fair.cfs_rq(SRC);
+    let rq = driver.host.policy.cfs_rq(SRC);
     assert_eq!((rq.h_nr_running, rq.nr_running), (1, 1));
     assert_eq!(rq.avg.load_avg, load / 4);
     for task in (1..4).map(TaskId) {
@@ -79,7 +79,7 @@ fn waiting_tasks_are_detached_and_the_running_one_stays() {
         // On its way its virtual time is relative and it is attached to no queue.
         assert_eq!(entity.avg.last_update_time, 0);
     }
-    assert_eq!(driver.fair.sd_state_mut(DST, 1).counts.lb_gained, [0, 3, 0]);
+    assert_eq!(driver.host.policy.sd_state_mut(DST, 1).counts.lb_gained, [0, 3, 0]);
 }
 
 #[test]
@@ -99,15 +99,15 @@ fn no_more_tasks_are_detached_than_are_to_be_moved() {
 fn a_cpu_that_idles_leaves_the_last_task_and_a_busy_one_does_not() {
     for (idle, detached) in [(NotIdle, vec![0, 1, 2]), (Idle, vec![0, 1])] {
         let mut driver = queue(3, Features::default());
-        driver.fair.put_prev_task(driver.kit.world(), SRC, TaskId(0));
-        driver.kit.run_on(SRC, None);
-        driver.fair.entity_mut(TaskId(0)).exec_start = 0;
+        driver.host.put_prev_task(SRC, TaskId(0));
+        driver.host.kit.run_on(SRC, None);
+        driver.host.policy.entity_mut(TaskId(0)).exec_start = 0;
         let mut env = env(&mut driver, idle, 9);
         assert_eq!(detach(&mut driver, &mut env), detached);
     }
     // Somebody else has taken all but one: that one is not looked at.
     let mut driver = queue(1, Features::default());
-    driver.kit.set_allowed(TaskId(0), Some(CpuSet::single(SRC)));
+    driver.host.kit.set_allowed(TaskId(0), Some(CpuSet::single(SRC)));
     let mut env = env(&mut driver, NotIdle, 9);
     assert_eq!(detach(&mut driver, &mut env), [] as [u32; 0]);
     assert!(!env.flags.all_pinned && !env.flags.some_pinned);
@@ -116,7 +116,7 @@ fn a_cpu_that_idles_leaves_the_last_task_and_a_busy_one_does_not() {
 #[test]
 fn a_task_that_its_cpu_is_still_switching_away_from_stays() {
     let mut driver = queue(2, Features::default());
-    driver.kit.task(TaskId(1)).on_cpu = true;
+    driver.host.kit.task(TaskId(1)).on_cpu = true;
     let mut env = env(&mut driver, NotIdle, 1);
     assert_eq!(detach(&mut driver, &mut env), [] as [u32; 0]);
     assert!(!env.flags.all_pinned);
@@ -126,21 +126,21 @@ fn a_task_that_its_cpu_is_still_switching_away_from_stays() {
 #[test]
 fn a_cpu_that_keeps_tasks_of_the_idle_policy_only_is_known_as_such() {
     let mut driver = Driver::new(vector_machine("mini_2x4x2"), Features::default(), &[0, 0, 0]);
-    driver.fair.entity_mut(TaskId(0)).policy = simsched_core::SchedPolicy::Idle;
+    driver.host.policy.entity_mut(TaskId(0)).policy = simsched_core::SchedPolicy::Idle;
     driver.start(TaskId(0), SRC);
     driver.start(TaskId(1), SRC);
     // The newcomer preempts it, and sleeps for a moment.
     assert_eq!(driver.sleep(SRC), TaskId(1));
-    driver.kit.set_nr_running(SRC, 2);
-    driver.fair.enqueue(driver.kit.world(), SRC, TaskId(1), simsched_core::Enqueue::New);
-    driver.kit.task(TaskId(1)).on_rq = true;
+    driver.host.kit.set_nr_running(SRC, 2);
+    driver.host.enqueue(SRC, TaskId(1), simsched_core::Enqueue::New);
+    driver.host.kit.task(TaskId(1)).on_rq = true;
     let (wakee, kind) = (TaskId(2), simsched_core::WakeKind::Wake);
     let wakeup = simsched_core::Wakeup { wakee, prev: SRC, waker: SRC, kind };
-    assert_ne!(driver.fair.select_task_rq(driver.kit.world(), &wakeup).cpu, SRC);
-    driver.fair.entity_mut(TaskId(1)).exec_start = 0;
+    assert_ne!(driver.host.select_task_rq(&wakeup).cpu, SRC);
+    driver.host.policy.entity_mut(TaskId(1)).exec_start = 0;
     let mut env = env(&mut driver, NotIdle, 1);
     assert_eq!(detach(&mut driver, &mut env), [1]);
-    assert_eq!(driver.fair.select_task_rq(driver.kit.world(), &wakeup).cpu, SRC);
+    assert_eq!(driver.host.select_task_rq(&wakeup).cpu, SRC);
 }
 
 #[test]
@@ -173,8 +173,8 @@ fn the_search_ends_after_loop_max_tasks_and_pauses_after_loop_break() {
 fn each_failed_balance_doubles_the_load_that_may_be_moved() {
     for (failed, detached, left) in [(0, vec![1], 477), (1, vec![1], 477), (2, vec![1, 2], -887)] {
         let mut driver = queue(4, Features::default());
-        assert_eq!(driver.fair.cfs_rq(SRC).avg.load_avg, 4096);
-        driver.fair.sd_state_mut(DST, 1).nr_balance_failed = failed;
+        assert_eq!(driver.host.policy.cfs_rq(SRC).avg.load_avg, 4096);
+        driver.host.policy.sd_state_mut(DST, 1).nr_balance_failed = failed;
         let mut env = env(&mut driver, NotIdle, 1500);
         env.migration_type = MigrationType::Load;
         assert_eq!(detach(&mut driver, &mut env), detached, "{failed}");
@@ -186,7 +186,7 @@ fn each_failed_balance_doubles_the_load_that_may_be_moved() {
 fn a_task_without_load_takes_one_of_it_away() {
     let mut driver = queue(4, Features::default());
     for task in 1..4 {
-        driver.fair.entity_mut(TaskId(task)).avg.load_avg = 0;
+        driver.host.policy.entity_mut(TaskId(task)).avg.load_avg = 0;
     }
     let mut env = env(&mut driver, NotIdle, 2);
     env.migration_type = MigrationType::Load;
@@ -198,10 +198,10 @@ fn utilization_is_what_a_task_uses_or_is_expected_to() {
     for (failed, detached, left) in [(0, vec![2], 100), (1, vec![1], -100)] {
         let mut driver = queue(3, Features::default());
         for (task, util_avg, ewma) in [(1, 10, 600), (2, 400, 10)] {
-            let entity = driver.fair.entity_mut(TaskId(task));
+            let entity = driver.host.policy.entity_mut(TaskId(task));
             (entity.avg.util_avg, entity.util_est.ewma) = (util_avg, ewma);
         }
-        driver.fair.sd_state_mut(DST, 1).nr_balance_failed = failed;
+        driver.host.policy.sd_state_mut(DST, 1).nr_balance_failed = failed;
         let mut env = env(&mut driver, NotIdle, 500);
         env.migration_type = MigrationType::Util;
         assert_eq!(detach(&mut driver, &mut env), detached, "{failed}");
@@ -212,9 +212,9 @@ fn utilization_is_what_a_task_uses_or_is_expected_to() {
 /// A queue whose only waiting task ran `since` ns ago.
 fn warm(since: u64, features: Features) -> Driver {
     let mut driver = queue(2, features);
-    driver.kit.set_clock(2_000_000_000);
-    let now = driver.kit.world().rq(SRC).clock_task;
-    driver.fair.entity_mut(TaskId(1)).exec_start = now - since;
+    driver.host.kit.set_clock(2_000_000_000);
+    let now = driver.host.kit.world().rq(SRC).clock_task;
+    driver.host.policy.entity_mut(TaskId(1)).exec_start = now - since;
     driver
 }
 
@@ -228,11 +228,11 @@ fn a_warm_task_stays_until_two_balances_have_failed() {
         (499_999, 2, true, 1),
     ] {
         let mut driver = warm(since, Features::default());
-        driver.fair.sd_state_mut(DST, 1).nr_balance_failed = failed;
+        driver.host.policy.sd_state_mut(DST, 1).nr_balance_failed = failed;
         let mut env = env(&mut driver, NotIdle, 1);
         assert_eq!(detach(&mut driver, &mut env).len(), usize::from(goes), "{since} {failed}");
         assert!(!env.flags.all_pinned);
-        let counts = driver.fair.sd_state_mut(DST, 1).counts;
+        let counts = driver.host.policy.sd_state_mut(DST, 1).counts;
         assert_eq!(counts.lb_hot_gained, [0, hot, 0], "{since} {failed}");
     }
 }
@@ -249,7 +249,7 @@ fn siblings_share_what_is_warm() {
 #[test]
 fn a_task_of_the_idle_policy_is_never_warm() {
     let mut driver = warm(0, Features::default());
-    driver.fair.entity_mut(TaskId(1)).policy = simsched_core::SchedPolicy::Idle;
+    driver.host.policy.entity_mut(TaskId(1)).policy = simsched_core::SchedPolicy::Idle;
     let mut env = env(&mut driver, NotIdle, 1);
     assert!(balancer(&mut driver).can_migrate_task(&mut env, TaskId(1)));
 }
@@ -260,11 +260,11 @@ fn a_buddy_stays_if_the_destination_has_tasks() {
         let features = Features { cache_hot_buddy: on, ..Features::default() };
         let mut driver = warm(500_000, features);
         let buddy = simsched_policies::fair::EntityId::of(TaskId(1));
-        driver.kit.set_nr_running(DST, dst_runs);
+        driver.host.kit.set_nr_running(DST, dst_runs);
         let mut env = env(&mut driver, NotIdle, 1);
-        driver.fair.cfs_rq_mut(SRC).next = Some(buddy);
+        driver.host.policy.cfs_rq_mut(SRC).next = Some(buddy);
         assert_eq!(balancer(&mut driver).can_migrate_task(&mut env, TaskId(1)), goes);
-        let rq = driver.fair.cfs_rq_mut(SRC);
+        let rq = driver.host.policy.cfs_rq_mut(SRC);
         (rq.next, rq.last) = (None, Some(buddy));
         assert_eq!(balancer(&mut driver).can_migrate_task(&mut env, TaskId(1)), goes);
     }
@@ -276,12 +276,13 @@ fn an_active_balance_takes_the_first_task_however_warm() {
     let mut driver = queue(3, Features::default());
     let mut env = env(&mut driver, Idle, 0);
     env.flags.active_lb = true;
-    driver.fair.put_prev_task(driver.kit.world(), SRC, TaskId(0));
-    driver.kit.run_on(SRC, None);
-    driver.fair.entity_mut(TaskId(0)).exec_start = driver.kit.world().rq(SRC).clock_task;
+    driver.host.put_prev_task(SRC, TaskId(0));
+    driver.host.kit.run_on(SRC, None);
+    driver.host.policy.entity_mut(TaskId(0)).exec_start =
+        driver.host.kit.world().rq(SRC).clock_task;
     assert_eq!(balancer(&mut driver).detach_one_task(&mut env), Some(TaskId(0)));
     assert_eq!(cfs_tasks(&driver), [1, 2]);
-    let counts = driver.fair.sd_state_mut(DST, 1).counts;
+    let counts = driver.host.policy.sd_state_mut(DST, 1).counts;
     assert_eq!((counts.lb_gained, counts.lb_hot_gained), ([1, 0, 0], [0, 0, 0]));
 }
 
@@ -289,7 +290,7 @@ fn an_active_balance_takes_the_first_task_however_warm() {
 fn what_was_detached_can_be_queued_elsewhere_as_a_whole() {
     let mut driver = queue(3, Features::default());
     let pin = |driver: &mut Driver, allowed| {
-        (0..3).for_each(|task| driver.kit.set_allowed(TaskId(task), allowed));
+        (0..3).for_each(|task| driver.host.kit.set_allowed(TaskId(task), allowed));
     };
     // Nobody else shall move them meanwhile.
     pin(&mut driver, Some(CpuSet::single(SRC)));
@@ -297,23 +298,23 @@ fn what_was_detached_can_be_queued_elsewhere_as_a_whole() {
     pin(&mut driver, None);
     let lag = |driver: &Driver, task, cpu| {
         let vruntime = driver.entity(TaskId(task)).vruntime;
-        vruntime.wrapping_sub(driver.fair.cfs_rq(cpu).min_vruntime).cast_signed()
+        vruntime.wrapping_sub(driver.host.policy.cfs_rq(cpu).min_vruntime).cast_signed()
     };
     let waiting = cfs_tasks(&driver)[0];
     let ahead = lag(&driver, waiting, SRC);
-    driver.fair.sd_state_mut(DST, 1).nr_balance_failed = 9;
+    driver.host.policy.sd_state_mut(DST, 1).nr_balance_failed = 9;
     let mut env = env(&mut driver, Idle, 1);
     assert_eq!(detach(&mut driver, &mut env), [waiting]);
-    driver.kit.set_nr_running(SRC, 2);
+    driver.host.kit.set_nr_running(SRC, 2);
     let before = driver.entity(TaskId(waiting)).avg;
-    let (task, world) = (TaskId(waiting), driver.kit.world());
-    driver.fair.enqueue(world, DST, task, simsched_core::Enqueue::Moved);
+    let task = TaskId(waiting);
+    driver.host.enqueue(DST, task, simsched_core::Enqueue::Moved);
     assert_eq!(lag(&driver, waiting, DST), ahead);
     let avg = driver.entity(task).avg;
     assert_eq!((avg.load_avg, avg.util_avg), (before.load_avg, before.util_avg));
-    assert_eq!(driver.fair.cfs_rq(DST).avg.load_avg, avg.load_avg);
+    assert_eq!(driver.host.policy.cfs_rq(DST).avg.load_avg, avg.load_avg);
     assert_eq!(driver.entity(task).exec_start, 0);
-    driver.kit.set_nr_running(DST, 1);
+    driver.host.kit.set_nr_running(DST, 1);
     driver.check(SRC);
     driver.check(DST);
 }

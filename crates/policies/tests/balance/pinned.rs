@@ -20,7 +20,7 @@ fn for_a_pinned_task_another_cpu_of_the_group_is_remembered() {
     ] {
         let mut driver = queue(2, Features::default());
         for task in [0, 1] {
-            driver.kit.set_allowed(TaskId(task), cpus(allowed));
+            driver.host.kit.set_allowed(TaskId(task), cpus(allowed));
         }
         let mut env = env(&mut driver, idle, 1);
         assert_eq!(detach(&mut driver, &mut env), [] as [u32; 0]);
@@ -39,7 +39,7 @@ fn for_a_pinned_task_another_cpu_of_the_group_is_remembered() {
 #[test]
 fn a_cpu_that_is_not_taken_into_account_is_not_remembered() {
     let mut driver = queue(2, Features::default());
-    driver.kit.set_allowed(TaskId(1), cpus(&[1, 8]));
+    driver.host.kit.set_allowed(TaskId(1), cpus(&[1, 8]));
     let mut env = env(&mut driver, CpuIdleType::Idle, 1);
     env.cpus.remove(CpuId(8));
     assert_eq!(detach(&mut driver, &mut env), [] as [u32; 0]);
@@ -49,8 +49,8 @@ fn a_cpu_that_is_not_taken_into_account_is_not_remembered() {
 #[test]
 fn only_the_first_pinned_task_chooses_another_cpu_and_none_in_an_active_balance() {
     let mut driver = queue(3, Features::default());
-    driver.kit.set_allowed(TaskId(1), cpus(&[1, 9]));
-    driver.kit.set_allowed(TaskId(2), cpus(&[1, 8]));
+    driver.host.kit.set_allowed(TaskId(1), cpus(&[1, 9]));
+    driver.host.kit.set_allowed(TaskId(2), cpus(&[1, 8]));
     let mut env = env(&mut driver, CpuIdleType::Idle, 1);
     env.dst_grpmask = cpus(&[0, 8, 9]).unwrap();
     env.cpus = env.dst_grpmask;
@@ -68,7 +68,7 @@ fn only_the_first_pinned_task_chooses_another_cpu_and_none_in_an_active_balance(
 fn one_task_that_may_run_there_is_enough_for_not_all_being_pinned() {
     let mut driver = queue(3, Features::default());
     for task in [1, 2] {
-        driver.kit.set_allowed(TaskId(task), cpus(&[1]));
+        driver.host.kit.set_allowed(TaskId(task), cpus(&[1]));
     }
     let mut env = env(&mut driver, CpuIdleType::Idle, 1);
     assert_eq!(detach(&mut driver, &mut env), [] as [u32; 0]);

@@ -1,7 +1,7 @@
 //! A machine whose CPUs are as busy as a test says.
 
-use simsched_core::testkit::WorldKit;
-use simsched_core::{Policy, TaskId};
+use simsched_core::TaskId;
+use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_policies::fair::{
     Balancer, CpuIdleType, Fair, Features, LbEnv, MigrationType, Overrides,
 };
@@ -24,8 +24,7 @@ pub(crate) fn full(nr_running: u32) -> Busy {
 pub(crate) const LIGHT: Busy = Busy { nr_running: 1, load: 100, util: 100 };
 
 pub(crate) struct Scene {
-    pub(crate) kit: WorldKit,
-    pub(crate) fair: Fair,
+    pub(crate) host: PolicyHost<Fair>,
 }
 
 /// What a pass finds: whence, of what kind, how much.
@@ -38,28 +37,27 @@ impl Scene {
         for _ in 0..kit.world().topology().nr_cpus() {
             kit.add_task(0);
         }
-        let mut fair = Fair::new(features, Overrides::default());
-        fair.attach(kit.world());
-        Scene { kit, fair }
+        let host = PolicyHost::new(kit, Fair::new(features, Overrides::default()));
+        Scene { host }
     }
 
     pub(crate) fn cpu(&mut self, cpu: u16, busy: Busy) {
         let id = CpuId(cpu);
-        self.kit.run_on(id, (busy.nr_running > 0).then_some(TaskId(u32::from(cpu))));
-        self.kit.set_nr_running(id, busy.nr_running);
-        let rq = self.fair.cfs_rq_mut(id);
+        self.host.kit.run_on(id, (busy.nr_running > 0).then_some(TaskId(u32::from(cpu))));
+        self.host.kit.set_nr_running(id, busy.nr_running);
+        let rq = self.host.policy.cfs_rq_mut(id);
         rq.h_nr_running = busy.nr_running;
         (rq.avg.load_avg, rq.avg.util_avg, rq.avg.runnable_avg) = (busy.load, busy.util, busy.util);
     }
 
     pub(crate) fn balancer(&mut self) -> Balancer<'_> {
-        Balancer { fair: &mut self.fair, world: self.kit.world() }
+        Balancer { fair: &mut self.host.policy, world: self.host.kit.world() }
     }
 
     /// The place of the domain with this name among those of `cpu`.
     #[track_caller]
     pub(crate) fn domain(&self, cpu: u16, name: &str) -> usize {
-        let domains = self.fair.domains().of(CpuId(cpu));
+        let domains = self.host.policy.domains().of(CpuId(cpu));
         domains.iter().position(|sd| sd.name == name).unwrap()
     }
 
@@ -69,7 +67,7 @@ impl Scene {
         let mut balancer = self.balancer();
         let mut env = balancer.env(CpuId(cpu), sd, idle);
         let group = balancer.find_busiest_group(&mut env);
-        let span = group.map(|group| self.fair.domains().group(group).span.to_string());
+        let span = group.map(|group| self.host.policy.domains().group(group).span.to_string());
         (span.map(|span| (span, env.migration_type, env.imbalance)), env)
     }
 

@@ -25,7 +25,7 @@ proptest! {
         for (cpu, _) in (0..).zip(&idle).filter(|&(_, &idle)| !idle) {
             scene.cpu(cpu, LIGHT);
         }
-        let domains = scene.fair.domains().clone();
+        let domains = scene.host.policy.domains().clone();
         for sd in 0..domains.of(CpuId(0)).len() {
             for cpu in (0..16).map(CpuId) {
                 let group = domains.local_group(&domains.of(cpu)[sd]);
@@ -45,8 +45,8 @@ fn a_newly_idle_cpu_balances_unless_a_task_has_come_or_is_on_its_way() {
     let mut scene = Scene::new(vector_machine("small_2x4x1"), Features::default());
     let all: Vec<CpuId> = (0..8).map(CpuId).collect();
     assert_eq!(speakers(&mut scene, &all, 0, CpuIdleType::NewlyIdle), all);
-    scene.kit.set_nr_running(CpuId(2), 1);
-    scene.kit.set_pending(CpuId(5), true);
+    scene.host.kit.set_nr_running(CpuId(2), 1);
+    scene.host.kit.set_pending(CpuId(5), true);
     let speakers = speakers(&mut scene, &all, 0, CpuIdleType::NewlyIdle);
     assert_eq!(speakers, [0, 1, 3, 4, 6, 7].map(CpuId));
 }

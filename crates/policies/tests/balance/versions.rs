@@ -35,12 +35,12 @@ fn since_6_5_waiting_counts_in_the_choice_of_a_queue_up_to_the_capacity() {
         }
         for (cpu, util, runnable) in [(4, 500, first), (5, 600, second)] {
             scene.cpu(cpu, Busy { util, ..full(2) });
-            scene.fair.cfs_rq_mut(CpuId(cpu)).avg.runnable_avg = runnable;
+            scene.host.policy.cfs_rq_mut(CpuId(cpu)).avg.runnable_avg = runnable;
         }
         for cpu in [6, 7] {
             // One task: nothing could be moved.
             scene.cpu(cpu, Busy { util: 1024, ..full(1) });
-            scene.fair.cfs_rq_mut(CpuId(cpu)).avg.runnable_avg = 4096;
+            scene.host.policy.cfs_rq_mut(CpuId(cpu)).avg.runnable_avg = 4096;
         }
         scene.find_queue(0, "NUMA", CpuIdleType::Idle)
     };
@@ -54,7 +54,7 @@ fn before_6_0_nobody_helps_a_cpu_that_interrupts_keep_busy() {
     for (version, helps) in [(Version::V5_16, false), (Version::V6_1, true)] {
         let mut scene = Scene::new(vector_machine("small_2x4x1"), Features::of(version));
         scene.cpu(1, LIGHT);
-        scene.fair.rq_balance_mut(CpuId(1)).cpu_capacity = 800;
+        scene.host.policy.rq_balance_mut(CpuId(1)).cpu_capacity = 800;
         let (found, _) = scene.find(0, "MC", CpuIdleType::Idle);
         assert_eq!(found.is_some(), helps, "{version:?}");
     }
@@ -83,7 +83,7 @@ fn before_5_18_the_busiest_node_decides_whether_a_pair_stays() {
 fn before_6_0_a_newly_idle_cpu_balances_even_if_a_task_has_come() {
     for (version, balances) in [(Version::V5_16, true), (Version::V6_1, false)] {
         let mut scene = Scene::new(vector_machine("small_2x4x1"), Features::of(version));
-        scene.kit.set_nr_running(CpuId(0), 1);
+        scene.host.kit.set_nr_running(CpuId(0), 1);
         let balancer = scene.balancer();
         let env = balancer.env(CpuId(0), 0, CpuIdleType::NewlyIdle);
         assert_eq!(balancer.should_we_balance(&env), balances, "{version:?}");
@@ -111,7 +111,7 @@ fn vanilla_kernels_search_on_until_a_task_is_not_pinned() {
         let mut driver = queue(4, Features::of(version));
         driver.migrate(TaskId(3), CpuId(2));
         for task in [0, 1] {
-            driver.kit.set_allowed(TaskId(task), Some(CpuSet::single(CpuId(1))));
+            driver.host.kit.set_allowed(TaskId(task), Some(CpuSet::single(CpuId(1))));
         }
         let mut env = env(&mut driver, CpuIdleType::Idle, 1);
         env.loop_max = 2;

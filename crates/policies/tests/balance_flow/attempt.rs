@@ -12,7 +12,7 @@ use crate::{MC, MS, NUMA, driver, herd, start_pinned, two_sockets};
 const CORES: usize = 1;
 
 fn balances(driver: &mut Driver, sd: usize, kind: CpuIdleType) -> Vec<u16> {
-    let cpus = *driver.kit.world().topology().cpus();
+    let cpus = *driver.host.kit.world().topology().cpus();
     let cpus = cpus.iter().filter(|&cpu| driver.load_balance(cpu, sd, kind).looked_at > 0);
     cpus.map(|cpu| cpu.0).collect()
 }
@@ -38,27 +38,27 @@ fn one_cpu_of_each_group_balances_for_it() {
 #[test]
 fn a_refused_attempt_makes_the_interval_longer() {
     let mut driver = driver(two_sockets(4), 0);
-    let state = driver.fair.sd_state_mut(CpuId(3), NUMA);
+    let state = driver.host.policy.sd_state_mut(CpuId(3), NUMA);
     (state.balance_interval, state.nr_balance_failed) = (8, 5);
     assert_eq!(driver.load_balance(CpuId(3), NUMA, Idle).looked_at, 0);
-    let state = driver.fair.sd_state_mut(CpuId(3), NUMA);
+    let state = driver.host.policy.sd_state_mut(CpuId(3), NUMA);
     assert_eq!((state.balance_interval, state.nr_balance_failed), (16, 0));
     assert_eq!((state.counts.lb_count, state.counts.lb_balanced), ([1, 0, 0], [1, 0, 0]));
     // 16 ms is the longest.
     driver.load_balance(CpuId(3), NUMA, Idle);
-    driver.fair.sd_state_mut(CpuId(3), MC).balance_interval = 4;
+    driver.host.policy.sd_state_mut(CpuId(3), MC).balance_interval = 4;
     driver.load_balance(CpuId(3), MC, NewlyIdle);
-    assert_eq!(driver.fair.sd_state_mut(CpuId(3), NUMA).balance_interval, 16);
-    assert_eq!(driver.fair.sd_state_mut(CpuId(3), MC).balance_interval, 4);
+    assert_eq!(driver.host.policy.sd_state_mut(CpuId(3), NUMA).balance_interval, 16);
+    assert_eq!(driver.host.policy.sd_state_mut(CpuId(3), MC).balance_interval, 4);
 }
 
 /// Two tasks on CPU 0, the waiting one of which has run a moment ago.
 fn hot_pair(topology: Topology) -> Driver {
     let mut driver = driver(topology, 2);
     herd(&mut driver, 0, 2);
-    let now = driver.kit.world().rq(CpuId(0)).clock_task;
+    let now = driver.host.kit.world().rq(CpuId(0)).clock_task;
     for task in [0, 1].map(TaskId) {
-        driver.fair.entity_mut(task).exec_start = now;
+        driver.host.policy.entity_mut(task).exec_start = now;
     }
     driver
 }
@@ -67,15 +67,15 @@ fn hot_pair(topology: Topology) -> Driver {
 #[test]
 fn a_hot_task_goes_after_more_failures_than_cache_nice_tries() {
     let mut driver = hot_pair(two_sockets(4));
-    assert_eq!(driver.fair.domains().of(CpuId(1))[MC].cache_nice_tries, 1);
+    assert_eq!(driver.host.policy.domains().of(CpuId(1))[MC].cache_nice_tries, 1);
     for failed in 1..=2 {
         assert_eq!(driver.load_balance(CpuId(1), MC, Idle).moved, []);
-        let state = driver.fair.sd_state_mut(CpuId(1), MC);
+        let state = driver.host.policy.sd_state_mut(CpuId(1), MC);
         assert_eq!((state.nr_balance_failed, state.balance_interval), (failed, 4));
         assert_eq!(state.counts.lb_failed, [u64::from(failed), 0, 0]);
     }
     assert_eq!(driver.load_balance(CpuId(1), MC, Idle).moved.len(), 1);
-    let state = driver.fair.sd_state_mut(CpuId(1), MC);
+    let state = driver.host.policy.sd_state_mut(CpuId(1), MC);
     assert_eq!(state.nr_balance_failed, 0);
     assert_eq!((state.counts.lb_gained, state.counts.lb_hot_gained), ([1, 0, 0], [1, 0, 0]));
 }
@@ -87,7 +87,7 @@ fn a_newly_idle_cpu_never_takes_a_hot_task() {
     for _ in 0..9 {
         assert_eq!(driver.load_balance(CpuId(1), MC, NewlyIdle).moved, []);
     }
-    let state = driver.fair.sd_state_mut(CpuId(1), MC);
+    let state = driver.host.policy.sd_state_mut(CpuId(1), MC);
     assert_eq!((state.nr_balance_failed, state.counts.lb_failed), (0, [0, 0, 9]));
 }
 
@@ -98,10 +98,10 @@ fn the_stopper_is_called_after_more_failures_still() {
     herd(&mut driver, 0, 2);
     let running = driver.curr(CpuId(0)).unwrap();
     let waiting = TaskId(1 - running.0);
-    driver.kit.set_allowed(waiting, Some(CpuSet::single(CpuId(0))));
+    driver.host.kit.set_allowed(waiting, Some(CpuSet::single(CpuId(0))));
     for failed in 1..=3 {
         assert_eq!(driver.load_balance(CpuId(1), MC, Idle).moved, []);
-        assert_eq!(driver.fair.sd_state_mut(CpuId(1), MC).nr_balance_failed, failed);
+        assert_eq!(driver.host.policy.sd_state_mut(CpuId(1), MC).nr_balance_failed, failed);
     }
     assert_eq!(driver.stops, []);
     // The next failure is the fourth: cache_nice_tries + 3.
@@ -114,7 +114,7 @@ fn the_stopper_is_called_after_more_failures_still() {
     assert_eq!(driver.stopper(CpuId(0)), [running]);
     assert_eq!(driver.curr(CpuId(1)), Some(running));
     assert_eq!(driver.curr(CpuId(0)), Some(waiting));
-    let state = driver.fair.sd_state_mut(CpuId(1), MC);
+    let state = driver.host.policy.sd_state_mut(CpuId(1), MC);
     assert_eq!((state.counts.alb_count, state.counts.alb_pushed), (1, 1));
     assert_eq!(state.nr_balance_failed, 0);
 }
@@ -128,9 +128,9 @@ fn full_core(allowed: &[u16]) -> Driver {
     driver.pass(400 * MS, |_| {});
     let allowed: CpuSet = allowed.iter().copied().map(CpuId).collect();
     for task in [0, 1].map(TaskId) {
-        driver.kit.set_allowed(task, Some(allowed));
+        driver.host.kit.set_allowed(task, Some(allowed));
     }
-    let state = driver.fair.sd_state_mut(CpuId(1), CORES);
+    let state = driver.host.policy.sd_state_mut(CpuId(1), CORES);
     (state.nr_balance_failed, state.balance_interval) = (2, 8);
     driver
 }
@@ -139,7 +139,7 @@ fn full_core(allowed: &[u16]) -> Driver {
 fn two_tasks_that_share_a_core_are_parted_by_the_stopper() {
     let mut driver = full_core(&[0, 1, 2, 3]);
     driver.load_balance(CpuId(1), CORES, Idle);
-    let state = driver.fair.sd_state_mut(CpuId(1), CORES);
+    let state = driver.host.policy.sd_state_mut(CpuId(1), CORES);
     assert_eq!((state.nr_balance_failed, state.balance_interval), (3, 4));
     assert_eq!(driver.stops, []);
     driver.load_balance(CpuId(1), CORES, Idle);
@@ -154,15 +154,15 @@ fn two_tasks_that_share_a_core_are_parted_by_the_stopper() {
 #[test]
 fn a_running_task_that_may_not_go_makes_the_interval_longer() {
     let mut driver = full_core(&[0, 2, 3]);
-    let before = driver.fair.sd_state_mut(CpuId(1), CORES).counts;
+    let before = driver.host.policy.sd_state_mut(CpuId(1), CORES).counts;
     driver.load_balance(CpuId(1), CORES, Idle);
-    driver.fair.sd_state_mut(CpuId(1), CORES).balance_interval = 256;
+    driver.host.policy.sd_state_mut(CpuId(1), CORES).balance_interval = 256;
     for interval in [512, 512] {
         driver.load_balance(CpuId(1), CORES, Idle);
-        let state = driver.fair.sd_state_mut(CpuId(1), CORES);
+        let state = driver.host.policy.sd_state_mut(CpuId(1), CORES);
         assert_eq!(state.balance_interval, interval);
     }
-    let state = driver.fair.sd_state_mut(CpuId(1), CORES);
+    let state = driver.host.policy.sd_state_mut(CpuId(1), CORES);
     assert_eq!(state.nr_balance_failed, 5);
     assert_eq!(state.counts.lb_failed[0], before.lb_failed[0] + 3);
     assert_eq!(state.counts.lb_balanced, before.lb_balanced);
@@ -175,25 +175,25 @@ fn a_stopper_that_finds_no_task_to_push_moves_none() {
     herd(&mut driver, 0, 2);
     let running = driver.curr(CpuId(0)).unwrap();
     let waiting = TaskId(1 - running.0);
-    driver.kit.set_allowed(waiting, Some(CpuSet::single(CpuId(0))));
-    driver.fair.sd_state_mut(CpuId(1), MC).nr_balance_failed = 3;
+    driver.host.kit.set_allowed(waiting, Some(CpuSet::single(CpuId(0))));
+    driver.host.policy.sd_state_mut(CpuId(1), MC).nr_balance_failed = 3;
     driver.load_balance(CpuId(1), MC, Idle);
     assert_eq!(driver.stops, [CpuId(0)]);
-    driver.kit.set_allowed(running, Some(CpuSet::single(CpuId(0))));
+    driver.host.kit.set_allowed(running, Some(CpuSet::single(CpuId(0))));
     assert_eq!(driver.stopper(CpuId(0)), []);
-    let counts = driver.fair.sd_state_mut(CpuId(1), MC).counts;
+    let counts = driver.host.policy.sd_state_mut(CpuId(1), MC).counts;
     assert_eq!((counts.alb_count, counts.alb_failed, counts.alb_pushed), (1, 1, 0));
     // It is over: another one may be called.
-    assert!(!driver.fair.rq_balance_mut(CpuId(0)).active_balance);
+    assert!(!driver.host.policy.rq_balance_mut(CpuId(0)).active_balance);
     assert_eq!(driver.stopper(CpuId(0)), [], "nobody has asked for it");
-    assert_eq!(driver.fair.sd_state_mut(CpuId(1), MC).counts, counts);
+    assert_eq!(driver.host.policy.sd_state_mut(CpuId(1), MC).counts, counts);
 }
 
 /// The group of `cpu` among those of the whole machine could not be balanced because of affinity.
 fn is_imbalanced(driver: &mut Driver, cpu: u16) -> bool {
-    let domains = driver.fair.domains();
+    let domains = driver.host.policy.domains();
     let group = domains.ring(&domains.of(CpuId(cpu))[NUMA])[0];
-    driver.fair.sgc_mut(group).imbalance
+    driver.host.policy.sgc_mut(group).imbalance
 }
 
 /// Spec 06, invariant 7: four tasks on CPU 4 of the second socket, three CPUs busy in the first.
@@ -207,16 +207,16 @@ fn pinned_tasks_are_a_matter_of_the_domain_above() {
         start_pinned(&mut driver, 4 + u32::from(cpu), cpu, &[cpu]);
     }
     driver.pass(400 * MS, |_| {});
-    driver.fair.sd_state_mut(CpuId(5), MC).balance_interval = 8;
+    driver.host.policy.sd_state_mut(CpuId(5), MC).balance_interval = 8;
     let set_allowed = |driver: &mut Driver, allowed: &[u16]| {
         let allowed: CpuSet = allowed.iter().copied().map(CpuId).collect();
-        (0..4).for_each(|task| driver.kit.set_allowed(TaskId(task), Some(allowed)));
+        (0..4).for_each(|task| driver.host.kit.set_allowed(TaskId(task), Some(allowed)));
     };
     // What the time until now has left behind.
     set_allowed(&mut driver, &[4]);
-    let domains = driver.fair.domains();
+    let domains = driver.host.policy.domains();
     let group = domains.ring(&domains.of(CpuId(4))[NUMA])[0];
-    driver.fair.sgc_mut(group).imbalance = false;
+    driver.host.policy.sgc_mut(group).imbalance = false;
     set_allowed(&mut driver, &[3, 4]);
 
     // One task more than the other socket, and one idle CPU against three: good enough.
@@ -224,7 +224,7 @@ fn pinned_tasks_are_a_matter_of_the_domain_above() {
     let done = driver.load_balance(CpuId(5), MC, Idle);
     assert_eq!((done.moved, done.locked), (vec![], vec![CpuId(4)]));
     assert!(is_imbalanced(&mut driver, 4) && !is_imbalanced(&mut driver, 0));
-    let state = driver.fair.sd_state_mut(CpuId(5), MC);
+    let state = driver.host.policy.sd_state_mut(CpuId(5), MC);
     assert_eq!(state.balance_interval, 16, "longer than the longest");
     // Nor does it help that nothing is found once nothing is left to look at.
     assert_eq!(driver.load_balance(CpuId(3), NUMA, Idle).moved.len(), 1);
@@ -246,7 +246,7 @@ fn where_all_tasks_are_pinned_another_queue_is_tried() {
     }
     driver.pass(400 * MS, |_| {});
     for task in [3, 4].map(TaskId) {
-        driver.kit.set_allowed(task, None);
+        driver.host.kit.set_allowed(task, None);
     }
     let waiting = if driver.curr(CpuId(2)) == Some(TaskId(3)) { TaskId(4) } else { TaskId(3) };
     let done = driver.load_balance(CpuId(1), MC, Idle);
@@ -261,12 +261,12 @@ fn a_task_that_is_pinned_to_another_cpu_of_the_group_goes_there() {
         herd(&mut driver, 4, 4);
         let allowed: CpuSet = [1, 4].map(CpuId).into_iter().collect();
         for task in (0..4).map(TaskId) {
-            driver.kit.set_allowed(task, Some(allowed));
+            driver.host.kit.set_allowed(task, Some(allowed));
         }
         let done = driver.load_balance(CpuId(0), NUMA, kind);
         assert_eq!(done.moved.len(), moved, "{kind:?}");
         for task in done.moved {
-            assert_eq!(driver.kit.world().task(task).cpu, CpuId(1));
+            assert_eq!(driver.host.kit.world().task(task).cpu, CpuId(1));
             assert_eq!(done.locked, [CpuId(4), CpuId(4)]);
         }
     }
@@ -274,7 +274,7 @@ fn a_task_that_is_pinned_to_another_cpu_of_the_group_goes_there() {
 
 /// Sets the averages of a queue to those of tasks that do not use up their CPU.
 fn make_light(driver: &mut Driver, cpu: u16) {
-    let rq = driver.fair.cfs_rq_mut(CpuId(cpu));
+    let rq = driver.host.policy.cfs_rq_mut(CpuId(cpu));
     (rq.avg.util_avg, rq.avg.runnable_avg, rq.avg.load_avg) = (300, 300, 300);
     rq.util_est_enqueued = 0;
 }
@@ -291,7 +291,7 @@ fn a_busy_cpu_pulls_from_those_who_have_time_only_to_spread_tasks() {
         }
         for task in 4..11 {
             driver.start(TaskId(task), CpuId(src));
-            driver.fair.entity_mut(TaskId(task)).exec_start = 0;
+            driver.host.policy.entity_mut(TaskId(task)).exec_start = 0;
         }
         make_light(&mut driver, src);
         driver

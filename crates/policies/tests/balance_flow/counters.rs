@@ -9,7 +9,7 @@ use crate::{MC, MS, NUMA, driver, two_sockets};
 /// The wakeups to other CPUs and to the waker's, in both domains of `cpu`.
 fn wakeups(driver: &mut Driver, cpu: u16) -> [[u64; 2]; 2] {
     let of = |counts: SdCounts| [counts.ttwu_wake_remote, counts.ttwu_move_affine];
-    [MC, NUMA].map(|sd| of(driver.fair.sd_state_mut(CpuId(cpu), sd).counts))
+    [MC, NUMA].map(|sd| of(driver.host.policy.sd_state_mut(CpuId(cpu), sd).counts))
 }
 
 #[test]

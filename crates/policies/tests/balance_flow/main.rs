@@ -39,14 +39,14 @@ fn driver(topology: Topology, nr_tasks: usize) -> Driver {
 /// Starts a task that may run on these CPUs only.
 fn start_pinned(driver: &mut Driver, task: u32, cpu: u16, allowed: &[u16]) {
     let allowed: CpuSet = allowed.iter().copied().map(CpuId).collect();
-    driver.kit.set_allowed(TaskId(task), Some(allowed));
+    driver.host.kit.set_allowed(TaskId(task), Some(allowed));
     driver.start(TaskId(task), CpuId(cpu));
 }
 
 /// All tasks may run everywhere.
 fn unpin(driver: &mut Driver, nr_tasks: u32) {
     for task in (0..nr_tasks).map(TaskId) {
-        driver.kit.set_allowed(task, None);
+        driver.host.kit.set_allowed(task, None);
     }
 }
 
@@ -62,8 +62,8 @@ fn herd(driver: &mut Driver, cpu: u16, nr_tasks: u32) {
 /// How many tasks were pulled in all domains.
 fn gained(driver: &Driver) -> u64 {
     let mut gained = 0;
-    for cpu in driver.kit.world().topology().cpus().iter() {
-        Policy::domains(&driver.fair, cpu, &mut |_, _, counts| {
+    for cpu in driver.host.kit.world().topology().cpus().iter() {
+        Policy::domains(&*driver.host.policy, cpu, &mut |_, _, counts| {
             gained += counts.lb_gained.iter().sum::<u64>();
         });
     }

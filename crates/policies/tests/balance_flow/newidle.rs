@@ -1,6 +1,6 @@
 //! The balance of a CPU that is about to become idle.
 
-use simsched_core::{Policy, TaskId};
+use simsched_core::TaskId;
 use simsched_policies::fair::Features;
 use simsched_topology::CpuId;
 
@@ -23,16 +23,16 @@ fn scene(nr_hogs: u32) -> Driver {
 /// The waiting one of two hogs has run a moment ago: a newly idle CPU does not take it.
 fn hot_pair() -> Driver {
     let mut driver = scene(2);
-    let now = driver.kit.world().rq(CpuId(0)).clock_task;
+    let now = driver.host.kit.world().rq(CpuId(0)).clock_task;
     for task in [0, 1].map(TaskId) {
-        driver.fair.entity_mut(task).exec_start = now;
+        driver.host.policy.entity_mut(task).exec_start = now;
     }
     driver
 }
 
 /// The newly-idle attempts of CPU 1 in both domains, and what they pulled.
 fn attempts(driver: &mut Driver) -> ([u64; 2], u64) {
-    let counts = [MC, NUMA].map(|sd| driver.fair.sd_state_mut(THIS, sd).counts);
+    let counts = [MC, NUMA].map(|sd| driver.host.policy.sd_state_mut(THIS, sd).counts);
     (counts.map(|counts| counts.lb_count[2]), counts.iter().map(|counts| counts.lb_gained[2]).sum())
 }
 
@@ -42,8 +42,8 @@ fn a_cpu_without_tasks_pulls_one_from_the_lowest_domain_that_has_one() {
     driver.sleep(THIS);
     assert_eq!(attempts(&mut driver), ([1, 0], 1));
     assert!(driver.curr(THIS).is_some());
-    assert_eq!(driver.fair.idle_stats(THIS).idle_stamp, 0, "it was not idle at all");
-    assert_eq!(driver.kit.world().rq(CpuId(0)).nr_running, 3);
+    assert_eq!(driver.host.policy.idle_stats(THIS).idle_stamp, 0, "it was not idle at all");
+    assert_eq!(driver.host.kit.world().rq(CpuId(0)).nr_running, 3);
 }
 
 #[test]
@@ -51,13 +51,16 @@ fn a_cpu_that_finds_nothing_looks_in_all_domains_and_is_idle_from_then_on() {
     let mut driver = hot_pair();
     driver.sleep(THIS);
     assert_eq!(attempts(&mut driver), ([1, 1], 0));
-    assert_eq!(driver.fair.idle_stats(THIS).idle_stamp, driver.kit.world().rq(THIS).clock);
+    assert_eq!(
+        driver.host.policy.idle_stats(THIS).idle_stamp,
+        driver.host.kit.world().rq(THIS).clock
+    );
 }
 
 /// Whether a balance of CPU 1 begins.
 fn begins(mut driver: Driver) -> bool {
     let before = attempts(&mut driver);
-    let begins = driver.fair.newly_idle(driver.kit.world(), THIS);
+    let begins = driver.host.newly_idle(THIS);
     assert_eq!(attempts(&mut driver), before, "no queue is touched");
     begins
 }
@@ -67,8 +70,8 @@ fn begins(mut driver: Driver) -> bool {
 fn a_cpu_that_expects_to_be_idle_for_less_than_a_balance_takes_does_not_look() {
     for (avg_idle, cost, expected) in [(99_999, 100_000, false), (100_000, 100_000, true)] {
         let mut driver = scene(4);
-        driver.fair.idle_stats_mut(THIS).avg_idle = avg_idle;
-        driver.fair.sd_state_mut(THIS, MC).max_newidle_lb_cost = cost;
+        driver.host.policy.idle_stats_mut(THIS).avg_idle = avg_idle;
+        driver.host.policy.sd_state_mut(THIS, MC).max_newidle_lb_cost = cost;
         assert_eq!(begins(driver), expected, "{avg_idle} {cost}");
     }
 }
@@ -82,10 +85,10 @@ fn nobody_looks_while_no_cpu_of_the_machine_has_two_tasks() {
 #[test]
 fn a_cpu_to_which_a_task_is_on_its_way_does_not_look() {
     let mut driver = scene(4);
-    let stamp = driver.fair.idle_stats(THIS).idle_stamp;
-    driver.kit.set_pending(THIS, true);
-    assert!(!driver.fair.newly_idle(driver.kit.world(), THIS));
-    assert_eq!(driver.fair.idle_stats(THIS).idle_stamp, stamp);
+    let stamp = driver.host.policy.idle_stats(THIS).idle_stamp;
+    driver.host.kit.set_pending(THIS, true);
+    assert!(!driver.host.newly_idle(THIS));
+    assert_eq!(driver.host.policy.idle_stats(THIS).idle_stamp, stamp);
 }
 
 /// The domain above is only tried while the expected idle time pays for both.
@@ -93,12 +96,12 @@ fn a_cpu_to_which_a_task_is_on_its_way_does_not_look() {
 fn each_domain_must_be_worth_what_it_adds() {
     for (avg_idle, expected) in [(99_999, [1, 0]), (100_000, [1, 1])] {
         let mut driver = hot_pair();
-        driver.fair.idle_stats_mut(THIS).avg_idle = avg_idle;
-        driver.fair.sd_state_mut(THIS, NUMA).max_newidle_lb_cost = 60_000;
+        driver.host.policy.idle_stats_mut(THIS).avg_idle = avg_idle;
+        driver.host.policy.sd_state_mut(THIS, NUMA).max_newidle_lb_cost = 60_000;
         driver.look_ns = 40_000;
         driver.sleep(THIS);
         assert_eq!(attempts(&mut driver).0, expected, "{avg_idle}");
-        let cost = driver.fair.sd_state_mut(THIS, MC).max_newidle_lb_cost;
+        let cost = driver.host.policy.sd_state_mut(THIS, MC).max_newidle_lb_cost;
         assert_eq!(cost, 40_000);
     }
 }
@@ -110,12 +113,12 @@ fn a_cpu_that_is_idle_for_short_times_gives_up_looking() {
     driver.look_ns = 300_000;
     let task = driver.sleep(THIS);
     assert_eq!(attempts(&mut driver).0, [1, 1]);
-    assert_eq!(driver.fair.rq_balance_mut(THIS).max_idle_balance_cost, 600_000);
+    assert_eq!(driver.host.policy.rq_balance_mut(THIS).max_idle_balance_cost, 600_000);
     // Now for 100 us each time, until the average is below the cost of the lowest domain; the hogs
     // cool down, but they may not go.
     driver.look_ns = 0;
     for task in [0, 1] {
-        driver.kit.set_allowed(TaskId(task), Some([CpuId(0)].into_iter().collect()));
+        driver.host.kit.set_allowed(TaskId(task), Some([CpuId(0)].into_iter().collect()));
     }
     for _ in 0..20 {
         driver.wake_on(task, THIS);
@@ -125,7 +128,7 @@ fn a_cpu_that_is_idle_for_short_times_gives_up_looking() {
     }
     assert!(attempts(&mut driver).0[MC] > 1);
     let settled = attempts(&mut driver).0;
-    assert!(driver.fair.idle_stats(THIS).avg_idle < 300_000);
+    assert!(driver.host.policy.idle_stats(THIS).avg_idle < 300_000);
     driver.wake_on(task, THIS);
     driver.sleep(THIS);
     assert_eq!(attempts(&mut driver).0, settled);
@@ -144,7 +147,7 @@ fn attempts_in_vain(ni_random: bool, times: u32) -> u64 {
     for _ in 0..times {
         driver.sleep(THIS);
         driver.wake_on(TaskId(2), THIS);
-        driver.fair.idle_stats_mut(THIS).avg_idle = MS;
+        driver.host.policy.idle_stats_mut(THIS).avg_idle = MS;
     }
     attempts(&mut driver).0[MC]
 }
@@ -162,7 +165,7 @@ fn the_dice_let_through_as_many_balances_as_have_been_of_use() {
 #[test]
 fn the_ratio_follows_the_successes() {
     let mut driver = driver(two_sockets(4), 0);
-    let state = driver.fair.sd_state_mut(THIS, MC);
+    let state = driver.host.policy.sd_state_mut(THIS, MC);
     for _ in 0..511 {
         state.update_newidle_stats(0);
     }

@@ -1,6 +1,6 @@
 //! Balancing for CPUs that are idle without a tick.
 
-use simsched_core::{BalanceStep, Moves, Policy, TaskId};
+use simsched_core::{BalanceStep, Moves, TaskId};
 use simsched_policies::fair::CpuIdleType::Idle;
 use simsched_topology::CpuId;
 
@@ -9,11 +9,11 @@ use crate::common::machine;
 use crate::{MC, MS, driver, herd, start_pinned, two_sockets};
 
 fn nr_busy_cpus(driver: &Driver) -> u32 {
-    driver.fair.llc_shared(driver.kit.world(), CpuId(0)).nr_busy_cpus
+    driver.host.policy.llc_shared(driver.host.kit.world(), CpuId(0)).nr_busy_cpus
 }
 
 fn kick(driver: &mut Driver, cpu: u16) -> Option<CpuId> {
-    driver.fair.trigger_load_balance(driver.kit.world(), CpuId(cpu)).kick
+    driver.host.trigger_load_balance(CpuId(cpu)).kick
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn a_cpu_counts_as_busy_from_its_first_tick_with_a_task() {
     assert_eq!(nr_busy_cpus(&driver), 1);
     driver.sleep(CpuId(3));
     assert_eq!(nr_busy_cpus(&driver), 0);
-    driver.fair.nohz_balance_enter_idle(driver.kit.world(), CpuId(3));
+    driver.host.nohz_balance_enter_idle(CpuId(3));
     assert_eq!(nr_busy_cpus(&driver), 0);
 }
 
@@ -39,11 +39,11 @@ fn a_herd_leaves_for_cpus_that_have_no_tick() {
     herd(&mut driver, 0, 8);
     driver.pass(400 * MS, |_| {});
     for cpu in (0..8).map(CpuId) {
-        assert_eq!(driver.kit.world().rq(cpu).nr_running, 1, "CPU {cpu}");
+        assert_eq!(driver.host.kit.world().rq(cpu).nr_running, 1, "CPU {cpu}");
     }
     // All but the first one got there while idle.
-    let pulled =
-        (1..8).map(|cpu| driver.fair.sd_state_mut(CpuId(cpu), MC).counts.lb_gained[Idle as usize]);
+    let pulled = (1..8)
+        .map(|cpu| driver.host.policy.sd_state_mut(CpuId(cpu), MC).counts.lb_gained[Idle as usize]);
     assert!(pulled.sum::<u64>() >= 7);
 }
 
@@ -57,13 +57,13 @@ fn the_first_idle_cpu_is_asked_once() {
     assert_eq!(kick(&mut driver, 2), Some(CpuId(1)));
     driver.spend(TICK);
     assert_eq!(kick(&mut driver, 2), None, "it has not answered yet");
-    assert!(driver.fair.nohz_csd_func(driver.kit.world(), CpuId(1)));
+    assert!(driver.host.nohz_csd_func(CpuId(1)));
     driver.softirq(CpuId(1));
     driver.spend(40 * MS);
     assert_eq!(kick(&mut driver, 2), Some(CpuId(1)));
     // By now it is busy.
-    driver.kit.set_pending(CpuId(1), true);
-    assert!(!driver.fair.nohz_csd_func(driver.kit.world(), CpuId(1)));
+    driver.host.kit.set_pending(CpuId(1), true);
+    assert!(!driver.host.nohz_csd_func(CpuId(1)));
     driver.spend(TICK);
     assert_eq!(kick(&mut driver, 2), Some(CpuId(3)));
 }
@@ -79,7 +79,7 @@ fn blocked_util(nr_hogs: u32) -> u64 {
     }
     driver.sleep(CpuId(3));
     driver.pass(320 * MS, |_| {});
-    driver.fair.cfs_rq(CpuId(3)).avg.util_avg
+    driver.host.policy.cfs_rq(CpuId(3)).avg.util_avg
 }
 
 /// One hog alone gives nothing away, but it has the idle CPUs aged.
@@ -98,15 +98,15 @@ fn an_idle_cpu_without_blocked_load_is_not_aged() {
     let mut driver = driver(two_sockets(4), 2);
     start_pinned(&mut driver, 0, 0, &[0]);
     driver.pass(200 * MS, |_| {});
-    assert!(!driver.fair.rq_balance_mut(CpuId(5)).has_blocked_load);
-    let aged = driver.fair.rq_balance_mut(CpuId(5)).last_blocked_load_update_tick;
+    assert!(!driver.host.policy.rq_balance_mut(CpuId(5)).has_blocked_load);
+    let aged = driver.host.policy.rq_balance_mut(CpuId(5)).last_blocked_load_update_tick;
     driver.pass(200 * MS, |_| {});
-    assert_eq!(driver.fair.rq_balance_mut(CpuId(5)).last_blocked_load_update_tick, aged);
+    assert_eq!(driver.host.policy.rq_balance_mut(CpuId(5)).last_blocked_load_update_tick, aged);
     start_pinned(&mut driver, 1, 5, &[5]);
     driver.sleep(CpuId(5));
     driver.pass(100 * MS, |_| {});
-    assert!(driver.fair.rq_balance_mut(CpuId(5)).has_blocked_load);
-    assert!(driver.fair.rq_balance_mut(CpuId(5)).last_blocked_load_update_tick > aged);
+    assert!(driver.host.policy.rq_balance_mut(CpuId(5)).has_blocked_load);
+    assert!(driver.host.policy.rq_balance_mut(CpuId(5)).last_blocked_load_update_tick > aged);
 }
 
 /// The CPUs that are read by the softirq of CPU 1, if it gets work after so many.
@@ -115,14 +115,14 @@ fn visits(busy_after: usize) -> Vec<CpuId> {
     start_pinned(&mut driver, 0, 0, &[0]);
     start_pinned(&mut driver, 1, 0, &[0]);
     assert_eq!(kick(&mut driver, 0), Some(CpuId(1)));
-    assert!(driver.fair.nohz_csd_func(driver.kit.world(), CpuId(1)));
+    assert!(driver.host.nohz_csd_func(CpuId(1)));
     for cpu in (0..8).map(CpuId) {
-        driver.fair.rq_balance_mut(cpu).next_balance = driver.kit.world().jiffies();
+        driver.host.policy.rq_balance_mut(cpu).next_balance = driver.host.kit.world().jiffies();
     }
-    driver.fair.run_rebalance_domains(driver.kit.world(), CpuId(1));
+    driver.host.run_rebalance_domains(CpuId(1));
     let (mut visits, mut moves) = (Vec::new(), Moves::default());
     loop {
-        match driver.fair.balance_step(driver.kit.world(), CpuId(1), &mut moves) {
+        match driver.host.balance_step(CpuId(1), &mut moves) {
             BalanceStep::Lock(cpu) if cpu != CpuId(0) && visits.last() != Some(&cpu) => {
                 visits.push(cpu)
             }
@@ -130,8 +130,8 @@ fn visits(busy_after: usize) -> Vec<CpuId> {
             _ => {}
         }
         if visits.len() == busy_after {
-            driver.kit.set_nr_running(CpuId(1), 1);
-            driver.kit.set_need_resched(CpuId(1), true);
+            driver.host.kit.set_nr_running(CpuId(1), 1);
+            driver.host.kit.set_need_resched(CpuId(1), true);
         }
     }
 }

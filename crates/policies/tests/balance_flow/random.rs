@@ -37,7 +37,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 
 impl Driver {
     fn may_run(&self, task: TaskId, cpu: CpuId) -> bool {
-        self.kit.world().is_allowed(task, cpu)
+        self.host.kit.world().is_allowed(task, cpu)
     }
 
     fn take(&mut self, step: Step) {
@@ -54,11 +54,11 @@ impl Driver {
             Step::Pin(task, mask) => {
                 let mut allowed: CpuSet =
                     (0..NR_CPUS).filter(|cpu| mask >> cpu & 1 == 1).map(CpuId).collect();
-                allowed.insert(self.kit.world().task(TaskId(task)).cpu);
-                self.kit.set_allowed(TaskId(task), Some(allowed));
+                allowed.insert(self.host.kit.world().task(TaskId(task)).cpu);
+                self.host.kit.set_allowed(TaskId(task), Some(allowed));
             }
             Step::Balance(cpu, sd, kind) => {
-                let sd = sd.min(self.fair.domains().of(CpuId(cpu)).len() - 1);
+                let sd = sd.min(self.host.policy.domains().of(CpuId(cpu)).len() - 1);
                 self.load_balance(CpuId(cpu), sd, kind);
             }
             Step::Stopper => {
@@ -90,13 +90,13 @@ proptest! {
             let queued = (0..NR_TASKS).map(TaskId).filter(|&task| driver.entity(task).on_rq);
             let mut by_cpu = [0; NR_CPUS as usize];
             for task in queued {
-                let cpu = driver.kit.world().task(task).cpu;
+                let cpu = driver.host.kit.world().task(task).cpu;
                 prop_assert!(driver.may_run(task, cpu));
                 by_cpu[cpu.idx()] += 1;
             }
             for cpu in (0..NR_CPUS).map(CpuId) {
                 driver.check(cpu);
-                let nr_running = driver.kit.world().rq(cpu).nr_running;
+                let nr_running = driver.host.kit.world().rq(cpu).nr_running;
                 prop_assert_eq!(nr_running, by_cpu[cpu.idx()]);
                 prop_assert_eq!(driver.curr(cpu).is_some(), nr_running > 0);
             }

@@ -15,7 +15,7 @@ fn two_and_two() -> Driver {
     }
     driver.pass(40 * MS, |_| {});
     for task in (0..4).map(TaskId) {
-        driver.kit.set_allowed(task, None);
+        driver.host.kit.set_allowed(task, None);
     }
     driver
 }
@@ -55,7 +55,7 @@ fn without_it_the_load_is_spread_again() {
     }
     driver.pass(400 * MS, |_| {});
     for task in (0..4).map(TaskId) {
-        driver.kit.set_allowed(task, None);
+        driver.host.kit.set_allowed(task, None);
     }
     assert_eq!(driver.load_balance(CpuId(8), PKG, Idle).moved.len(), 1);
 }
@@ -68,7 +68,7 @@ fn three_on_one() -> Driver {
     }
     driver.pass(400 * MS, |_| {});
     for task in (0..3).map(TaskId) {
-        driver.kit.set_allowed(task, None);
+        driver.host.kit.set_allowed(task, None);
     }
     driver
 }
@@ -80,7 +80,7 @@ fn who_stays_for_the_sake_of_its_llc_does_not_count_as_a_failed_balance() {
     assert_eq!(preferred(&driver), Some(0));
     for failed in 1..=10 {
         assert_eq!(driver.load_balance(CpuId(8), PKG, Idle).moved, []);
-        let state = driver.fair.sd_state_mut(CpuId(8), PKG);
+        let state = driver.host.policy.sd_state_mut(CpuId(8), PKG);
         assert_eq!((state.nr_balance_failed, state.counts.lb_failed), (0, [failed, 0, 0]));
     }
     // An idle CPU of the same LLC takes one.
@@ -91,11 +91,11 @@ fn who_stays_for_the_sake_of_its_llc_does_not_count_as_a_failed_balance() {
 #[test]
 fn after_two_failed_balances_preferences_are_forgotten_until_one_succeeds() {
     let mut driver = three_on_one();
-    driver.fair.sd_state_mut(CpuId(8), PKG).nr_balance_failed = 1;
+    driver.host.policy.sd_state_mut(CpuId(8), PKG).nr_balance_failed = 1;
     assert_eq!(driver.load_balance(CpuId(8), PKG, Idle).moved, []);
-    driver.fair.sd_state_mut(CpuId(8), PKG).nr_balance_failed = 2;
+    driver.host.policy.sd_state_mut(CpuId(8), PKG).nr_balance_failed = 2;
     assert_eq!(driver.load_balance(CpuId(8), PKG, Idle).moved.len(), 1);
-    assert_eq!(driver.fair.sd_state_mut(CpuId(8), PKG).nr_balance_failed, 0);
+    assert_eq!(driver.host.policy.sd_state_mut(CpuId(8), PKG).nr_balance_failed, 0);
 }
 
 /// A thread that waits in the other LLC, beside one that may not leave it.
@@ -109,10 +109,10 @@ fn a_waiting_thread_is_pulled_to_its_llc_without_the_stopper() {
     assert_eq!(preferred(&driver), Some(0));
     let waiting = [2, 3].map(TaskId).into_iter().find(|&task| driver.curr(CpuId(8)) != Some(task));
     let waiting = waiting.unwrap();
-    driver.kit.set_allowed(waiting, None);
+    driver.host.kit.set_allowed(waiting, None);
     // It has waited for longer than a cache is thought to stay warm.
     driver.spend(MS);
-    driver.fair.sd_state_mut(CpuId(2), PKG).nr_balance_failed = 0;
+    driver.host.policy.sd_state_mut(CpuId(2), PKG).nr_balance_failed = 0;
     assert_eq!(driver.load_balance(CpuId(2), PKG, Idle).moved, [waiting]);
     assert_eq!(driver.stops, []);
 }
@@ -131,7 +131,7 @@ fn a_wakee_goes_where_it_goes_without_it() {
 fn pinned_threads_stay() {
     let mut driver = two_and_two();
     for (task, cpu) in [(2, 8), (3, 9)] {
-        driver.kit.set_allowed(TaskId(task), Some(CpuSet::single(CpuId(cpu))));
+        driver.host.kit.set_allowed(TaskId(task), Some(CpuSet::single(CpuId(cpu))));
     }
     for _ in 0..20 {
         driver.load_balance(CpuId(2), PKG, Idle);

@@ -40,12 +40,12 @@ fn driver(nr_tasks: usize) -> Driver {
 }
 
 fn llc(driver: &Driver) -> &CacheAware {
-    driver.fair.cache_aware().unwrap()
+    driver.host.policy.cache_aware().unwrap()
 }
 
 /// Starts a thread that may run on one CPU only.
 fn pin(driver: &mut Driver, task: u32, cpu: u16) {
-    driver.kit.set_allowed(TaskId(task), Some(CpuSet::single(CpuId(cpu))));
+    driver.host.kit.set_allowed(TaskId(task), Some(CpuSet::single(CpuId(cpu))));
     driver.start(TaskId(task), CpuId(cpu));
 }
 
@@ -56,6 +56,6 @@ fn preferred(driver: &Driver) -> Option<u16> {
 
 /// Where the tasks are, by LLC.
 fn places(driver: &Driver, nr_tasks: u32) -> Vec<u16> {
-    let cpu = |task| driver.kit.world().task(TaskId(task)).cpu;
+    let cpu = |task| driver.host.kit.world().task(TaskId(task)).cpu;
     (0..nr_tasks).map(|task| llc(driver).ids().of(cpu(task))).collect()
 }

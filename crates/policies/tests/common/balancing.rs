@@ -1,6 +1,6 @@
 //! The load balancer on the machine in slow motion: its steps made true, without time of their own.
 
-use simsched_core::{BalanceStep, Enqueue, Moves, Policy, Preempt, TaskId};
+use simsched_core::{BalanceStep, Enqueue, Moves, Preempt, TaskId};
 use simsched_policies::fair::CpuIdleType;
 use simsched_topology::CpuId;
 
@@ -21,9 +21,9 @@ impl Driver {
     /// The rest of a tick: the balance softirq of this CPU, and that of an idle one if it is sent an
     /// interrupt.
     pub(crate) fn trigger(&mut self, cpu: CpuId) {
-        let trigger = self.fair.trigger_load_balance(self.kit.world(), cpu);
+        let trigger = self.host.trigger_load_balance(cpu);
         if let Some(ilb) = trigger.kick
-            && self.fair.nohz_csd_func(self.kit.world(), ilb)
+            && self.host.nohz_csd_func(ilb)
         {
             self.softirq(ilb);
         }
@@ -33,13 +33,13 @@ impl Driver {
     }
 
     pub(crate) fn softirq(&mut self, cpu: CpuId) -> Done {
-        self.fair.run_rebalance_domains(self.kit.world(), cpu);
+        self.host.run_rebalance_domains(cpu);
         self.steps(cpu)
     }
 
     /// One attempt to balance one domain, whatever the time.
     pub(crate) fn load_balance(&mut self, cpu: CpuId, sd: usize, idle: CpuIdleType) -> Done {
-        self.fair.begin_load_balance(cpu, sd, idle);
+        self.host.policy.begin_load_balance(cpu, sd, idle);
         self.steps(cpu)
     }
 
@@ -47,7 +47,7 @@ impl Driver {
     pub(crate) fn steps(&mut self, cpu: CpuId) -> Done {
         let (mut moves, mut done) = (Moves::default(), Done::default());
         loop {
-            match self.fair.balance_step(self.kit.world(), cpu, &mut moves) {
+            match self.host.balance_step(cpu, &mut moves) {
                 BalanceStep::Look(look) => {
                     done.looked_at += u32::from(look.cpus);
                     self.spend(self.look_ns);
@@ -59,7 +59,7 @@ impl Driver {
                     assert!(moves.tasks.iter().all(|&task| Some(task) != running));
                     done.moved.extend_from_slice(&moves.tasks);
                     self.attach(&moves);
-                    assert!(self.kit.world().rq(moves.from).nr_running > 0);
+                    assert!(self.host.kit.world().rq(moves.from).nr_running > 0);
                 }
                 BalanceStep::Stop { from } => self.stops.push(from),
                 BalanceStep::Done => break,
@@ -72,10 +72,10 @@ impl Driver {
     pub(crate) fn stopper(&mut self, cpu: CpuId) -> Vec<TaskId> {
         let mut moves = Moves::default();
         if let Some(prev) = self.curr(cpu) {
-            self.fair.put_prev_task(self.kit.world(), cpu, prev);
-            self.kit.run_on(cpu, None);
+            self.host.put_prev_task(cpu, prev);
+            self.host.kit.run_on(cpu, None);
         }
-        self.fair.active_load_balance_cpu_stop(self.kit.world(), cpu, &mut moves);
+        self.host.active_load_balance_cpu_stop(cpu, &mut moves);
         self.attach(&moves);
         self.schedule(cpu);
         moves.tasks
@@ -86,8 +86,8 @@ impl Driver {
             self.count(moves.from, -1);
         }
         for &task in moves.tasks.iter().rev() {
-            self.kit.task(task).cpu = moves.to;
-            self.fair.enqueue(self.kit.world(), moves.to, task, Enqueue::Moved);
+            self.host.kit.task(task).cpu = moves.to;
+            self.host.enqueue(moves.to, task, Enqueue::Moved);
             self.count(moves.to, 1);
             self.check(moves.to);
         }
@@ -99,7 +99,7 @@ impl Driver {
         if !preempts {
             for &task in moves.tasks.iter().rev() {
                 let why = Enqueue::Moved;
-                let answer = self.fair.wakeup_preempt(self.kit.world(), moves.to, task, why);
+                let answer = self.host.wakeup_preempt(moves.to, task, why);
                 preempts |= answer == Preempt::Yes;
             }
         }

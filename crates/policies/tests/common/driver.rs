@@ -1,9 +1,7 @@
 //! A machine in slow motion: what the simulator does for a policy, without time of its own.
 
-use simsched_core::testkit::WorldKit;
-use simsched_core::{
-    Attached, Dequeue, Enqueue, Placement, Policy, Preempt, TaskId, WakeKind, Wakeup,
-};
+use simsched_core::testkit::{PolicyHost, WorldKit};
+use simsched_core::{Dequeue, Enqueue, Placement, Preempt, TaskId, WakeKind, Wakeup};
 use simsched_policies::fair::{Entity, Fair, Features, Overrides};
 use simsched_topology::{CpuId, Topology};
 
@@ -14,10 +12,7 @@ pub(crate) const TICK: u64 = 4_000_000;
 const SWITCH: u64 = 2_000;
 
 pub(crate) struct Driver {
-    pub(crate) kit: WorldKit,
-    pub(crate) fair: Fair,
-    #[allow(dead_code, reason = "not every test asks")]
-    pub(crate) attached: Attached,
+    pub(crate) host: PolicyHost<Fair>,
     clock: u64,
     /// What a look at a domain takes, in ns.
     pub(crate) look_ns: u64,
@@ -34,21 +29,20 @@ impl Driver {
         for &nice in nices {
             kit.add_task(nice);
         }
-        let mut fair = Fair::new(features, Overrides::default());
-        let attached = fair.attach(kit.world());
-        for cpu in kit.world().topology_arc().cpus().iter() {
-            fair.nohz_balance_enter_idle(kit.world(), cpu);
+        let mut host = PolicyHost::new(kit, Fair::new(features, Overrides::default()));
+        for cpu in host.kit.world().topology_arc().cpus().iter() {
+            host.nohz_balance_enter_idle(cpu);
         }
         let clock = 1_000_000_000;
-        Driver { kit, fair, attached, clock, look_ns: 0, stops: Vec::new(), scheduling: None }
+        Driver { host, clock, look_ns: 0, stops: Vec::new(), scheduling: None }
     }
 
     pub(crate) fn entity(&self, task: TaskId) -> &Entity {
-        self.fair.entity(task)
+        self.host.policy.entity(task)
     }
 
     pub(crate) fn curr(&self, cpu: CpuId) -> Option<TaskId> {
-        self.kit.world().curr(cpu)
+        self.host.kit.world().curr(cpu)
     }
 
     /// Lets time pass, tick by tick; calls `each` after every tick.
@@ -57,7 +51,7 @@ impl Driver {
         while self.clock < end {
             let next_tick = (self.clock / TICK + 1) * TICK;
             self.clock = next_tick.min(end);
-            self.kit.set_clock(self.clock);
+            self.host.kit.set_clock(self.clock);
             if self.clock == next_tick {
                 self.tick();
                 each(self);
@@ -72,22 +66,22 @@ impl Driver {
     }
 
     fn tick(&mut self) {
-        let cpus = *self.kit.world().topology().cpus();
+        let cpus = *self.host.kit.world().topology().cpus();
         let mut preempted = Vec::new();
         for cpu in cpus.iter() {
             // An idle CPU has no tick.
             let Some(curr) = self.curr(cpu) else { continue };
-            if self.fair.task_tick(self.kit.world(), cpu, curr) == Preempt::Yes {
+            if self.host.task_tick(cpu, curr) == Preempt::Yes {
                 preempted.push(cpu);
             }
-            if self.fair.has_task_work(curr) {
-                self.fair.task_work_run(self.kit.world(), cpu, curr);
+            if self.host.has_task_work(curr) {
+                self.host.task_work_run(cpu, curr);
             }
             self.trigger(cpu);
         }
         // The switch comes a little after the tick, which the next slice will notice.
         self.clock += SWITCH;
-        self.kit.set_clock(self.clock);
+        self.host.kit.set_clock(self.clock);
         for cpu in preempted {
             self.schedule(cpu);
         }
@@ -96,58 +90,57 @@ impl Driver {
     /// Lets time pass without a tick.
     pub(crate) fn spend(&mut self, ns: u64) {
         self.clock += ns;
-        self.kit.set_clock(self.clock);
+        self.host.kit.set_clock(self.clock);
     }
 
     /// A new task by nobody on `cpu`, which starts there.
     pub(crate) fn start(&mut self, task: TaskId, cpu: CpuId) {
-        self.fair.task_fork(self.kit.world(), cpu, None, task);
+        self.host.task_fork(cpu, None, task);
         self.enqueue(task, cpu, Enqueue::New);
     }
 
     /// A new task by `parent`, which starts where the slow path wants it.
     pub(crate) fn fork(&mut self, parent: TaskId, child: TaskId) -> Placement {
-        let waker = self.kit.world().task(parent).cpu;
-        self.fair.task_fork(self.kit.world(), waker, Some(parent), child);
+        let waker = self.host.kit.world().task(parent).cpu;
+        self.host.task_fork(waker, Some(parent), child);
         let wakeup = Wakeup { wakee: child, prev: waker, waker, kind: WakeKind::Fork };
-        let placement = self.fair.select_task_rq(self.kit.world(), &wakeup);
+        let placement = self.host.select_task_rq(&wakeup);
         self.enqueue(child, placement.cpu, Enqueue::New);
         placement
     }
 
     /// The whole wakeup of a sleeping task by whoever runs on `waker`.
     pub(crate) fn wake(&mut self, task: TaskId, waker: CpuId, kind: WakeKind) -> Placement {
-        let prev = self.kit.world().task(task).cpu;
+        let prev = self.host.kit.world().task(task).cpu;
         let wakeup = Wakeup { wakee: task, prev, waker, kind };
-        let placement = self.fair.select_task_rq(self.kit.world(), &wakeup);
+        let placement = self.host.select_task_rq(&wakeup);
         self.wake_on(task, placement.cpu);
         placement
     }
 
     /// The end of a wakeup; true if the wakee preempts. A sleeper that is queued still stays where it is.
     pub(crate) fn wake_on(&mut self, task: TaskId, cpu: CpuId) -> bool {
-        if self.kit.world().task(task).on_rq {
-            return self.enqueue(task, self.kit.world().task(task).cpu, Enqueue::Delayed);
+        if self.host.kit.world().task(task).on_rq {
+            return self.enqueue(task, self.host.kit.world().task(task).cpu, Enqueue::Delayed);
         }
-        let migrated = self.kit.world().task(task).cpu != cpu;
+        let migrated = self.host.kit.world().task(task).cpu != cpu;
         if migrated {
-            self.fair.migrate_task_rq(self.kit.world(), task, cpu);
+            self.host.migrate_task_rq(task, cpu);
         }
         let preempts = self.enqueue(task, cpu, Enqueue::Wakeup { migrated });
-        self.fair.task_woken(self.kit.world(), cpu);
+        self.host.task_woken(cpu);
         preempts
     }
 
     fn enqueue(&mut self, task: TaskId, cpu: CpuId, why: Enqueue) -> bool {
-        self.kit.task(task).cpu = cpu;
-        self.fair.enqueue(self.kit.world(), cpu, task, why);
+        self.host.kit.task(task).cpu = cpu;
+        self.host.enqueue(cpu, task, why);
         if why != Enqueue::Delayed {
-            self.kit.task(task).on_rq = true;
+            self.host.kit.task(task).on_rq = true;
             self.count(cpu, 1);
         }
         let idle = self.curr(cpu).is_none();
-        let preempts =
-            idle || self.fair.wakeup_preempt(self.kit.world(), cpu, task, why) == Preempt::Yes;
+        let preempts = idle || self.host.wakeup_preempt(cpu, task, why) == Preempt::Yes;
         if preempts {
             self.schedule(cpu);
         }
@@ -158,9 +151,9 @@ impl Driver {
     /// The running task of `cpu` goes to sleep.
     pub(crate) fn sleep(&mut self, cpu: CpuId) -> TaskId {
         let curr = self.curr(cpu).unwrap();
-        self.fair.dequeue(self.kit.world(), cpu, curr, Dequeue::Sleep);
-        if !self.fair.is_delayed(curr) {
-            self.kit.task(curr).on_rq = false;
+        self.host.dequeue(cpu, curr, Dequeue::Sleep);
+        if !self.host.is_delayed(curr) {
+            self.host.kit.task(curr).on_rq = false;
             self.count(cpu, -1);
         }
         self.schedule(cpu);
@@ -170,21 +163,21 @@ impl Driver {
 
     /// Moves a waiting task.
     pub(crate) fn migrate(&mut self, task: TaskId, to: CpuId) {
-        let from = self.kit.world().task(task).cpu;
-        self.fair.dequeue(self.kit.world(), from, task, Dequeue::Moved);
+        let from = self.host.kit.world().task(task).cpu;
+        self.host.dequeue(from, task, Dequeue::Moved);
         self.count(from, -1);
-        self.fair.migrate_task_rq(self.kit.world(), task, to);
-        self.kit.task(task).cpu = to;
-        self.fair.enqueue(self.kit.world(), to, task, Enqueue::Moved);
+        self.host.migrate_task_rq(task, to);
+        self.host.kit.task(task).cpu = to;
+        self.host.enqueue(to, task, Enqueue::Moved);
         self.count(to, 1);
         self.check(from);
         self.check(to);
     }
 
     pub(crate) fn renice(&mut self, task: TaskId, nice: i8) {
-        self.kit.task(task).nice = nice;
-        let cpu = self.kit.world().task(task).cpu;
-        if self.fair.reweight_task(self.kit.world(), task) == Preempt::Yes {
+        self.host.kit.task(task).nice = nice;
+        let cpu = self.host.kit.world().task(task).cpu;
+        if self.host.reweight_task(task) == Preempt::Yes {
             self.schedule(cpu);
         }
         self.check(cpu);
@@ -192,46 +185,46 @@ impl Driver {
 
     pub(crate) fn yields(&mut self, cpu: CpuId) {
         let curr = self.curr(cpu).unwrap();
-        self.fair.yield_task(self.kit.world(), cpu, curr);
+        self.host.yield_task(cpu, curr);
         self.schedule(cpu);
     }
 
     pub(crate) fn schedule(&mut self, cpu: CpuId) {
         let prev = self.curr(cpu);
-        let mut next = self.fair.pick_next(self.kit.world(), cpu, prev);
+        let mut next = self.host.pick_next(cpu, prev);
         self.settle();
-        if next.is_none() && self.fair.newly_idle(self.kit.world(), cpu) {
+        if next.is_none() && self.host.newly_idle(cpu) {
             let outer = self.scheduling.replace(cpu);
             self.steps(cpu);
             self.scheduling = outer;
-            next = self.fair.pick_next(self.kit.world(), cpu, prev);
+            next = self.host.pick_next(cpu, prev);
             self.settle();
         }
-        self.kit.run_on(cpu, next);
+        self.host.kit.run_on(cpu, next);
         if next.is_none() {
-            self.fair.idle_entered(self.kit.world(), cpu);
-            if self.fair.nohz_run_idle_balance(self.kit.world(), cpu) {
+            self.host.idle_entered(cpu);
+            if self.host.nohz_run_idle_balance(cpu) {
                 self.steps(cpu);
             }
-            self.fair.nohz_balance_enter_idle(self.kit.world(), cpu);
+            self.host.nohz_balance_enter_idle(cpu);
         }
     }
 
     /// Sleepers that were queued still have left.
     fn settle(&mut self) {
-        while let Some(task) = self.fair.effects().and_then(|effects| effects.blocked.pop()) {
-            self.kit.task(task).on_rq = false;
-            self.count(self.kit.world().task(task).cpu, -1);
+        while let Some(task) = self.host.next_blocked() {
+            self.host.kit.task(task).on_rq = false;
+            self.count(self.host.kit.world().task(task).cpu, -1);
         }
     }
 
     pub(crate) fn count(&mut self, cpu: CpuId, by: i32) {
-        let nr_running = self.kit.world().rq(cpu).nr_running.checked_add_signed(by).unwrap();
-        self.kit.set_nr_running(cpu, nr_running);
+        let nr_running = self.host.kit.world().rq(cpu).nr_running.checked_add_signed(by).unwrap();
+        self.host.kit.set_nr_running(cpu, nr_running);
     }
 
     /// The policy's own invariants.
     pub(crate) fn check(&self, cpu: CpuId) {
-        self.fair.check(self.kit.world(), cpu).unwrap();
+        self.host.check(cpu).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! The answers that `select_task_rq` gives when everything that a row does not show varies over
 //! what it can be.
 
-use simsched_core::testkit::WorldKit;
+use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{Policy, Reason, TaskId, WakeKind, Wakeup};
 use simsched_policies::fair::{EntityId, Fair, Features, Overrides, Wakee, reason};
 use simsched_topology::{CpuId, CpuSet, Topology};
@@ -57,8 +57,7 @@ const DRAWS: u64 = 192;
 const MAX_UNSURE: usize = 7;
 
 pub(crate) struct Rig {
-    kit: WorldKit,
-    pub(crate) fair: Fair,
+    pub(crate) host: PolicyHost<Fair>,
     topology: Topology,
     draws: u64,
 }
@@ -69,13 +68,12 @@ impl Rig {
         for _ in 0..=topology.nr_cpus() {
             kit.add_task(0);
         }
-        let mut fair = Fair::new(features, Overrides::default());
-        fair.attach(kit.world());
+        let mut host = PolicyHost::new(kit, Fair::new(features, Overrides::default()));
         // Loads are those of the queues: what a task adds to them is hidden, too.
         for task in (0..=topology.nr_cpus()).map(TaskId::new) {
-            fair.entity_mut(task).avg.load_avg = 0;
+            host.policy.entity_mut(task).avg.load_avg = 0;
         }
-        Rig { kit, fair, topology, draws: 0 }
+        Rig { host, topology, draws: 0 }
     }
 
     /// All answers, each once; `None` if too much changed a moment before.
@@ -227,12 +225,12 @@ impl Rig {
         let &Row { prev, waker, .. } = row;
         let wakeup = Wakeup { wakee: WAKEE, prev, waker, kind: hidden.kind };
         let wins = self.wins();
-        let placement = self.fair.select_task_rq(self.kit.world(), &wakeup);
+        let placement = self.host.select_task_rq(&wakeup);
         let target = if self.wins() > wins { waker } else { prev };
         if row.seen.as_ref().is_some_and(|seen| seen.target != target) {
             return placement.reason;
         }
-        let recent = self.fair.wakee(WAKEE).recent_used_cpu;
+        let recent = self.host.policy.wakee(WAKEE).recent_used_cpu;
         let answer = Answer { cpu: placement.cpu, reason: placement.reason, recent };
         if !answers.contains(&answer) {
             answers.push(answer);
@@ -243,7 +241,7 @@ impl Rig {
     /// How often the affine stage has decided for the waker's CPU.
     fn wins(&self) -> u64 {
         let mut wins = 0;
-        self.fair.metrics(&mut |name, count| {
+        self.host.policy.metrics(&mut |name, count| {
             if name == "wake_affine_to_waker" {
                 wins = count;
             }
@@ -264,57 +262,57 @@ impl Rig {
                 true => (None, 0),
                 false => (Some(cpu), nr.max(1)),
             };
-            self.kit.set_nr_running(cpu, 0);
-            self.kit.run_on(cpu, curr.map(|cpu| TaskId(1 + u32::from(cpu.0))));
-            self.kit.set_nr_running(cpu, nr);
-            self.kit.set_pending(cpu, is_waker && row.waker_pid == 0 && !is_idle && nr == 0);
+            self.host.kit.set_nr_running(cpu, 0);
+            self.host.kit.run_on(cpu, curr.map(|cpu| TaskId(1 + u32::from(cpu.0))));
+            self.host.kit.set_nr_running(cpu, nr);
+            self.host.kit.set_pending(cpu, is_waker && row.waker_pid == 0 && !is_idle && nr == 0);
             let [load, util, runnable, stamp] = hidden.loads[cpu.idx()];
-            let rq = self.fair.cfs_rq_mut(cpu);
+            let rq = self.host.policy.cfs_rq_mut(cpu);
             (rq.avg.load_avg, rq.avg.util_avg, rq.avg.runnable_avg) = (load, util, runnable);
             (rq.h_nr_running, rq.nr_running, rq.last_h_load_update) = (nr, nr, 0);
-            self.fair.idle_stats_mut(cpu).idle_stamp = stamp;
+            self.host.policy.idle_stats_mut(cpu).idle_stamp = stamp;
         }
         if let Some(seen) = &row.seen {
-            self.fair.cfs_rq_mut(row.prev).util_est_enqueued = seen.prev_util_est;
+            self.host.policy.cfs_rq_mut(row.prev).util_est_enqueued = seen.prev_util_est;
         }
         self.show_wakee(row, hidden);
-        let idle_cores = *self.kit.world().idle_cores();
+        let idle_cores = *self.host.kit.world().idle_cores();
         for cpu in cpus.iter() {
             let llc = self.topology.llc_of(cpu);
             // A CPU that goes idle beside idle siblings sets the hint, and no scan that fails can
             // clear it while there is such a core.
             let has_idle_core = idle_cores.intersects(self.topology.llc_span(llc));
-            let shared = self.fair.llc_shared_mut(llc);
+            let shared = self.host.policy.llc_shared_mut(llc);
             shared.has_idle_cores = has_idle_core || hidden.idle_cores;
             shared.nr_idle_scan = hidden.nr_idle_scan;
         }
         if row.waker != row.prev && !row.is_fork {
             let lighter = if hidden.waker_is_lighter { row.waker } else { row.prev };
             let heavier = if hidden.waker_is_lighter { row.prev } else { row.waker };
-            self.fair.cfs_rq_mut(lighter).avg.load_avg = 0;
-            self.fair.cfs_rq_mut(heavier).avg.load_avg = 1_000;
+            self.host.policy.cfs_rq_mut(lighter).avg.load_avg = 0;
+            self.host.policy.cfs_rq_mut(heavier).avg.load_avg = 1_000;
         }
     }
 
     fn show_wakee(&mut self, row: &Row, hidden: &Hidden) {
         let mask = (hidden.allowed != *self.topology.cpus()).then_some(hidden.allowed);
-        self.kit.set_allowed(WAKEE, mask);
-        self.kit.task(WAKEE).cpu = row.prev;
+        self.host.kit.set_allowed(WAKEE, mask);
+        self.host.kit.task(WAKEE).cpu = row.prev;
         let [waker, wakee] = hidden.flips;
         let last = Wakee {
-            flip_decay_ts: self.kit.world().jiffies(),
+            flip_decay_ts: self.host.kit.world().jiffies(),
             flips: waker,
             last: Some(EntityId::of(WAKEE)),
             recent_used_cpu: row.prev,
         };
-        match self.kit.world().curr(row.waker) {
-            Some(curr) => *self.fair.wakee_mut(curr) = last,
-            None => *self.fair.idle_wakee_mut(row.waker) = last,
+        match self.host.kit.world().curr(row.waker) {
+            Some(curr) => *self.host.policy.wakee_mut(curr) = last,
+            None => *self.host.policy.idle_wakee_mut(row.waker) = last,
         }
-        *self.fair.wakee_mut(WAKEE) =
+        *self.host.policy.wakee_mut(WAKEE) =
             Wakee { flips: wakee, recent_used_cpu: hidden.recent, ..last };
-        let attached = self.fair.cfs_rq(row.prev).avg.last_update_time.max(1);
-        let entity = self.fair.entity_mut(WAKEE);
+        let attached = self.host.policy.cfs_rq(row.prev).avg.last_update_time.max(1);
+        let entity = self.host.policy.entity_mut(WAKEE);
         entity.avg.last_update_time = if row.is_fork { 0 } else { attached };
         entity.cfs_rq.0 = u32::from(row.prev.0);
     }

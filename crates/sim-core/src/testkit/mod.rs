@@ -2,6 +2,7 @@
 //! simulator.
 
 mod balancer;
+mod host;
 mod round_robin;
 mod script;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use simsched_topology::{CpuId, CpuSet, Topology};
 
 pub use balancer::{Balancer, Place, Wanted, WantedPass};
+pub use host::PolicyHost;
 pub use round_robin::RoundRobin;
 pub use script::Script;
 

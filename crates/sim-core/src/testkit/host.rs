@@ -1,0 +1,123 @@
+//! `PolicyHost`: a policy in a world built by hand, called as the simulator calls it.
+
+use simsched_topology::CpuId;
+
+use super::WorldKit;
+use crate::balance::{BalanceStep, Look, Moves, Trigger};
+use crate::ids::TaskId;
+use crate::policy::{Attached, Dequeue, Enqueue, Placement, Policy, Preempt, Wakeup};
+
+/// A policy that is attached to the world of a [`WorldKit`].
+///
+/// Its methods are those of [`Policy`] with that world passed along, so that a test says only what it is
+/// about. It makes none of the answers true: a test changes the world itself, by [`PolicyHost::kit`].
+///
+/// ```
+/// # use simsched_core::testkit::{PolicyHost, RoundRobin, WorldKit};
+/// # use simsched_core::Enqueue;
+/// # use simsched_topology::{CpuId, Topology};
+/// let mut kit = WorldKit::new(Topology::builtin("t8", None).unwrap(), 250);
+/// let task = kit.add_task(0);
+/// let mut host = PolicyHost::new(kit, RoundRobin::default());
+/// host.enqueue(CpuId(3), task, Enqueue::New);
+/// assert_eq!(host.pick_next(CpuId(3), None), Some(task));
+/// ```
+#[derive(Debug)]
+pub struct PolicyHost<P: ?Sized> {
+    /// The world that the policy reads, to change.
+    pub kit: WorldKit,
+    /// What the policy said when it was attached.
+    pub attached: Attached,
+    /// The policy.
+    pub policy: Box<P>,
+}
+
+impl<P: Policy> PolicyHost<P> {
+    /// Attaches `policy` to the world of `kit`, which has all its tasks.
+    #[must_use]
+    pub fn new(kit: WorldKit, policy: P) -> PolicyHost<P> {
+        PolicyHost::boxed(kit, Box::new(policy))
+    }
+}
+
+impl<P: Policy + ?Sized> PolicyHost<P> {
+    /// As [`PolicyHost::new`], for a policy whose type is known at run time only.
+    #[must_use]
+    pub fn boxed(kit: WorldKit, mut policy: Box<P>) -> PolicyHost<P> {
+        let attached = policy.attach(kit.world());
+        PolicyHost { kit, attached, policy }
+    }
+
+    /// The next sleeper that had been queued still and has now left (`Effects::blocked`), newest first.
+    pub fn next_blocked(&mut self) -> Option<TaskId> {
+        self.policy.effects()?.blocked.pop()
+    }
+
+    /// Whether the calls so far want the current task of `cpu` rescheduled (`Effects::resched`); asked for
+    /// once.
+    pub fn take_resched(&mut self, cpu: CpuId) -> bool {
+        self.policy.effects().is_some_and(|effects| effects.take_resched(cpu))
+    }
+
+    /// [`Policy::is_delayed`].
+    #[must_use]
+    pub fn is_delayed(&self, task: TaskId) -> bool {
+        self.policy.is_delayed(task)
+    }
+
+    /// [`Policy::has_task_work`].
+    #[must_use]
+    pub fn has_task_work(&self, task: TaskId) -> bool {
+        self.policy.has_task_work(task)
+    }
+
+    /// [`Policy::check`].
+    ///
+    /// # Errors
+    /// The first broken invariant, in words.
+    pub fn check(&self, cpu: CpuId) -> Result<(), String> {
+        self.policy.check(self.kit.world(), cpu)
+    }
+}
+
+/// The calls that take a world: the same names, the same arguments behind it.
+macro_rules! calls {
+    ($($name:ident($($arg:ident: $kind:ty),*) $(-> $answer:ty)?;)*) => {
+        impl<P: Policy + ?Sized> PolicyHost<P> {
+            $(
+                #[doc = concat!("[`Policy::", stringify!($name), "`].")]
+                #[allow(clippy::must_use_candidate, reason = "many tests want the effect alone")]
+                pub fn $name(&mut self, $($arg: $kind),*) $(-> $answer)? {
+                    self.policy.$name(self.kit.world(), $($arg),*)
+                }
+            )*
+        }
+    };
+}
+
+calls! {
+    select_task_rq(wakeup: &Wakeup) -> Placement;
+    migrate_task_rq(task: TaskId, to: CpuId);
+    task_fork(cpu: CpuId, parent: Option<TaskId>, child: TaskId);
+    task_asleep(cpu: CpuId, task: TaskId);
+    enqueue(cpu: CpuId, task: TaskId, why: Enqueue);
+    dequeue(cpu: CpuId, task: TaskId, why: Dequeue);
+    pick_next(cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId>;
+    put_prev_task(cpu: CpuId, prev: TaskId);
+    wakeup_preempt(cpu: CpuId, wakee: TaskId, why: Enqueue) -> Preempt;
+    task_woken(cpu: CpuId);
+    task_tick(cpu: CpuId, curr: TaskId) -> Preempt;
+    task_work_run(cpu: CpuId, task: TaskId) -> Look;
+    yield_task(cpu: CpuId, curr: TaskId);
+    reweight_task(task: TaskId) -> Preempt;
+    task_dead(task: TaskId);
+    newly_idle(cpu: CpuId) -> bool;
+    idle_entered(cpu: CpuId);
+    trigger_load_balance(cpu: CpuId) -> Trigger;
+    nohz_csd_func(cpu: CpuId) -> bool;
+    run_rebalance_domains(cpu: CpuId);
+    nohz_run_idle_balance(cpu: CpuId) -> bool;
+    nohz_balance_enter_idle(cpu: CpuId);
+    balance_step(cpu: CpuId, moves: &mut Moves) -> BalanceStep;
+    active_load_balance_cpu_stop(cpu: CpuId, moves: &mut Moves);
+}
