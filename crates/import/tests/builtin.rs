@@ -1,8 +1,6 @@
 //! What Linux would show of the machines that are built in is read back as those machines.
 
-mod common;
-
-use common::{imported, imported_tree, machine, refused, seen, tree_of};
+use crate::common::{imported, imported_tree, machine, refused, seen, tree_of};
 use simsched_topology::{CpuId, NodeId, Topology, builtin_names, builtin_text, modes};
 
 const EPYC: &str = "processor : 0\nvendor_id : AuthenticAMD\ncpu family : 25\nmodel : 17\n";
@@ -68,7 +66,7 @@ fn the_parts_of_every_machine_come_back_from_lscpu() {
 /// Real output of lscpu 2.38.1 of the machine of hwloc's `memorysidecaches.xml`.
 #[test]
 fn lscpu_tells_the_parts_that_hwloc_tells() {
-    let hwloc = machine(&imported(&common::hwloc("memorysidecaches")), None);
+    let hwloc = machine(&imported(&crate::common::hwloc("memorysidecaches")), None);
     for text in [
         include_str!("data/lscpu/cascadelake.txt"),
         include_str!("data/lscpu/cascadelake.json"),

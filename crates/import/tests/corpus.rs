@@ -1,8 +1,6 @@
 //! Real servers of hwloc's own tests, against the counts that hwloc tells of them.
 
-mod common;
-
-use common::{hwloc, imported, machine, seen};
+use crate::common::{hwloc, imported, machine, seen};
 use simsched_import::Counts;
 use simsched_topology::{CpuId, LlcId, NodeId, PackageId, Topology, builtin_text};
 

@@ -1,8 +1,6 @@
 //! No text and no tree makes the importer panic, and what it writes is a machine.
 
-mod common;
-
-use common::REQUEST;
+use crate::common::REQUEST;
 use proptest::prelude::*;
 use simsched_import::{Source, Tree, import};
 use simsched_topology::Topology;
@@ -35,7 +33,7 @@ fn a_message_is_one_line_whatever_stands_in_the_file() {
 
 /// A file of hwloc with `count` bytes at `place` replaced by `with`.
 fn damaged(name: &str, place: usize, count: usize, with: &str) -> String {
-    let mut text = common::hwloc(name);
+    let mut text = crate::common::hwloc(name);
     let start = (0..=place % text.len()).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     let end = (start + count).min(text.len());
     text.replace_range(start..end, with);

@@ -1,8 +1,6 @@
 //! The forms in which `lscpu` of different ages prints its table.
 
-mod common;
-
-use common::{imported, machine, refused};
+use crate::common::{imported, machine, refused};
 use simsched_topology::CpuId;
 
 const TABLE: &str = "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n\

@@ -1,8 +1,6 @@
 //! Who made the CPUs of a tree without `/proc/cpuinfo`, and whose prices it has.
 
-mod common;
-
-use common::{REQUEST, imported, imported_tree, machine, tree_of};
+use crate::common::{REQUEST, imported, imported_tree, machine, tree_of};
 use simsched_import::{Imported, Request, Source, Tree, import, priced};
 use simsched_topology::Topology;
 

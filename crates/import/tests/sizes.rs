@@ -1,8 +1,6 @@
 //! Caches that differ in size, and those that tell which cores Linux sees.
 
-mod common;
-
-use common::{imported, machine, refused};
+use crate::common::{imported, machine, refused};
 use simsched_topology::{CpuId, LlcId};
 
 /// hwloc's XML of these objects of one package of a maker and family.

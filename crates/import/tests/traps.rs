@@ -1,8 +1,6 @@
 //! What descriptions of real machines have that one would not expect, each in the smallest file.
 
-mod common;
-
-use common::{REQUEST, imported, machine, refused};
+use crate::common::{REQUEST, imported, machine, refused};
 use simsched_import::{Llc, Request, Source, Tree, import};
 use simsched_topology::{Arch, CpuId, NodeId};
 

@@ -1,17 +1,13 @@
 //! What the lab has found to be exact over all seeds of kernel 6.1 on its machine of 16 CPUs, or to hold in
 //! those that are named, holds on the simulator too. The numbers are the lab's.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
-mod bed;
-
 use std::collections::BTreeMap;
 
 use simsched_lab::event::{Event, What};
 use simsched_lab::folder::Recorded;
 use simsched_lab::value::Value;
 
-use bed::number;
+use crate::bed::number;
 use simsched_lab::run::Bed;
 use simsched_topology::Topology;
 use simsched_workloads::lab::Kernel;
@@ -19,7 +15,7 @@ use simsched_workloads::lab::Kernel;
 const SEEDS: [u64; 3] = [1, 2, 3];
 
 fn run(name: &str, seed: u64) -> Recorded {
-    bed::run(&bed::bed("cfs@6.1"), name, seed)
+    crate::bed::run(&crate::bed::bed("cfs@6.1"), name, seed)
 }
 
 fn counts(recorded: &Recorded, metric: &str) -> Vec<u64> {
@@ -207,14 +203,14 @@ fn under_eevdf_a_child_on_its_parents_cpu_takes_it_until_the_next_tick() {
         topology: machine("lab-6.12"),
         untraced: machine("untraced-6.12"),
         kernel: Kernel::V6_12,
-        ..bed::bed("eevdf@6.12")
+        ..crate::bed::bed("eevdf@6.12")
     };
     let cases = [("hogs-free-9", 3.9..4.1), ("hogs-free-12", 4.3..4.6), ("hogs-free-16", 4.8..5.2)];
     for (name, ms) in cases {
-        let all = number(&bed::run(&bed, name, 1), "all_cpus_used_at_ms");
+        let all = number(&crate::bed::run(&bed, name, 1), "all_cpus_used_at_ms");
         assert!(ms.contains(&all), "{name}: {all} ms");
     }
-    let herd = bed::run(&bed, "hogs-herd-16", 1);
+    let herd = crate::bed::run(&bed, "hogs-herd-16", 1);
     let fork = herd.events.iter().find_map(|event| match event.what {
         What::Fork { parent, .. } => Some((event.us, parent.pid)),
         _ => None,

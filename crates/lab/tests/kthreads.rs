@@ -1,7 +1,5 @@
 //! The kernel's own threads in what the tracer and the counters tell of a run.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::sync::Arc;
 
 use simsched_core::{Config, Seed, SimTime, Simulator, Workload};

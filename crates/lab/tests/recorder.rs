@@ -1,7 +1,5 @@
 //! What the recorder tells of a run: the tracer's events, the counters, and `/proc`.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::path::Path;
 use std::sync::Arc;
 

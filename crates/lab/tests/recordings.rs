@@ -1,8 +1,6 @@
 //! A recording of a real kernel, read and measured: our metrics are those that the lab's own program
 //! has computed from the same run.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

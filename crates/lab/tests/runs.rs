@@ -1,9 +1,5 @@
 //! Scenarios on the simulator: they are run and measured like those of the kernel.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
-mod bed;
-
 use simsched_lab::folder::{Folder, Variant};
 use simsched_lab::heavy::{Pair, count_groups};
 use simsched_lab::machine::Tracer;
@@ -12,7 +8,7 @@ use simsched_lab::run::policy_of;
 use simsched_lab::tracefs;
 use simsched_lab::value::Value;
 
-use bed::{bed, number, run};
+use crate::bed::{bed, number, run};
 
 #[test]
 fn each_kernel_of_the_lab_has_its_policy_or_none_yet() {

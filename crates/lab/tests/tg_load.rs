@@ -6,11 +6,7 @@
 //! queue, which the kernel counted: the number of moves that its perf counter tells leaves out a
 //! second move before a task runs.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 #[allow(dead_code, reason = "each test uses a part of it")]
-mod bed;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -167,7 +163,7 @@ const LIMITED: [Case; 4] = [
 
 /// One run with this seed.
 fn count(case: &Case, patch: &str, seed: u64) -> Counts {
-    let bed = bed::bed(&format!("cfs@6.1+group={}{patch}", case.group));
+    let bed = crate::bed::bed(&format!("cfs@6.1+group={}{patch}", case.group));
     let args: Vec<String> = case.command.split(' ').map(str::to_owned).collect();
     let programs = lab::timed(&hackbench::parse(&args).unwrap(), Seed(seed)).unwrap();
     let programs = WithKthreads::new(programs, &bed.untraced, Seed(seed));

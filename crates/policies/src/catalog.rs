@@ -102,7 +102,7 @@ const CFS: PolicyInfo = PolicyInfo {
 
 const EEVDF: PolicyInfo = PolicyInfo {
     name: "eevdf",
-    doc: "the fair class with requests: the earliest deadline of those who are owed time first",
+    doc: "the fair class with requests: of the tasks whose lag is not negative the one with the earliest deadline runs",
     source: "Linux 6.12.117, kernel/sched/fair.c",
     versions: &[Version::V6_6.name(), Version::V6_12.name(), Version::V7_0.name()],
 };

@@ -1,9 +1,5 @@
 //! Whole decisions of the load balancer, up to the queue that gives tasks, on three small machines.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
-
-mod common;
-
 use serde_json::{Value, json};
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_policies::fair::{
@@ -11,7 +7,7 @@ use simsched_policies::fair::{
 };
 use simsched_topology::CpuId;
 
-use common::{for_each_json, ints, vector_machine};
+use crate::common::{for_each_json, ints, vector_machine};
 
 /// Makes world and policy what the row says: `[nr_running, h_nr_running, load, util, runnable]` of
 /// each CPU.

@@ -1,9 +1,5 @@
 //! Which group is busier, and how much of what is moved from it, against the kernel's numbers.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
-
-mod common;
-
 use simsched_policies::fair::features::{BalanceImbalance, Version};
 use simsched_policies::fair::{
     CpuIdleType, GroupStats, GroupType, ImbalanceRule, MigrationType, SdLbStats, SgLbStats,
@@ -11,7 +7,7 @@ use simsched_policies::fair::{
 };
 use simsched_topology::SdFlags;
 
-use common::{Row, for_each_row};
+use crate::common::{Row, for_each_row};
 
 fn group_type(name: &str) -> GroupType {
     match name {

@@ -1,17 +1,13 @@
 //! Whole passes over one domain: which tasks move, and what the domain remembers.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
-
-mod common;
-
 use serde_json::{Value, json};
 use simsched_core::{Enqueue, TaskId};
 use simsched_policies::fair::weight::SCHED_PRIO_TO_WEIGHT;
 use simsched_policies::fair::{CpuIdleType, Features, Request, Version};
 use simsched_topology::{CpuId, CpuSet};
 
-use common::driver::Driver;
-use common::{for_each_json, vector_machine};
+use crate::common::driver::Driver;
+use crate::common::{for_each_json, vector_machine};
 
 fn number<T: TryFrom<u64>>(value: &Value) -> T {
     T::try_from(value.as_u64().unwrap()).ok().unwrap()

@@ -1,10 +1,6 @@
 //! Cache-aware wakeups: the invariants at the end of spec 07, on a machine in slow motion. Those of its
 //! guard are in `src/fair/llc/wakeup/guard.rs`, those that take a whole run in the tests of the command.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
-mod common;
-
 use std::collections::BTreeMap;
 
 use simsched_core::{Placement, Policy, TaskId, WakeKind};
@@ -13,8 +9,8 @@ use simsched_policies::fair::features::WakeupLevel::{self, L1, L2, L3};
 use simsched_policies::fair::{Features, LlcAvg, Version, reason};
 use simsched_topology::{CpuId, CpuSet, LlcId, Topology};
 
-use common::driver::{Driver, TICK};
-use common::machine;
+use crate::common::driver::{Driver, TICK};
+use crate::common::machine;
 
 const MS: u64 = 1_000_000;
 

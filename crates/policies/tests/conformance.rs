@@ -1,8 +1,6 @@
 //! Every policy of the catalog, and random subsets of features, in whole runs: no broken invariant
 //! of the machine or of the policy, no lost task, and the same run twice.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
-
 use std::sync::Arc;
 
 use proptest::prelude::*;

@@ -1,7 +1,5 @@
 //! The exported test of policies: those of the crate pass it, and one that breaks a rule does not.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use simsched_core::testkit::RoundRobin;

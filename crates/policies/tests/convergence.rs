@@ -1,10 +1,6 @@
 //! From a herd on one CPU every machine comes to rest where the rules of its domains allow it, in the
 //! time that the intervals allow; and no balancer takes a runqueue's last task.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
-mod machine;
-
 use proptest::prelude::*;
 use simsched_core::testkit::Script;
 use simsched_core::{
@@ -14,7 +10,7 @@ use simsched_core::{
 use simsched_policies::catalog;
 use simsched_topology::{CpuId, CpuSet, Domains, Kernel, NumaImbalance};
 
-use machine::{Machine, machine};
+use crate::machine::{Machine, machine};
 
 /// Counts what balancers move, and notes when one leaves a runqueue empty.
 #[derive(Debug, Default)]

@@ -7,8 +7,6 @@
     reason = "a test fails where it stands"
 )]
 
-mod common;
-
 use serde_json::Value;
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{SchedPolicy, TaskId};
@@ -19,7 +17,7 @@ use simsched_policies::fair::{
 };
 use simsched_topology::CpuId;
 
-use common::{for_each_json, for_each_row, machine};
+use crate::common::{for_each_json, for_each_row, machine};
 
 const CPU: CpuId = CpuId(0);
 const TICK: u64 = 4_000_000;

@@ -7,15 +7,13 @@
     reason = "a test fails where it stands"
 )]
 
-mod common;
-
 use proptest::prelude::*;
 use simsched_core::TaskId;
 use simsched_policies::fair::{EntityId, Features, Version, lag_limit};
 use simsched_topology::{CpuId, CpuSet};
 
-use common::driver::{Driver, TICK};
-use common::{machine, one_cpu};
+use crate::common::driver::{Driver, TICK};
+use crate::common::{machine, one_cpu};
 
 const CPU: CpuId = CpuId(0);
 const MS: u64 = 1_000_000;

@@ -7,8 +7,6 @@
     reason = "a test fails where it stands"
 )]
 
-mod common;
-
 use serde_json::Value;
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{Dequeue, Enqueue, Preempt, SchedPolicy, TaskId};
@@ -18,7 +16,7 @@ use simsched_policies::fair::{
 };
 use simsched_topology::CpuId;
 
-use common::{for_each_json, ints, lines, one_cpu};
+use crate::common::{for_each_json, ints, lines, one_cpu};
 
 const CPU: CpuId = CpuId(0);
 

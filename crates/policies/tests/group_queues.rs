@@ -1,16 +1,12 @@
 //! The queues of groups on their CPUs: aged until nothing is left, and which shared lines they touch.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
-
-mod common;
-
 use simsched_core::{Access, Function, LineId, Policy, TaskId};
 use simsched_policies::fair::features::{Grouping, TgNode};
 use simsched_policies::fair::{Balancer, Features, GroupId};
 use simsched_topology::{CpuId, NodeId};
 
-use common::driver::Driver;
-use common::machine;
+use crate::common::driver::Driver;
+use crate::common::machine;
 
 const MS: u64 = 1_000_000;
 const CPU: CpuId = CpuId(1);

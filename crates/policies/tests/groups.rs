@@ -1,11 +1,7 @@
 //! Task groups in whole runs: what a group knows of its load, who writes and reads it, and what the
 //! patches of `tg->load_avg` change.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 #[allow(dead_code, reason = "each test uses a part of it")]
-mod machine;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,7 +14,7 @@ use simsched_core::{
 use simsched_policies::catalog;
 use simsched_topology::{CpuId, Topology};
 
-use machine::Machine;
+use crate::machine::Machine;
 
 /// Two nodes with two LLCs each, of two cores with two threads.
 fn topology() -> Arc<Topology> {

@@ -1,7 +1,5 @@
 //! What happens to the load and the statistics of CPUs that idle, and what is looked at to find one.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::sync::Arc;
 
 use simsched_core::testkit::{PolicyHost, Script, WorldKit};

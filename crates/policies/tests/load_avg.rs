@@ -6,8 +6,6 @@
     reason = "a test fails where it stands"
 )]
 
-mod common;
-
 use simsched_core::SchedPolicy;
 use simsched_core::pelt::{SchedAvg, UTIL_AVG_UNCHANGED};
 use simsched_policies::fair::weight::LoadWeight;
@@ -16,7 +14,7 @@ use simsched_policies::fair::{
 };
 use simsched_topology::CpuId;
 
-use common::{Row, for_each_row};
+use crate::common::{Row, for_each_row};
 
 /// The columns `<prefix>last_update_time`, `<prefix>load_sum` and so on.
 fn avg(row: &Row<'_>, prefix: &str) -> SchedAvg {

@@ -6,14 +6,12 @@
     reason = "a test fails where it stands"
 )]
 
-mod common;
-
 use simsched_core::{TaskId, WakeKind};
 use simsched_policies::fair::Features;
 use simsched_topology::{CpuId, CpuSet};
 
-use common::driver::Driver;
-use common::machine;
+use crate::common::driver::Driver;
+use crate::common::machine;
 
 const MS: u64 = 1_000_000;
 

@@ -1,11 +1,7 @@
 //! How many tasks may be too many on a NUMA node, by the rule of each kernel and draft: for a fork,
 //! and for a balance.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
-
-mod common;
-
-use common::for_each_row;
+use crate::common::for_each_row;
 use simsched_policies::fair::features::{BalanceImbalance, ForkImbalance, Imbalance, Surplus};
 use simsched_topology::NumaImbalance;
 

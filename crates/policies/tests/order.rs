@@ -6,15 +6,13 @@
     reason = "a test fails where it stands"
 )]
 
-mod common;
-
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{Preempt, SchedPolicy, TaskId};
 use simsched_policies::fair::weight::LoadWeight;
 use simsched_policies::fair::{EntityId, Fair, Features, GroupId, Overrides, QueueId, TaskGroup};
 use simsched_topology::CpuId;
 
-use common::{Row, for_each_json, for_each_row, machine};
+use crate::common::{Row, for_each_json, for_each_row, machine};
 
 const CPU: CpuId = CpuId(0);
 const NR_CPUS: u32 = 8;

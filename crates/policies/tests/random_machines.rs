@@ -1,10 +1,6 @@
 //! Random small machines under random programs and policies: no contract broken, no invariant violated,
 //! and the same run twice.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
-mod machine;
-
 use proptest::collection::vec;
 use proptest::prelude::*;
 use simsched_core::observe::{Digest, Invariants};
@@ -16,7 +12,7 @@ use simsched_core::{
 use simsched_policies::catalog;
 use simsched_topology::{CpuId, CpuSet};
 
-use machine::{Machine, machine};
+use crate::machine::{Machine, machine};
 
 /// A task: where it starts, which LLC-sized part of the CPUs it may use, how it is weighed, and
 /// what it does.

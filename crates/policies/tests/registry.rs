@@ -1,7 +1,5 @@
 //! Policies of a caller's beside those of the crate.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
-
 use std::cell::Cell;
 
 use simsched_core::Policy;

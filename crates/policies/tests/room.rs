@@ -1,17 +1,13 @@
 //! `util_fits_capacity` and `select_bias_prev` (spec 05, section 8): a busy CPU that has room for the
 //! wakee, by the estimates of both.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
-
-mod common;
-
 use simsched_core::{Placement, Reason, TaskId, WakeKind, Wakeup};
 use simsched_policies::fair::features::FitsCapacity;
 use simsched_policies::fair::{Features, reason};
 use simsched_topology::{CpuId, Topology};
 
-use common::driver::Driver;
-use common::machine;
+use crate::common::driver::Driver;
+use crate::common::machine;
 
 const WAKEE: TaskId = TaskId(0);
 

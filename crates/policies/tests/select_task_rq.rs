@@ -6,15 +6,13 @@
     reason = "a test fails where it stands"
 )]
 
-mod common;
-
 use serde_json::Value;
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{TaskId, WakeKind, Wakeup};
 use simsched_policies::fair::{Fair, Features, Overrides, Wakee};
 use simsched_topology::{CpuId, CpuSet};
 
-use common::{for_each_json, ints, vector_machine};
+use crate::common::{for_each_json, ints, vector_machine};
 
 fn number<T: TryFrom<u64>>(value: &Value) -> T {
     T::try_from(value.as_u64().unwrap()).ok().unwrap()

@@ -7,10 +7,6 @@
     reason = "a test fails where it stands"
 )]
 
-mod common;
-#[path = "common/twin.rs"]
-mod twin;
-
 use proptest::prelude::*;
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{Placement, TaskId, WakeKind, Wakeup};
@@ -18,8 +14,8 @@ use simsched_policies::catalog;
 use simsched_policies::fair::{Fair, Features, IdleStats, Overrides};
 use simsched_topology::{CpuId, CpuSet, Topology};
 
-use common::{machine, vector_machine};
-use twin::{Case, Cpu, Shape, Twin};
+use crate::common::twin::{Case, Cpu, Shape, Twin};
+use crate::common::{machine, vector_machine};
 
 fn any_cpu() -> impl Strategy<Value = Cpu> {
     (prop_oneof![2 => Just(0u8), 6 => Just(1), 1 => 2u8..5], 1u32..4, 700u32..850, any::<bool>())

@@ -1,8 +1,6 @@
 //! What a watched policy tells of the utilization of CPUs: all changes of its own numbers, which follow
 //! the series of PELT, and nothing that changes a run.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
-
 use std::sync::Arc;
 
 use proptest::prelude::*;

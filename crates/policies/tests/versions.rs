@@ -1,16 +1,12 @@
 //! What the kernels differ in on one runqueue.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
-
-mod common;
-
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{Preempt, TaskId};
 use simsched_policies::fair::weight::LoadWeight;
 use simsched_policies::fair::{Fair, Features, Overrides, Version};
 use simsched_topology::CpuId;
 
-use common::machine;
+use crate::common::machine;
 
 const CURR: TaskId = TaskId(0);
 

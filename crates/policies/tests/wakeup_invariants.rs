@@ -6,15 +6,13 @@
     reason = "a test fails where it stands"
 )]
 
-mod common;
-
 use simsched_core::{Placement, TaskId, WakeKind, Wakeup};
 use simsched_policies::fair::features::ForkImbalance;
 use simsched_policies::fair::{Features, reason};
 use simsched_topology::{CpuId, NumaImbalance, Topology};
 
-use common::driver::Driver;
-use common::{machine, vector_machine};
+use crate::common::driver::Driver;
+use crate::common::{machine, vector_machine};
 
 const MS: u64 = 1_000_000;
 const ONE_LLC: &str = "nodes_per_socket = 1";

@@ -6,8 +6,6 @@
     reason = "a test fails where it stands"
 )]
 
-mod common;
-
 use simsched_core::TaskId;
 use simsched_policies::fair::features::adjust_numa_imbalance;
 use simsched_policies::fair::{
@@ -16,7 +14,7 @@ use simsched_policies::fair::{
 };
 use simsched_topology::CpuId;
 
-use common::{Row, for_each_row};
+use crate::common::{Row, for_each_row};
 
 #[test]
 fn wake_wide_agrees_with_the_kernel() {

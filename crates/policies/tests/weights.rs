@@ -6,8 +6,6 @@
     reason = "a test fails where it stands"
 )]
 
-mod common;
-
 use serde_json::Value;
 use simsched_policies::fair::features::{FLAGS, FeatureFlag, Version};
 use simsched_policies::fair::tunables::scaling_factor;
@@ -17,7 +15,7 @@ use simsched_policies::fair::weight::{
 };
 use simsched_policies::fair::{Features, Overrides, Tunables, wakeup_preempt_entity};
 
-use common::{for_each_row, ints, lines};
+use crate::common::{for_each_row, ints, lines};
 
 #[test]
 fn calc_delta_agrees_with_the_kernel() {

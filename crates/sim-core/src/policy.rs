@@ -57,10 +57,10 @@ pub trait Policy {
         self.task_fork(world, cpu, None, task);
     }
 
-    /// Puts `task` on the runqueue of `cpu`. `World::nr_running` is raised afterwards.
+    /// Puts `task` on the runqueue of `cpu`. `RqRow::nr_running` of that CPU is raised afterwards.
     fn enqueue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Enqueue);
 
-    /// Takes `task` from the runqueue of `cpu`. `World::nr_running` is lowered afterwards. A task that
+    /// Takes `task` from the runqueue of `cpu`. `RqRow::nr_running` is lowered afterwards. A task that
     /// goes to sleep may stay, if [`Policy::is_delayed`] then says so.
     fn dequeue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Dequeue);
 

@@ -1,7 +1,5 @@
 //! PELT against numbers taken from the kernel's own code, and against the closed form.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

@@ -15,6 +15,23 @@
 //! # }
 //! ```
 //!
+//! With the same seeds on two sides, seed by seed:
+//!
+//! ```
+//! # use simsched::{Comparison, Metric, Simulation};
+//! # fn main() -> Result<(), simsched::Error> {
+//! let base = Simulation::on("t16")?.workload("hackbench -g 1 -f 4 -T -p -l 50")?.seeds(1..=3);
+//! let compared = Comparison::of([base.clone(), base.policy("wakeup_bias_prev")?])?.run()?;
+//! let row = compared.row(&Metric::MIGRATIONS)?;
+//! println!("{:.0} -> {:.0}", row.spreads[0].mean, row.spreads[1].mean);
+//! let change = row.paired[1].as_ref().expect("what is not the base is paired with it");
+//! if let (Some(percent), Some(half)) = (change.difference_pct, change.ci95_pct) {
+//!     println!("{percent:+.1} % +-{half:.1} (95 % interval)");
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! A [`Simulation`] is what `simsched run` takes: a machine, a policy, a workload, settings and seeds; it
 //! runs to [`Runs`], each of whose numbers has a [`Metric`]. A [`Comparison`] runs several with the same
 //! seeds. [`pages::page`] draws both, and [`Runs::to_json`] and [`Compared::to_json`] write what

@@ -1,8 +1,6 @@
 //! What holds for the sched domains of any machine.
 
-mod common;
-
-use common::{Machine, one_node_each, snc};
+use crate::common::{Machine, one_node_each, snc};
 use simsched_topology::{
     CpuId, CpuSet, Domains, Kernel, NodeId, NumaImbalance, NumaTopologyType, SdFlags, Topology,
     builtin_names, builtin_text, modes,

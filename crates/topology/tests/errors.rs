@@ -1,8 +1,6 @@
 //! A wrong machine file is refused with its line, its key, and one clear sentence: keys and values.
 
-mod common;
-
-use common::{LISTED, REGULAR, TAIL, check, parse};
+use crate::common::{LISTED, REGULAR, TAIL, check, parse};
 use simsched_topology::Topology;
 
 #[test]

@@ -1,8 +1,6 @@
 //! A wrong machine file is refused with its line, its key, and one clear sentence: parts and distances.
 
-mod common;
-
-use common::{LISTED, Machine, REGULAR, check, parse};
+use crate::common::{LISTED, Machine, REGULAR, check, parse};
 use simsched_topology::{Fact, LlcId, Topology};
 
 #[test]

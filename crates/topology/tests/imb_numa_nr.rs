@@ -1,8 +1,6 @@
 //! The worked values of `imb_numa_nr`, for every rule that was discussed.
 
-mod common;
-
-use common::{Machine, one_node_each, snc};
+use crate::common::{Machine, one_node_each, snc};
 use simsched_topology::{CpuId, Domains, Kernel, MachineReport, NumaImbalance, SdFlags, Topology};
 
 fn build(topology: &Topology, kernel: Kernel) -> Domains {

@@ -1,8 +1,6 @@
 //! Machines whose kernel leaves numbers of CPUs and nodes out, and kernels with the default levels.
 
-mod common;
-
-use common::{Machine, TAIL};
+use crate::common::{Machine, TAIL};
 use simsched_topology::{
     CpuId, Domains, Kernel, MachineReport, NodeId, NumaImbalance, Topology, render_show,
 };

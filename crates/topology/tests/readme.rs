@@ -1,7 +1,5 @@
 //! The examples of `topologies/README.md` are machines.
 
-mod common;
-
 use simsched_topology::{
     Bandwidth, Cache, CacheToCache, CpuId, Frequency, Latency, NodeId, Topology,
 };
@@ -28,7 +26,7 @@ fn the_regular_example_is_genoa() {
 #[test]
 fn the_irregular_example_has_cores_with_and_without_a_sibling() {
     let head = "name = \"hybrid\"\ntitle = \"an example\"\ncosts = \"x86\"\n";
-    let text = format!("{head}{}{}", blocks()[1], common::TAIL);
+    let text = format!("{head}{}{}", blocks()[1], crate::common::TAIL);
     let example = Topology::parse(&text, "README.md", None).expect("a machine");
     assert_eq!((example.nr_cpus(), example.nr_cores(), example.nr_llcs()), (6, 4, 2));
     assert_eq!(example.smt_mask(CpuId(0)).to_string(), "0,4");
@@ -41,7 +39,7 @@ fn double_brackets_do_the_same_as_lists() {
     let text = "name = \"m\"\ntitle = \"t\"\ncosts = \"x86\"\ndistance = [[10]]\n\
         [[core]]\ncpus = \"0-1\"\n[[core]]\ncpus = \"2-3\"\n[[llc]]\ncpus = \"0-3\"\n[[node]]\ncpus = \"0-3\"\n";
     let machine =
-        Topology::parse(&format!("{text}{}", common::TAIL), "m.toml", None).expect("right");
+        Topology::parse(&format!("{text}{}", crate::common::TAIL), "m.toml", None).expect("right");
     assert_eq!((machine.nr_cores(), machine.mode()), (2, "default"));
 }
 
@@ -71,7 +69,7 @@ fn every_key_of_the_hardware_is_listed() {
 fn what_is_marked_as_required_is() {
     let (required, optional) = row("[[idle]]").split_once("May be left out").expect("two halves");
     let state = "name = \"C1\"\nexit_us = 1\nresidency_us = 2\npolling = true\n";
-    let good = common::Machine::new(1, 1, 2, 1).text();
+    let good = crate::common::Machine::new(1, 1, 2, 1).text();
     for key in ["name", "exit_us", "residency_us", "polling"] {
         assert!(required.contains(&format!("`{key}`")) && state.contains(key), "{key}");
         let without: String =

@@ -1,8 +1,6 @@
 //! What `simsched topo` prints.
 
-mod common;
-
-use common::Machine;
+use crate::common::Machine;
 use simsched_topology::{
     CpuId, Domains, Kernel, MachineReport, MachineSummary, NumaImbalance, Topology, render_list,
     render_show,

@@ -1,13 +1,11 @@
 //! Sched domains and groups are those that the kernel's own code builds, field by field.
 
-mod common;
-
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use common::Machine;
+use crate::common::Machine;
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use simsched_topology::{CpuId, Domains, Kernel, NumaImbalance, SchedDomain, Topology};

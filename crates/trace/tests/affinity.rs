@@ -1,7 +1,5 @@
 //! Who was not free to leave a CPU, as a schedule tells that has no line of it.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use simsched_trace::history::{Does, History, Life};
 use simsched_trace::{ThreadIx, reader};
 

@@ -1,7 +1,5 @@
 //! The reports of `perf sched` over a recording of a real machine, against what perf 6.1 itself said of it.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! Schedules as Perfetto traces.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use proptest::prelude::*;
 use simsched_trace::perfetto::PerfettoWriter;
 use simsched_trace::{Event, PrevState, Sink, Thread, ThreadIx, Threads, What};

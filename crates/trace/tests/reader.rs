@@ -1,7 +1,5 @@
 //! Schedules are read from what perf, trace-cmd and the kernel print; and nothing that is read panics.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::fs;
 use std::path::Path;
 

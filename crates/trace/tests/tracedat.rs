@@ -1,7 +1,5 @@
 //! `trace.dat` and the text of it, against what trace-cmd reads.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,5 @@
 //! The runs of hackbench that the lab has counted, one behind the other.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::sync::Arc;
 
 use simsched_core::World;

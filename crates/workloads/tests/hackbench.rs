@@ -1,8 +1,6 @@
 //! hackbench: what each task does, in order, and that all messages arrive.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use proptest::prelude::*;
 use simsched_core::ipc::IpcVersion;
 use simsched_core::{
@@ -223,7 +221,7 @@ fn messages_are_counted_as_the_program_sends_them() {
     let hackbench = Hackbench { groups: 3, fds: 4, loops: 10, ..THREADS_OVER_PIPES };
     assert_eq!((hackbench.messages(), hackbench.workers()), (480, 24));
     let mut programs = hackbench.build(Seed(1)).unwrap();
-    let ran = run(&mut programs, IpcVersion::V6_13, common::in_turn);
+    let ran = run(&mut programs, IpcVersion::V6_13, crate::common::in_turn);
     let count = |is: fn(&Op) -> bool| ran.log.iter().filter(|(_, op)| is(op)).count();
     assert_eq!(count(|op| matches!(op, Op::Write { bytes: 100, .. })), 480);
     assert_eq!(count(|op| matches!(op, Op::Read { bytes: 100, .. })), 480);

@@ -3,8 +3,6 @@
 //! Numbers are from the traces of kernel 6.1 on `t16`: the first second of the 20 runs of
 //! `hogs-free-15` to `-32`, where all CPUs are busy, but for one at times.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::sync::Arc;
 
 use simsched_core::{

@@ -1,7 +1,5 @@
 //! The lab's scenarios as they are named and declared, held against the lab's folders.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use simsched_core::{MarkId, Nanos, Op, Outcome, Seed, SimTime, Start, TaskId, Workload};
 use simsched_topology::{CpuId, CpuSet};
 use simsched_workloads::lab::{self, Lab, Latency};

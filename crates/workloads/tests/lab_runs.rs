@@ -3,8 +3,6 @@
 //!
 //! Numbers are from the traces and results of kernel 6.1, seeds 1 to 3, on `t8` and `t16`.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::sync::Arc;
 
 use simsched_core::{

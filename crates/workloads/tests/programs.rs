@@ -1,8 +1,6 @@
 //! Programs: loops, operands, random lengths, and what the builder refuses.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use simsched_core::ipc::IpcVersion;
 use simsched_core::{
     FutexId, MaskId, Nanos, Op, Outcome, PipeId, SchedPolicy, Seed, SimTime, SocketSpec, TaskId,

@@ -1,7 +1,5 @@
 //! A scenario of the lab behind those that the lab ran before it.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::sync::Arc;
 
 use simsched_core::{Config, MarkId, Observer, Seed, SimTime, Simulator, Start, Status, TaskId};

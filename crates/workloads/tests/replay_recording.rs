@@ -1,7 +1,5 @@
 //! Recordings that are replayed: what threads computed, whom they woke, and when they slept.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::sync::Arc;
 
 use proptest::prelude::*;

@@ -1,7 +1,5 @@
 //! Files of rt-app: what is taken and refused, where, and what the events do.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,7 +1,5 @@
 //! Files of rt-app that ask for more than a run can hold, or whose texts no terminal should see as they are.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use simsched_topology::Topology;
 use simsched_workloads::catalog::{self, Benchmark};
 

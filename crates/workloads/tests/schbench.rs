@@ -1,11 +1,8 @@
 //! schbench: what it prints, against a real one, and what comes of it on simulated machines.
 
-#[path = "common/told.rs"]
-mod told;
-
+use crate::common::told::{Told, masked, run, run_with};
 use simsched_core::{Config, Cost};
 use simsched_workloads::{Schbench, catalog};
-use told::{Told, masked, run, run_with};
 
 /// Command lines of a real schbench of 2025-12 on a machine of 2 CPUs, and its output; the list of options
 /// behind a complaint is left out.

@@ -1,11 +1,8 @@
 //! The old schbench, stress-ng and verilator: what they print, against real ones, and what comes of them
 //! on simulated machines.
 
-#[path = "common/told.rs"]
-mod told;
-
+use crate::common::told::{Told, masked, run};
 use simsched_workloads::catalog;
-use told::{Told, masked, run};
 
 /// Command lines of a real schbench of 2020-01 on a machine of 2 CPUs, and its output; the list of options
 /// behind a complaint is left out.

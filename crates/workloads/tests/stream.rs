@@ -1,7 +1,5 @@
 //! STREAM on simulated machines: what it prints, and where its threads and pages are.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::sync::Arc;
 
 use simsched_core::observe::{MarkStats, SpanStats, Stats};

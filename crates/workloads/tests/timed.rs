@@ -1,11 +1,7 @@
 //! netperf, tbench and sysbench: what each task does, that nothing is lost, and what is counted.
 
-#[path = "common/clocked.rs"]
-mod clocked;
-mod common;
-
-use clocked::Clocked;
-use common::{Ran, run};
+use crate::common::clocked::Clocked;
+use crate::common::{Ran, run};
 use proptest::prelude::*;
 use simsched_core::ipc::IpcVersion;
 use simsched_core::{MarkId, Nanos, Op, Seed};

@@ -1,7 +1,5 @@
 //! netperf, tbench and sysbench on simulated machines: what a pair costs, and who switches when.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 use std::sync::Arc;
 
 use simsched_core::observe::{Digest, Stats};

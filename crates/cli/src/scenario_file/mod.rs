@@ -61,7 +61,9 @@ impl From<Failure> for Refused {
 /// # Errors
 /// When it, or the file, asks for what there is not.
 pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Refused> {
-    let matches = Cli::command().try_get_matches_from(argv).map_err(|error| stray(argv, error))?;
+    let program = argv.first().and_then(|path| Path::new(path).file_stem()?.to_str());
+    let command = named(Cli::command(), program.unwrap_or("simsched"));
+    let matches = command.try_get_matches_from(argv).map_err(|error| stray(argv, error))?;
     let Some(("run", run)) = matches.subcommand() else {
         return Ok(Cli::from_arg_matches(&matches)?);
     };
@@ -96,6 +98,16 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Refused> {
         args.file.origin = Some(Box::new(origin));
     }
     Ok(cli)
+}
+
+/// The command with the name of `program` in its examples: a program of another may be the whole command.
+fn named(command: clap::Command, program: &str) -> clap::Command {
+    let examples = command.get_after_help().map(ToString::to_string);
+    let command = match examples.filter(|_| program != "simsched") {
+        Some(text) => command.after_help(text.replace("simsched ", &format!("{program} "))),
+        None => command,
+    };
+    command.mut_subcommands(|sub| named(sub, program))
 }
 
 /// The arguments of a scenario of which all stands in `file`.

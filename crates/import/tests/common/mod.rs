@@ -1,6 +1,4 @@
 //! Sources for tests.
-#![allow(dead_code, reason = "each test binary uses its part")]
-
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;

@@ -7,8 +7,8 @@ use simsched_policies::fair::{
 };
 use simsched_topology::{CpuId, Topology};
 
+use crate::balance::scene::{Busy, LIGHT, Scene, full};
 use crate::common::{machine, vector_machine};
-use crate::scene::{Busy, LIGHT, Scene, full};
 
 use CpuIdleType::{Idle, NewlyIdle, NotIdle};
 use MigrationType::{Load, Task, Util};

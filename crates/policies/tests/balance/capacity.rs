@@ -3,8 +3,8 @@
 use simsched_policies::fair::{CpuIdleType, Features};
 use simsched_topology::CpuId;
 
+use crate::balance::scene::Scene;
 use crate::common::vector_machine;
-use crate::scene::Scene;
 
 use CpuIdleType::{Idle, NewlyIdle};
 

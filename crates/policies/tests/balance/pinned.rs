@@ -4,7 +4,7 @@ use simsched_core::TaskId;
 use simsched_policies::fair::{CpuIdleType, Features};
 use simsched_topology::{CpuId, CpuSet};
 
-use crate::detach::{detach, env, queue};
+use crate::balance::detach::{detach, env, queue};
 
 fn cpus(cpus: &[u16]) -> Option<CpuSet> {
     Some(cpus.iter().copied().map(CpuId).collect())

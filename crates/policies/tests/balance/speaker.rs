@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use simsched_policies::fair::{CpuIdleType, Features};
 use simsched_topology::CpuId;
 
+use crate::balance::scene::{LIGHT, Scene};
 use crate::common::vector_machine;
-use crate::scene::{LIGHT, Scene};
 
 fn speakers(scene: &mut Scene, span: &[CpuId], sd: usize, idle: CpuIdleType) -> Vec<CpuId> {
     let balancer = scene.balancer();

@@ -7,9 +7,9 @@ use simsched_policies::fair::{
 };
 use simsched_topology::{CpuId, CpuSet};
 
+use crate::balance::detach::{detach, env, queue};
+use crate::balance::scene::{Busy, LIGHT, Scene, full};
 use crate::common::vector_machine;
-use crate::detach::{detach, env, queue};
-use crate::scene::{Busy, LIGHT, Scene, full};
 
 fn fully_busy(is_smt: bool) -> SgLbStats {
     let sums = GroupStats { h_nr_running: 1, ..GroupStats::default() };

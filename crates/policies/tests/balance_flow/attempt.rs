@@ -4,9 +4,9 @@ use simsched_core::TaskId;
 use simsched_policies::fair::CpuIdleType::{self, Idle, NewlyIdle, NotIdle};
 use simsched_topology::{CpuId, CpuSet, Topology};
 
+use crate::balance_flow::{MC, MS, NUMA, driver, herd, start_pinned, two_sockets};
 use crate::common::driver::Driver;
 use crate::common::machine;
-use crate::{MC, MS, NUMA, driver, herd, start_pinned, two_sockets};
 
 /// The domain of the cores of [`full_core`].
 const CORES: usize = 1;

@@ -3,8 +3,8 @@
 use simsched_core::{SdCounts, TaskId, WakeKind};
 use simsched_topology::CpuId;
 
+use crate::balance_flow::{MC, MS, NUMA, driver, two_sockets};
 use crate::common::driver::Driver;
-use crate::{MC, MS, NUMA, driver, two_sockets};
 
 /// The wakeups to other CPUs and to the waker's, in both domains of `cpu`.
 fn wakeups(driver: &mut Driver, cpu: u16) -> [[u64; 2]; 2] {

@@ -3,9 +3,9 @@
 use simsched_core::{BalanceStep, Moves, TaskId};
 use simsched_topology::CpuId;
 
+use crate::balance_flow::{MC, MS, NUMA, driver, gained, start_pinned, two_sockets};
 use crate::common::driver::{Driver, TICK};
 use crate::common::machine;
-use crate::{MC, MS, NUMA, driver, gained, start_pinned, two_sockets};
 
 /// The softirq of `cpu` after a tick that found it idle or not.
 fn softirq(driver: &mut Driver, cpu: CpuId) {

@@ -4,8 +4,8 @@ use simsched_core::TaskId;
 use simsched_policies::fair::Features;
 use simsched_topology::CpuId;
 
+use crate::balance_flow::{MC, MS, NUMA, driver, herd, start_pinned, two_sockets};
 use crate::common::driver::Driver;
-use crate::{MC, MS, NUMA, driver, herd, start_pinned, two_sockets};
 
 const THIS: CpuId = CpuId(1);
 

@@ -4,9 +4,9 @@ use simsched_core::{BalanceStep, Moves, TaskId};
 use simsched_policies::fair::CpuIdleType::Idle;
 use simsched_topology::CpuId;
 
+use crate::balance_flow::{MC, MS, driver, herd, start_pinned, two_sockets};
 use crate::common::driver::{Driver, TICK};
 use crate::common::machine;
-use crate::{MC, MS, driver, herd, start_pinned, two_sockets};
 
 fn nr_busy_cpus(driver: &Driver) -> u32 {
     driver.host.policy.llc_shared(driver.host.kit.world(), CpuId(0)).nr_busy_cpus

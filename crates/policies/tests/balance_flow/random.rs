@@ -6,7 +6,7 @@ use simsched_policies::fair::CpuIdleType::{self, Idle, NewlyIdle, NotIdle};
 use simsched_policies::fair::Features;
 use simsched_topology::{CpuId, CpuSet};
 
-use crate::MS;
+use crate::balance_flow::MS;
 use crate::common::driver::Driver;
 use crate::common::vector_machine;
 

@@ -4,8 +4,8 @@ use simsched_core::{TaskId, WakeKind};
 use simsched_policies::fair::CpuIdleType::{Idle, NewlyIdle};
 use simsched_topology::{CpuId, CpuSet};
 
+use crate::cache_aware::{MS, PKG, driver, llc, pin, places, preferred};
 use crate::common::driver::Driver;
-use crate::{MS, PKG, driver, llc, pin, places, preferred};
 
 /// Four threads that compute on four cores, two of each LLC; a scan has found the first LLC.
 fn two_and_two() -> Driver {
@@ -49,7 +49,7 @@ fn an_idle_cpu_of_the_preferred_llc_pulls_one_thread_after_the_other_and_none_go
 #[test]
 fn without_it_the_load_is_spread_again() {
     let features = simsched_policies::fair::Features::of(simsched_policies::fair::Version::V7_0);
-    let mut driver = Driver::new(crate::two_llcs(), features, &[0; 4]);
+    let mut driver = Driver::new(crate::cache_aware::two_llcs(), features, &[0; 4]);
     for (task, cpu) in [(0, 0), (1, 1), (2, 2), (3, 2)] {
         pin(&mut driver, task, cpu);
     }

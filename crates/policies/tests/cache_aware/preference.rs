@@ -4,8 +4,8 @@ use simsched_core::TaskId;
 use simsched_policies::fair::features::CacheAwareVersion;
 use simsched_topology::CpuId;
 
+use crate::cache_aware::{MS, driver, features, llc, pin, preferred, two_llcs};
 use crate::common::driver::{Driver, TICK};
-use crate::{MS, driver, features, llc, pin, preferred, two_llcs};
 
 /// Invariant 9.
 #[test]

@@ -13,8 +13,8 @@ use simsched_policies::fair::tunables::SETTINGS;
 use simsched_policies::fair::{Fair, Features, LlcIds, Overrides, Version};
 use simsched_topology::{CpuId, CpuSet, Topology};
 
+use crate::cache_aware::{features, two_llcs};
 use crate::common::machine;
-use crate::{features, two_llcs};
 
 /// How often each task has gone to another LLC.
 struct Moves {

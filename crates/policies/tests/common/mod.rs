@@ -1,9 +1,8 @@
 //! Readers of golden numbers, and small machines.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
-
 pub(crate) mod balancing;
 pub(crate) mod driver;
+pub(crate) mod twin;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -9,9 +9,9 @@ use simsched_policies::fair::{Features, reason};
 use simsched_topology::{CpuId, Topology};
 
 use crate::common;
-use crate::hidden::{Answer, Rig};
-use crate::history::History;
-use crate::row::Row;
+use crate::decisions::hidden::{Answer, Rig};
+use crate::decisions::history::History;
+use crate::decisions::row::Row;
 
 /// The kernel's name of the branch behind an answer; the last one is told by where the wakee goes.
 fn branch(answer: &Answer, prev: CpuId) -> &'static str {

@@ -6,8 +6,8 @@ use simsched_core::{Policy, Reason, TaskId, WakeKind, Wakeup};
 use simsched_policies::fair::{EntityId, Fair, Features, Overrides, Wakee, reason};
 use simsched_topology::{CpuId, CpuSet, Topology};
 
-use crate::history::History;
-use crate::row::Row;
+use crate::decisions::history::History;
+use crate::decisions::row::Row;
 
 /// One answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use simsched_core::TaskId;
 use simsched_policies::fair::Wakee;
 use simsched_topology::CpuSet;
 
-use crate::hidden::Answer;
-use crate::row::Row;
+use crate::decisions::hidden::Answer;
+use crate::decisions::row::Row;
 
 /// A task whose past is known as far as the scenario goes.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@ use std::fmt;
 use simsched_policies::fair::reason;
 use simsched_topology::{CpuSet, Topology};
 
-use crate::hidden::Answer;
-use crate::row::Row;
+use crate::decisions::hidden::Answer;
+use crate::decisions::row::Row;
 
 /// Counts of one kind of placements.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,7 +3,7 @@
 use simsched_core::ipc::IpcVersion::V6_13;
 use simsched_core::{Op, SocketId};
 
-use crate::rig::{BLOCK, DONE, Rig, bytes, nobody, plain, sync};
+use crate::ipc::rig::{BLOCK, DONE, Rig, bytes, nobody, plain, sync};
 
 /// Ends 4 and 5: 2000 bytes are received, a datagram of 100 is accounted at 1000.
 fn udp(bytes: u32) -> [Op; 2] {

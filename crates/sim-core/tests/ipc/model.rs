@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use simsched_core::ipc::{IpcVersion, Verdict};
 use simsched_core::{Op, Outcome, PipeId, SocketId};
 
-use crate::rig::{BLOCK, DONE, Rig, Woken, bytes, read, recv, send, write};
+use crate::ipc::rig::{BLOCK, DONE, Rig, Woken, bytes, read, recv, send, write};
 
 /// What a model of an object can do.
 trait Model {

@@ -5,7 +5,7 @@
 use simsched_core::PipeId;
 use simsched_core::ipc::IpcVersion::{self, V6_13, V6_14};
 
-use crate::rig::{BLOCK, DONE, Rig, bytes, nobody, read, sync, write};
+use crate::ipc::rig::{BLOCK, DONE, Rig, bytes, nobody, read, sync, write};
 
 /// Writes of this size until one blocks: how many fit, and how many bytes are then in the pipe.
 fn check_capacity(size: u32, fit: u32, in_pipe: u32) {

@@ -3,7 +3,7 @@
 use simsched_core::ipc::IpcVersion::V6_13;
 use simsched_core::{Op, PipeId, SocketId};
 
-use crate::rig::{BLOCK, DONE, Rig, bytes, nobody, read, recv, send, sync, write};
+use crate::ipc::rig::{BLOCK, DONE, Rig, bytes, nobody, read, recv, send, sync, write};
 
 const POLL: Op = Op::PollPipe(PipeId(0));
 const POLL_SOCKET: Op = Op::PollSocket(SocketId(0));

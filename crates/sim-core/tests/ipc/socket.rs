@@ -6,7 +6,7 @@
 use simsched_core::ipc::IpcVersion::V6_13;
 use simsched_core::{Op, SocketId};
 
-use crate::rig::{BLOCK, DONE, Rig, bytes, nobody, recv, send, sync};
+use crate::ipc::rig::{BLOCK, DONE, Rig, bytes, nobody, recv, send, sync};
 
 /// A message of 100 bytes is accounted at 668 + 100 = 768. It is admitted while less than 212,992
 /// is outstanding: 277 * 768 = 212,736 is less, 278 * 768 = 213,504 is not.

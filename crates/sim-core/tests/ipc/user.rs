@@ -4,7 +4,7 @@ use simsched_core::ipc::IpcVersion::V6_13;
 use simsched_core::ipc::Verdict;
 use simsched_core::{BarrierId, FutexId, LockId, Op, Outcome, SemId, TaskId};
 
-use crate::rig::{BLOCK, DONE, Rig, nobody, plain, sync, write};
+use crate::ipc::rig::{BLOCK, DONE, Rig, nobody, plain, sync, write};
 
 const LOCK: Op = Op::Lock(LockId(0));
 const UNLOCK: Op = Op::Unlock(LockId(0));

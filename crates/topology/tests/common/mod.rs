@@ -1,6 +1,4 @@
 //! Machines for tests, through the public way of reading them.
-#![allow(dead_code, reason = "each test binary uses its part")]
-
 use std::fmt::Write as _;
 
 use simsched_topology::{Topology, TopologyError};

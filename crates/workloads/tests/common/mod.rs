@@ -1,5 +1,7 @@
 //! The smallest machine that can run a workload: no time and no CPUs, one op of one task at a step.
 
+pub(crate) mod clocked;
+pub(crate) mod told;
 use simsched_core::ipc::{Ipc, IpcVersion, Verdict, Wakes};
 use simsched_core::{Op, Outcome, SimTime, Start, TaskId, Workload};
 

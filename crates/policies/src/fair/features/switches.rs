@@ -273,7 +273,7 @@ flags! {
         "kernel/sched/features.h, Linux 6.1";
     "ATTACH_AGE_LOAD" attach_age_load:
         "the load of a task that joins the class or a group is first aged by the time that it was \
-         away; no task does either here",
+         away; without effect here, where no task changes its class or group",
         "kernel/sched/features.h, Linux 6.1";
     "CONFIG_PREEMPTION" preemption:
         "a newly idle CPU pulls one task and no more, as a preemptible kernel does",

@@ -2,8 +2,6 @@
 //! control in which it must not appear. The numbers of the claims themselves are held by
 //! `simsched validate claims/`.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
 mod bias_prev;
 mod cache_aware;
 mod imb_numa;

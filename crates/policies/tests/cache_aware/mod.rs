@@ -1,11 +1,6 @@
 //! Cache-aware load balancing: the invariants at the end of spec 08, on a machine in slow motion and in
 //! whole runs. Its tables and numbers are in `src/fair/llc`.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
-#[path = "../common/mod.rs"]
-mod common;
-
 mod gather;
 mod preference;
 mod runs;
@@ -15,8 +10,8 @@ use simsched_policies::fair::features::CacheAwareVersion;
 use simsched_policies::fair::{CacheAware, Features, Version};
 use simsched_topology::{CpuId, CpuSet, Topology};
 
-use common::driver::Driver;
-use common::machine;
+use crate::common::driver::Driver;
+use crate::common::machine;
 
 const MS: u64 = 1_000_000;
 

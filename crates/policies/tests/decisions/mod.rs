@@ -8,8 +8,6 @@
 )]
 
 mod branches;
-#[path = "../common/mod.rs"]
-mod common;
 mod hidden;
 mod history;
 mod row;
@@ -41,7 +39,7 @@ fn replay(machine: &str, policy: &Policy) -> Score {
     let mut rig = Rig::new(topology.clone(), features);
     let mut score = Score::default();
     let (mut history, mut scenario) = (History::new(*topology.cpus()), String::new());
-    for line in common::lines(&format!("lab/{machine}.jsonl")) {
+    for line in crate::common::lines(&format!("lab/{machine}.jsonl")) {
         let row = Row::parse(&line);
         if row.scenario != scenario {
             scenario.clone_from(&row.scenario);

@@ -1,10 +1,5 @@
 //! The flow of the load balancer: who balances when, what a failure leads to, and how it all ends.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
-#[path = "../common/mod.rs"]
-mod common;
-
 mod attempt;
 mod counters;
 mod domains;
@@ -16,8 +11,8 @@ use simsched_core::{Policy, TaskId};
 use simsched_policies::fair::Features;
 use simsched_topology::{CpuId, CpuSet, Topology};
 
-use common::driver::Driver;
-use common::machine;
+use crate::common::driver::Driver;
+use crate::common::machine;
 
 const MS: u64 = 1_000_000;
 

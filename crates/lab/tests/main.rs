@@ -1,0 +1,12 @@
+//! All tests of this crate in one program: it is compiled and linked once.
+
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
+mod bed;
+mod findings;
+mod kthreads;
+mod mechanisms;
+mod recorder;
+mod recordings;
+mod runs;
+mod tg_load;
