@@ -44,8 +44,12 @@ pub(crate) fn share(
             }
         }
         if unknown.len() == policies.len() {
-            let mut bases: Vec<String> = unknown.into_iter().map(|(_, base)| base).collect();
-            bases.dedup();
+            let mut bases: Vec<String> = Vec::new();
+            for (_, base) in unknown {
+                if !bases.contains(&base) {
+                    bases.push(base);
+                }
+            }
             return Err(unknown_to_all(registry, &bases, key));
         }
         notes.extend(unknown.iter().map(|(policy, _)| format!("{policy} has no setting {key}")));
@@ -165,7 +169,7 @@ mod tests {
     /// The names of all sides are searched, not those of the first alone.
     #[test]
     fn what_no_side_knows_is_told_with_the_nearest_names_of_all() {
-        let sides = ["fifo", "cfs", "cfs+NO_SIS_UTIL"];
+        let sides = ["fifo", "cfs", "fifo", "cfs+NO_SIS_UTIL"];
         let why = share(&Registry::builtin(), &sides, &given("SIS_UTLI=off")).unwrap_err();
         let text = why.to_string();
         assert!(
