@@ -4,8 +4,8 @@
     docs/figures.py [--simsched COMMAND] [--claims-json FILE] [LAB_FOLDER...]
 
 counts the vectors of the tests, runs `simsched lab` on the folders (those of the repository if none are
-named; about a minute each) and `simsched validate claims/` (some ten minutes; FILE is the JSON of such a
-run, where one is at hand). Needs Python 3.9 and nothing else.
+named; about a minute each) and `simsched validate claims/` (hours; FILE is the JSON of such a run, where
+one is at hand). Needs Python 3.9 and nothing else.
 """
 
 import argparse

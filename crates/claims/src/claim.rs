@@ -31,6 +31,9 @@ pub struct Claim {
     pub published: Published,
     /// Of what kind the claim is.
     pub kind: Kind,
+    /// How long the runs took on the real machine in s, without the patch and with it; none if that was not
+    /// published.
+    pub real_seconds: [Option<f64>; 2],
     /// Settings of both sides.
     pub options: BTreeMap<String, String>,
 }

@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use crate::claim::{Better, Claim, Kind, Published, Values};
 use crate::error::{ClaimError, Refused};
 use crate::lines::{Lines, line};
-use crate::metric::Metric;
+use crate::metric::{Family, Metric};
 
 /// How large a number can be whose quotients and squares are to be numbers, too.
 ///
@@ -17,7 +17,7 @@ use crate::metric::Metric;
 const MAGNITUDES: RangeInclusive<f64> = 1e-30..=1e30;
 
 /// What a claim may say.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "id",
     "source",
     "topology",
@@ -33,6 +33,7 @@ const KEYS: [&str; 16] = [
     "patched_std_pct",
     "ratio",
     "kind",
+    "real_seconds",
     "options",
 ];
 
@@ -147,6 +148,7 @@ impl<'a> Reader<'a> {
         let unit = self.maybe_text("unit", "the unit as published")?.unwrap_or_default();
         let published = self.published(is_parameter)?;
         self.check_unit(&unit, &metric, &published)?;
+        let real_seconds = self.real_seconds(&metric, &unit, &published)?;
         let baseline = self.maybe_text("baseline", "a policy expression")?;
         let (baseline, workload) = if is_parameter {
             (
@@ -167,6 +169,7 @@ impl<'a> Reader<'a> {
             metric,
             unit,
             better,
+            real_seconds,
             published,
             kind,
             options: self.options()?,
@@ -263,6 +266,34 @@ impl<'a> Reader<'a> {
             baseline_std_pct: self.spread("baseline_std_pct")?,
             patched_std_pct: self.spread("patched_std_pct")?,
         })
+    }
+
+    /// As it is said, or what is published of a time.
+    fn real_seconds(
+        &self,
+        metric: &Metric,
+        unit: &str,
+        published: &Published,
+    ) -> Result<[Option<f64>; 2], Refused> {
+        let key = "real_seconds";
+        let expected = "how long the real run took in s, a number above 0, or [baseline, patched]";
+        let positive = |value: &Value| match value {
+            Value::Float(number) if number.is_finite() && *number > 0.0 => Ok(Some(*number)),
+            #[expect(clippy::cast_precision_loss, reason = "measurements have fewer digits")]
+            Value::Integer(number) if *number > 0 => Ok(Some(*number as f64)),
+            other => Err(self.refused(key, &described(other), expected)),
+        };
+        match (self.table.get(key), published.values) {
+            (Some(Value::Array(both)), _) if both.len() == 2 => {
+                Ok([positive(&both[0])?, positive(&both[1])?])
+            }
+            (Some(value), _) => Ok([positive(value)?; 2]),
+            (None, Values::Both { baseline, patched }) if metric.family == Family::Time => {
+                let scale = metric.family.unit_scale(unit);
+                Ok([baseline, patched].map(|value| scale.map(|scale| value * scale)))
+            }
+            (None, _) => Ok([None; 2]),
+        }
     }
 
     fn missing_value(&self, key: &str) -> Refused {

@@ -46,6 +46,19 @@ fn a_ratio_stands_in_place_of_both_values() {
     assert_eq!(claim.published.ratio(), Some(0.59));
 }
 
+/// What is published of a time is how long the run took, in whatever unit.
+#[test]
+fn how_long_the_real_run_took_is_said_or_published_or_not_known() {
+    let of = |text: &str| read(text, "x.toml").unwrap().remove(0).unwrap().real_seconds;
+    assert_eq!(of(RIGHT), [Some(49.0), Some(29.0)]);
+    assert_eq!(of(&RIGHT.replace("\"s\"", "\"ms\"")), [Some(0.049), Some(0.029)]);
+    assert_eq!(of(&RIGHT.replace("kind", "real_seconds = 60\nkind")), [Some(60.0); 2]);
+    let both = RIGHT.replace("kind", "real_seconds = [4.5, 3]\nkind");
+    assert_eq!(of(&both), [Some(4.5), Some(3.0)]);
+    let ratio = RIGHT.replace("baseline_value = 49.0\npatched_value = 29", "ratio = 0.59");
+    assert_eq!(of(&ratio), [None; 2]);
+}
+
 #[test]
 fn a_parameter_needs_no_run() {
     let text = "[[claim]]\nid = \"p\"\nsource = \"s\"\ntopology = \"milan-7763@nps4\"\n\

@@ -29,7 +29,7 @@ pub(crate) use self::results::ResultsArgs;
 pub(crate) use self::scenario::FileArgs;
 pub(crate) use self::schedule::{Form, ScheduleArgs};
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
-pub(crate) use self::sides::{CompareArgs, Span, ValidateArgs};
+pub(crate) use self::sides::{CompareArgs, ValidateArgs};
 use self::text::Text;
 use self::values::{duration, events, precision, seed, seeds, setting};
 

@@ -14,10 +14,8 @@ use simsched_core::{
     Nanos, Observer, Policy, SimTime, Simulator, Status, Tracepoint, Workload, World,
 };
 use simsched_topology::Topology;
-use simsched_workloads::catalog::LeastPart;
 
 use crate::counters::Counters;
-use crate::even::{busy_share, nodes_are_even};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::meter::{Meter, RATES, Totals};
@@ -37,7 +35,7 @@ const BATCHES: usize = 10;
 /// Steps of the warm-up that is asked for: the last half of it is one window of [`BATCHES`].
 const STEPS: usize = 2 * BATCHES;
 
-/// After how many steps without new tasks nobody waits for steady rates any more.
+/// After how many steps without new tasks no run is waited for any more.
 const MOST_STEPS: usize = 2 * STEPS;
 
 /// The same for a program that starts tasks all the time.
@@ -47,55 +45,18 @@ const MOST_STEPS_WITH_FORKS: usize = 20 * STEPS;
 /// is moved after more than two failures beyond `cache_nice_tries`, which is 2 at most.
 const INTERVALS: u64 = 5;
 
-/// Events up to which a run waits for that, unless more are asked for: some five seconds of computing.
-pub(crate) const CHEAP: u64 = 50_000_000;
-
-/// The same on a machine of one node, where nothing tells whether its LLCs have settled.
-pub(crate) const CHEAP_ON_ONE_NODE: u64 = 20_000_000;
-
-/// A run of more events than this for each of the first steps of its warm-up is dense: half the time
-/// must do.
-pub(crate) const DENSE: u64 = 250_000;
-
 /// When the balancer of the widest domain has had [`INTERVALS`]: one is as many ms as it has CPUs.
 pub(crate) fn settles_in(topology: &Topology) -> SimTime {
     SimTime::ZERO + Nanos::from_millis(INTERVALS * topology.nr_cpus() as u64)
 }
 
-/// What is measured of a run.
+/// What is measured of a run that is not measured as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slice {
     /// For how long, of simulated time.
     pub(crate) span: Nanos,
     /// How long it runs before at least.
     pub(crate) warmup: Nanos,
-    /// Whether a program that needs more is measured for longer, and a machine that settles slowly is
-    /// waited for.
-    pub(crate) may_grow: bool,
-    /// For so many events at most.
-    pub(crate) patience: u64,
-    /// Whether half of both times will do where a run is dense and nobody waits for its machine.
-    pub(crate) may_halve: bool,
-}
-
-impl Slice {
-    /// What is measured of a program that needs so much; none is the whole run.
-    pub(crate) fn of_program(self, least: LeastPart) -> Option<Slice> {
-        match least {
-            LeastPart::Whole if self.may_grow => None,
-            LeastPart::Span(least) if self.may_grow => {
-                Some(Slice { span: self.span.max(least), may_halve: false, ..self })
-            }
-            LeastPart::SpanAfter { after, span } if self.may_grow => {
-                let (span, warmup) = (self.span.max(span), self.warmup.max(after));
-                Some(Slice { span, warmup, may_halve: false, ..self })
-            }
-            LeastPart::After(least) if self.may_grow => {
-                Some(Slice { warmup: self.warmup.max(least), may_halve: false, ..self })
-            }
-            _ => Some(self),
-        }
-    }
 }
 
 /// Watches what only a part of the run, or only these commands, ask for.
@@ -132,7 +93,7 @@ pub(crate) struct Cut {
     pub(crate) warmup: Nanos,
     /// Whether the rates of [`RATES`] were steady when the span began.
     pub(crate) settled: bool,
-    /// Whether the machine's balancers were not waited for to the end, which would have taken too long.
+    /// Whether the span began before the balancer of the widest sched domain had its five intervals.
     pub(crate) early: bool,
     /// What was done in the span,
     pub(crate) totals: Totals,
@@ -212,18 +173,11 @@ impl<P: Policy + ?Sized, W: Workload> Cutter<'_, P, W> {
     ) -> Result<(End, Option<Cut>), Failure> {
         let batch = Nanos((slice.span.get() / BATCHES as u64).max(1));
         let step = Nanos((slice.warmup.get() / STEPS as u64).max(1));
-        let settle = if slice.may_grow { settles_in(self.topology) } else { SimTime::ZERO };
-        let patience = match slice.patience {
-            CHEAP if self.topology.nr_nodes() == 1 => CHEAP_ON_ONE_NODE,
-            patience => patience,
-        };
-        let waits = (settle, patience);
-        let (settled, halved, uneven) = match self.warm_up(step, waits, slice.may_halve, horizon)? {
+        let settled = match self.warm_up(step, horizon)? {
             Warm::Ended(end) => return Ok((end, None)),
-            Warm::Done { steady, halved, uneven } => (steady, halved, uneven),
+            Warm::Done { steady } => steady,
         };
-        let early = uneven && self.run.world().now() < settle;
-        let batch = if halved { Nanos((batch.get() / 2).max(1)) } else { batch };
+        let early = self.run.world().now() < settles_in(self.topology);
         let (start, wasted_before) = (self.totals(), self.run.observer().0.idle_while_waiting());
         self.run.observer_mut().1.0.stats = Some(new_stats());
         self.meter.begin();
@@ -243,20 +197,10 @@ impl<P: Policy + ?Sized, W: Workload> Cutter<'_, P, W> {
         Ok((End::Span, Some(cut)))
     }
 
-    /// Not before `settle`, unless the nodes are evenly busy or that takes more than `patience` events.
-    /// A dense run of which nobody waits for that `may_halve` what is asked for.
-    fn warm_up(
-        &mut self,
-        step: Nanos,
-        (settle, patience): (SimTime, u64),
-        may_halve: bool,
-        horizon: SimTime,
-    ) -> Result<Warm, Failure> {
+    /// Runs until the rates are steady, for twice the time that was asked for at most.
+    fn warm_up(&mut self, step: Nanos, horizon: SimTime) -> Result<Warm, Failure> {
         // The steps since the last one in which a task was started.
         let mut steps: Vec<Totals> = Vec::new();
-        // What is known of them after the first ones: whether the run is dense and nobody waits.
-        let (mut halved, mut before) = (false, self.run.events());
-        let (nr_nodes, mut uneven) = (self.topology.nr_nodes(), true);
         for _ in 0..MOST_STEPS_WITH_FORKS {
             let (start, forks) = (self.totals(), self.run.observer().0.forks());
             if let Some(end) = self.on_for(step, horizon)? {
@@ -264,45 +208,17 @@ impl<P: Policy + ?Sized, W: Workload> Cutter<'_, P, W> {
             }
             if self.run.observer().0.forks() != forks {
                 steps.clear();
-                (halved, before) = (false, self.run.events());
                 continue;
             }
             steps.push(self.totals().since(&start));
-            let Some(window) = steps.len().checked_sub(BATCHES) else { continue };
-            let is_early = self.run.world().now() < settle && self.run.events() < patience;
-            uneven = !are_even(&steps[window..], nr_nodes);
-            let waits = is_early && uneven;
-            if may_halve && !waits && steps.len() <= 3 * STEPS / 4 {
-                halved |= self.run.events() - before > DENSE * steps.len() as u64;
-            }
-            let (part, most) = if halved { (2, 3 * STEPS / 4) } else { (1, MOST_STEPS) };
-            if steps.len() >= STEPS && waits {
-                // The window that must be steady is the last one.
-                steps.remove(0);
-                continue;
-            }
-            let has_window =
-                steps.len() >= STEPS / part && steps.len().is_multiple_of(BATCHES / part);
-            let steady = has_window && is_steady(&trends(&steps[window..]));
-            if steady || steps.len() >= most {
-                return Ok(Warm::Done { steady, halved, uneven });
+            let has_window = steps.len() >= STEPS && steps.len().is_multiple_of(BATCHES);
+            let steady = has_window && is_steady(&trends(&steps[steps.len() - BATCHES..]));
+            if steady || steps.len() >= MOST_STEPS {
+                return Ok(Warm::Done { steady });
             }
         }
-        Ok(Warm::Done { steady: false, halved: false, uneven })
+        Ok(Warm::Done { steady: false })
     }
-}
-
-/// Whether the nodes, if there are several, were so evenly busy in these steps that the balancer of the
-/// widest domain has nothing to do.
-fn are_even(steps: &[Totals], nr_nodes: usize) -> bool {
-    let of = |node| {
-        let busy = steps.iter().map(|step| step.busy_ns(Some(node))).sum::<Option<u64>>()?;
-        let spent = |step: &Totals| step.costs(Some(node)).map(|costs| costs.iter().sum::<u64>());
-        let all = steps.iter().map(spent).sum::<Option<u64>>()?;
-        Some(busy_share(busy, all))
-    };
-    let shares: Option<Vec<u64>> = (0..nr_nodes).map(of).collect();
-    shares.is_some_and(|shares| nodes_are_even(&shares))
 }
 
 /// How each of [`RATES`] changes over these batches.
@@ -319,12 +235,9 @@ fn is_steady(trends: &[(&str, Option<Trend>)]) -> bool {
 
 /// How a warm-up came out.
 enum Warm {
-    /// With rates that were steady at last or not, in the time that was asked for or in half of it.
+    /// With rates that were steady at last or not.
     Done {
         steady: bool,
-        halved: bool,
-        /// Whether a node was busier than another at last, or there is only one.
-        uneven: bool,
     },
     Ended(End),
 }

@@ -11,6 +11,7 @@ mod cut;
 mod domains;
 mod even;
 mod extensive;
+mod extent;
 mod failure;
 #[doc(hidden)]
 pub mod fuzzing;

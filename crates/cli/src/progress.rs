@@ -22,6 +22,8 @@ pub(crate) struct Progress {
     terminal: bool,
     /// Tenths of a second at which the line was last drawn.
     drawn: u128,
+    /// Runs that were measured before.
+    known: u64,
 }
 
 impl Progress {
@@ -29,7 +31,7 @@ impl Progress {
     pub(crate) fn start(quiet: bool) -> Progress {
         #[expect(clippy::disallowed_types, reason = "as above")]
         let start = Instant::now();
-        Progress { start, quiet, terminal: io::stderr().is_terminal(), drawn: 0 }
+        Progress { start, quiet, terminal: io::stderr().is_terminal(), drawn: 0, known: 0 }
     }
 
     /// A run is at `now`, after `events` events.
@@ -42,9 +44,23 @@ impl Progress {
         ));
     }
 
-    /// `done` of `all` runs are over.
+    /// `done` of `all` runs are over; the rest takes as long each as those that were not known before.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate of two digits")]
     pub(crate) fn runs(&mut self, done: u64, all: u64) {
-        self.draw(&format!("{done} of {all} runs done"));
+        let spent = self.start.elapsed().as_secs_f64();
+        let left = match done.saturating_sub(self.known) {
+            0 => String::new(),
+            run => {
+                let left = spent / run as f64 * all.saturating_sub(done) as f64;
+                format!(", {} left", units::wall(left))
+            }
+        };
+        self.draw(&format!("{done} of {all} runs done{left}"));
+    }
+
+    /// One of the runs was measured before.
+    pub(crate) fn was_known(&mut self) {
+        self.known += 1;
     }
 
     /// `done` of the `all` cells of a sweep that were to be run are over; the rest takes as long each.

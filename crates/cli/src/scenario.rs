@@ -12,7 +12,8 @@ use simsched_workloads::{OwnBenchmark, WorkloadError};
 
 use crate::args::RunArgs;
 use crate::chosen::{ChosenPolicy, ChosenWorkload};
-use crate::cut::{Cut, Slice};
+use crate::cut::Cut;
+use crate::extent::Extent;
 use crate::failure::Failure;
 use crate::identity;
 use crate::input;
@@ -47,8 +48,8 @@ pub(crate) struct Scenario {
     /// The file that it reads, if it reads one.
     file: Option<Arc<str>>,
     duration: Option<Nanos>,
-    /// How much of a run is measured; none is the whole run.
-    span: Option<Slice>,
+    /// How much of a run is simulated and measured.
+    extent: Extent,
     /// How precise the numbers of the whole job must be; none is to simulate all of it.
     precision: Option<Ask>,
     /// In intervals of which length it is told where processes are at home.
@@ -68,7 +69,7 @@ pub(crate) struct Side {
     pub(crate) policy: ChosenPolicy,
     pub(crate) settings: Vec<(String, String)>,
     pub(crate) workload: ChosenWorkload,
-    pub(crate) span: Option<Slice>,
+    pub(crate) extent: Extent,
     pub(crate) duration: Option<Nanos>,
     pub(crate) precision: Option<Ask>,
     pub(crate) llc_interval: Option<Nanos>,
@@ -92,7 +93,7 @@ impl Side {
             policy: ChosenPolicy::Named(policy.to_owned()),
             settings: settings.to_vec(),
             workload: ChosenWorkload::Words(workload.to_vec()),
-            span: None,
+            extent: Extent::Whole,
             duration: None,
             precision: None,
             llc_interval: None,
@@ -136,7 +137,7 @@ impl Scenario {
             workload: ChosenWorkload::Words(args.workload.clone()),
             file: input::of_workload(&args.workload)?,
             duration: args.duration,
-            span: None,
+            extent: Extent::Whole,
             precision: args.precision.map(|percent| Ask { percent, limit: args.precision_limit }),
             llc_interval: args.llc_interval,
             schedstat: args.results.schedstat.is_some(),
@@ -180,7 +181,7 @@ impl Scenario {
             workload: side.workload,
             file,
             duration: side.duration,
-            span: side.span,
+            extent: side.extent,
             precision: side.precision,
             llc_interval: side.llc_interval,
             schedstat: false,
@@ -244,6 +245,19 @@ impl Scenario {
         self.recorded.as_deref_mut()
     }
 
+    /// Simulates and measures so much of each run.
+    pub(crate) fn set_extent(&mut self, extent: Extent) {
+        self.extent = extent;
+    }
+
+    /// How long the program runs by itself, if it runs for a fixed time.
+    ///
+    /// # Errors
+    /// As [`Scenario::measure`].
+    pub(crate) fn lasts(&self, seed: u64) -> Result<Option<Nanos>, Failure> {
+        Ok(self.benchmark(seed)?.lasts())
+    }
+
     fn benchmark(&self, seed: u64) -> Result<Box<dyn Benchmark>, Failure> {
         if let Some(recorded) = &self.recorded {
             return Ok(Box::new(recorded.replay.clone()));
@@ -293,7 +307,7 @@ impl Scenario {
             workload: benchmark.workload_on(&self.topology),
             config: run::seeded(self.settings.config, seed),
             duration: self.duration,
-            span: self.span.and_then(|slice| slice.of_program(benchmark.least_part())),
+            span: self.extent.slice(&self.topology, benchmark.least_part()),
             precision: self.precision.zip(Goal::of(benchmark.as_ref())),
             round: benchmark.rounds().map(|(mark, _)| mark),
             llc_interval: self.llc_interval,

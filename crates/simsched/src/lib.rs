@@ -43,9 +43,8 @@
 
 pub use simsched_cli::library::{
     Basis, Better, Collect, Compared, Comparison, Difference, Document, Error, ErrorKind, Machine,
-    MachineChoice, Metric, MetricError, Number, Paired, Patience, PolicyChoice, Precision, Row,
-    Run, Runs, Seeds, Side, Simulation, Span, Spread, Window, WorkloadChoice, pages, policy,
-    workload,
+    MachineChoice, Metric, MetricError, Number, Paired, PolicyChoice, Precision, Row, Run, Runs,
+    Seeds, Side, Simulation, Span, Spread, Window, WorkloadChoice, pages, policy, workload,
 };
 /// The command `simsched` with the arguments of this process and the policies of a registry: what `main`
 /// of a program with a policy of its own calls, to have `run`, `compare`, `sweep`, `validate`, `replay`,

@@ -55,7 +55,7 @@ pub(crate) struct MergeArgs {
     pub(crate) parquet: bool,
 }
 
-/// One of several parts of a sweep.
+/// One of several parts of a sweep or a validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shard {
     /// From 0.
@@ -64,7 +64,7 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    fn parse(text: &str) -> Result<Shard, String> {
+    pub(super) fn parse(text: &str) -> Result<Shard, String> {
         let numbers =
             text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
         match numbers {

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use simsched_core::Nanos;
 
-use crate::cut::{CHEAP, Slice};
+use crate::cut::Slice;
+use crate::extent::Extent;
 
-use super::{Text, duration, seed, seeds, setting};
+use super::{Shard, Text, duration, seed, seeds, setting};
 
 /// The arguments of `simsched compare`.
 #[derive(Args, Debug)]
@@ -82,7 +83,9 @@ pub(crate) struct CompareArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  simsched validate claims/ --resume done.json\n  \
                         simsched validate claims/ --only S2 --seeds 1\n\n\
-                        All claims of the repository take some ten minutes on two quiet cores.\n\
+                        A run is simulated for ten seconds, as most real ones took longer: all claims \
+                        of the repository take two hours on two quiet cores, and with --quick ten \
+                        minutes.\n\
                         The exit code is 1 when a claim could not be judged, 2 when a file could \
                         not be read.")]
 pub(crate) struct ValidateArgs {
@@ -104,26 +107,29 @@ pub(crate) struct ValidateArgs {
     #[arg(value_parser = seeds, allow_hyphen_values = true)]
     pub(crate) seeds: u64,
 
-    /// How much simulated time of a run is measured once it is stationary; `whole` runs are measured
-    /// from start to end. If not given: 100ms (50ms of a run of over 25 million events a simulated
-    /// second, unless its machine is waited for or --warmup or --thorough is given), or as much as a
-    /// program needs that counts itself (schbench: its interval of 10 s; stream: all; verilator:
-    /// after 1 s)
-    #[arg(long, value_name = "TIME|whole", value_parser = Span::parse)]
+    /// Simulate so much of each run at most, counted from the last new task. What is measured begins after
+    /// five balancing intervals of the widest sched domain (a millisecond for each of its CPUs). A run
+    /// that took no longer on the real machine, or ends before, is measured as a whole
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     #[arg(allow_hyphen_values = true)]
+    pub(crate) limit: Nanos,
+
+    /// Measure 100 ms of each run after 200 ms, or what a program needs that counts itself, and say beside
+    /// each claim that it is quick
+    #[arg(long, conflicts_with_all = ["limit", "span"])]
+    pub(crate) quick: bool,
+
+    /// Measure so much simulated time of each run once it is stationary; `whole` runs are measured from
+    /// start to end
+    #[arg(long, value_name = "TIME|whole", value_parser = Span::parse)]
+    #[arg(allow_hyphen_values = true, conflicts_with = "limit")]
     pub(crate) span: Option<Span>,
 
-    /// How long a run warms up before that at least, counted from the last new task. It goes on, up to
-    /// twice as long, until operations, migrations and context switches are steady. If not given:
-    /// 200ms, or 100 to 150ms of a run that is measured for 50ms
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    /// How long a run warms up before what is measured at least, counted from the last new task. It goes
+    /// on, up to twice as long, until operations, migrations and context switches are steady
+    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = duration)]
     #[arg(allow_hyphen_values = true)]
-    pub(crate) warmup: Option<Nanos>,
-
-    /// Let each machine settle, whatever that takes: a run warms up for five balancing intervals of the
-    /// widest sched domain. If not given, it does so where 50 million events suffice
-    #[arg(long, conflicts_with = "span")]
-    pub(crate) thorough: bool,
+    pub(crate) warmup: Nanos,
 
     /// At each low and high end of the machines' physical parameters too; a claim whose class depends
     /// on one is undecided
@@ -136,9 +142,13 @@ pub(crate) struct ValidateArgs {
 
     /// Keep finished measurements in this file, and take from it what is known: a validation that was
     /// stopped goes on where it was, to the same result. What a changed claim, machine or program asks
-    /// for is measured anew
+    /// for is measured anew. More such files, as of the shards, are read only
     #[arg(long, value_name = "FILE")]
-    pub(crate) resume: Option<PathBuf>,
+    pub(crate) resume: Vec<PathBuf>,
+
+    /// Only the I-th of N parts of the claims, from 1; claims of one machine and workload stay together
+    #[arg(long, value_name = "I/N", value_parser = Shard::parse)]
+    pub(crate) shard: Option<Shard>,
 
     /// Write the result as a page in Markdown to this file; `-` prints it in place of the text
     #[arg(long, value_name = "FILE|-")]
@@ -149,39 +159,35 @@ pub(crate) struct ValidateArgs {
     pub(crate) quiet: bool,
 }
 
-impl ValidateArgs {
-    /// How much of a run is measured, unless a program needs more; none is the whole run.
-    pub(crate) fn slice(&self) -> Option<Slice> {
-        let slice = self.span.unwrap_or(Span::USUAL).slice(self.warmup.unwrap_or(WARMUP));
-        let (may_grow, patience) =
-            (self.span.is_none(), if self.thorough { u64::MAX } else { CHEAP });
-        let may_halve = may_grow && self.warmup.is_none() && !self.thorough;
-        slice.map(|slice| Slice { may_grow, patience, may_halve, ..slice })
+impl CompareArgs {
+    /// How much of a run is simulated and measured.
+    pub(crate) fn extent(&self) -> Extent {
+        let part = |span| Extent::Part(Slice { span, warmup: self.warmup });
+        self.span.map_or(Extent::Whole, part)
     }
 }
 
-/// The least warm-up if none is given.
-const WARMUP: Nanos = Nanos::from_millis(200);
+impl ValidateArgs {
+    /// How much of a run is simulated and measured.
+    pub(crate) fn extent(&self) -> Extent {
+        let warmup = self.warmup;
+        match self.span {
+            Some(Span(None)) => Extent::Whole,
+            Some(Span(Some(span))) => Extent::Part(Slice { span, warmup }),
+            None if self.quick => Extent::Quick(Slice { span: QUICK, warmup }),
+            None => Extent::Long { limit: self.limit, warmup },
+        }
+    }
+}
 
-/// How much of a run is measured.
+/// What `--quick` measures of a run.
+const QUICK: Nanos = Nanos::from_millis(100);
+
+/// How much of a run is measured; none is all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span(pub(crate) Option<Nanos>);
 
 impl Span {
-    /// If none was given.
-    const USUAL: Span = Span(Some(Nanos::from_millis(100)));
-
-    /// With this warm-up; none for whole runs.
-    pub(crate) fn slice(self, warmup: Nanos) -> Option<Slice> {
-        self.0.map(|span| Slice {
-            span,
-            warmup,
-            may_grow: false,
-            patience: CHEAP,
-            may_halve: false,
-        })
-    }
-
     fn parse(text: &str) -> Result<Span, String> {
         if text == "whole" {
             return Ok(Span(None));
@@ -196,7 +202,7 @@ mod tests {
 
     use super::*;
     use crate::args::{Cli, Command};
-    use crate::cut::CHEAP_ON_ONE_NODE;
+    use crate::extent::LIMIT;
 
     #[test]
     fn the_book_tells_what_validate_does_without_options() {
@@ -204,13 +210,12 @@ mod tests {
         let cli = Cli::try_parse_from(["simsched", "validate", "claims"]).unwrap();
         let Command::Validate(args) = cli.command else { panic!("another command") };
         let ms = |time: Nanos| time.get() / 1_000_000;
-        let span = Span::USUAL.0.map(ms).unwrap();
+        assert_eq!(args.limit, LIMIT);
         for row in [
             format!("| seeds of each side | {}, from {} |", args.seeds, args.seed),
-            format!("| least warm-up, simulated | {} ms |", ms(WARMUP)),
-            format!("| up to {} million events |", CHEAP / 1_000_000),
-            format!("| up to {} million events |", CHEAP_ON_ONE_NODE / 1_000_000),
-            format!("| measured after that, simulated | {span} ms |"),
+            format!("| simulated at most, from the last new task | {} s |", ms(args.limit) / 1_000),
+            format!("| least warm-up, simulated | {} ms |", ms(args.warmup)),
+            format!("| measured with `--quick` | {} ms |", ms(QUICK)),
         ] {
             assert!(book.contains(&row), "docs/claims.md: {row}");
         }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use simsched_core::Nanos;
 use simsched_policies::Registry;
 
-use crate::args::{CompareArgs, Span};
+use crate::args::CompareArgs;
 use crate::failure::Failure;
 use crate::output::{self, Place};
 use crate::progress::Progress;
@@ -73,8 +73,8 @@ pub(crate) fn compare(args: &CompareArgs, registry: &Registry) -> Result<(), Fai
     let on = |topology: &Arc<_>, seed| -> Result<Vec<Scenario>, Failure> {
         let side = |(policy, settings): (&&str, &sides::Given)| {
             let side = Side::named(topology, file, policy, settings, &args.workload);
-            let span = Span(args.span).slice(args.warmup);
-            Scenario::of_side(Side { span, duration: args.duration, ..side }, seed, registry)
+            let extent = args.extent();
+            Scenario::of_side(Side { extent, duration: args.duration, ..side }, seed, registry)
         };
         policies.iter().zip(&settings).map(side).collect()
     };

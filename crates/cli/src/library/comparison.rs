@@ -3,8 +3,10 @@
 use std::sync::Mutex;
 
 use serde_json::Value;
+use simsched_core::Nanos;
+use simsched_workloads::catalog::LeastPart;
 
-use super::{Error, Machine, Metric, MetricError, Paired, Run, Runs, Simulation, Spread, Window};
+use super::{Error, Machine, Metric, MetricError, Paired, Run, Runs, Simulation, Spread};
 use crate::compare::{self, Asked};
 use crate::failure::Failure;
 use crate::output;
@@ -115,16 +117,14 @@ impl Comparison {
         for (side, scenario) in self.sides.iter().zip(&scenarios) {
             notes.extend(scenario.note().map(|note| format!("{}: {note}", side.policy.name())));
         }
-        let (span, warmup) = match base.window {
-            Window::Span(span) => (Some(span.span), span.warmup),
-            Window::Whole => (None, simsched_core::Nanos(0)),
-        };
+        let slice = base.window.extent().slice(&base.machine.topology, LeastPart::Any);
+        let warmup = slice.map_or(Nanos::ZERO, |slice| slice.warmup);
         let asked = Asked {
             policies: self.names(),
             settings: base.settings.clone(),
             seed: base.seeds.first,
             seeds: base.seeds.count,
-            span,
+            span: slice.map(|slice| slice.span),
             warmup,
             duration: base.duration,
         };

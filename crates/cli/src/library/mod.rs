@@ -24,4 +24,4 @@ pub use seeds::Seeds;
 pub use simsched_pages::paired::Paired;
 pub use simsched_pages::student::Spread;
 pub use simulation::Simulation;
-pub use window::{Collect, Patience, Precision, Span, Window};
+pub use window::{Collect, Precision, Span, Window};

@@ -164,10 +164,7 @@ impl Simulation {
     /// What the command makes of the same arguments, checked with this seed.
     pub(super) fn scenario(&self, seed: u64) -> Result<Scenario, Error> {
         self.check_values()?;
-        let span = match self.window {
-            Window::Whole => None,
-            Window::Span(span) => Some(span.slice()),
-        };
+        let extent = self.window.extent();
         let Collect { llc_interval, series, paranoid } = self.collect;
         let precision = self.precision.map(|it| Ask { percent: it.percent, limit: it.max_events });
         let side = Side {
@@ -177,7 +174,7 @@ impl Simulation {
             policy: self.policy.clone(),
             settings: self.settings.clone(),
             workload: self.workload.clone(),
-            span,
+            extent,
             duration: self.duration,
             precision,
             llc_interval,
@@ -190,9 +187,10 @@ impl Simulation {
     /// What the options of the command refuse.
     fn check_values(&self) -> Result<(), Error> {
         let Collect { llc_interval, series, .. } = self.collect;
-        let span = match self.window {
-            Window::Whole => None,
-            Window::Span(span) => Some(span),
+        let (span, limit) = match self.window {
+            Window::Whole => (None, None),
+            Window::Span(span) => (Some(span), None),
+            Window::Long(limit) => (None, Some(limit)),
         };
         let times = [
             ("duration", self.duration),
@@ -200,6 +198,7 @@ impl Simulation {
             ("series", series),
             ("span", span.map(|span| span.span)),
             ("warmup", span.map(|span| span.warmup)),
+            ("limit", limit),
         ];
         if let Some((name, _)) = times.iter().find(|(_, time)| *time == Some(Nanos::ZERO)) {
             return Err(Error::input(format!("{name}: found 0 ns, expected at least 1 ns")));
@@ -212,7 +211,7 @@ impl Simulation {
             return Err(Error::input("precision: found 0 events at most, expected at least 1"));
         }
         let beside = [
-            ("a window", span.is_some()),
+            ("a window", self.window != Window::Whole),
             ("a duration", self.duration.is_some()),
             ("an llc_interval", llc_interval.is_some()),
             ("a series", series.is_some()),

@@ -2,9 +2,10 @@
 
 use simsched_core::Nanos;
 
-use crate::cut::{CHEAP, Slice};
+use crate::cut::Slice;
+use crate::extent::{Extent, LIMIT};
 
-/// Which part of a run is measured.
+/// How much of a run is simulated, and which part of that is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Window {
@@ -13,6 +14,10 @@ pub enum Window {
     Whole,
     /// A span of a run that has become stationary.
     Span(Span),
+    /// As long as a real run: up to so much simulated time, of which five balancing intervals of the widest
+    /// sched domain (a millisecond for each of its CPUs) are not measured. A program that ends before is
+    /// measured as a whole; one that counts itself gets what it needs.
+    Long(Nanos),
 }
 
 /// A span of simulated time, and what goes before it.
@@ -23,43 +28,26 @@ pub struct Span {
     /// How long the run warms up before at least, counted from the last new task. It goes on, up to twice
     /// as long, until operations, migrations and context switches are steady.
     pub warmup: Nanos,
-    /// Whether a program that needs more is measured for longer, and a machine that settles slowly is
-    /// waited for.
-    pub grow: bool,
-    /// Whether half of both times is enough where a run has over 25 million events a simulated second and
-    /// its machine is not waited for.
-    pub halve: bool,
-    /// How long a machine that settles slowly is waited for; without effect unless `grow` is set.
-    pub patience: Patience,
 }
 
-/// How many events a run may take until its machine has settled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Patience {
-    /// 50 million, some five seconds of computing.
-    #[default]
-    Cheap,
-    /// So many.
-    Events(u64),
-    /// As many as it takes.
-    Unlimited,
+impl Window {
+    /// [`Window::Long`] as `simsched validate` has it: 10 s.
+    pub const LONG: Window = Window::Long(LIMIT);
+
+    pub(super) fn extent(self) -> Extent {
+        match self {
+            Window::Whole => Extent::Whole,
+            Window::Span(Span { span, warmup }) => Extent::Part(Slice { span, warmup }),
+            Window::Long(limit) => Extent::Long { limit, warmup: Nanos::ZERO },
+        }
+    }
 }
 
 impl Span {
-    /// A span of this length after a warm-up of this length, neither of which is changed.
+    /// A span of this length after a warm-up of this length.
     #[must_use]
     pub fn new(span: Nanos, warmup: Nanos) -> Span {
-        Span { span, warmup, grow: false, halve: false, patience: Patience::Cheap }
-    }
-
-    pub(super) fn slice(self) -> Slice {
-        let patience = match self.patience {
-            Patience::Cheap => CHEAP,
-            Patience::Events(events) => events,
-            Patience::Unlimited => u64::MAX,
-        };
-        let Span { span, warmup, grow: may_grow, halve: may_halve, .. } = self;
-        Slice { span, warmup, may_grow, patience, may_halve }
+        Span { span, warmup }
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use simsched_claims::{Claim, Refused, read as parse};
 use simsched_topology::{did_you_mean, nearest};
 
+use crate::args::Shard;
 use crate::failure::Failure;
 use crate::output;
 
@@ -46,6 +47,22 @@ pub(super) fn read(
         claims.retain(|claim| only.iter().any(|start| id(claim).starts_with(start)));
     }
     Ok(claims)
+}
+
+/// Keeps the claims of this part. Those of one machine and workload share runs, and stay together; what
+/// could not be read is in every part.
+pub(super) fn keep(claims: &mut Vec<Result<Claim, Refused>>, shard: Shard) {
+    let mut groups: Vec<(String, String)> = Vec::new();
+    claims.retain(|claim| {
+        let Ok(claim) = claim else { return true };
+        let group = (claim.topology.clone(), claim.workload.clone());
+        let known = groups.iter().position(|known| *known == group);
+        let nth = known.unwrap_or_else(|| {
+            groups.push(group);
+            groups.len() - 1
+        });
+        nth % shard.of == shard.index
+    });
 }
 
 fn id(claim: &Result<Claim, Refused>) -> &str {

@@ -7,11 +7,27 @@ use simsched_claims::{Claim, Class, Kind, Refused, Score, Values};
 use super::Validation;
 use super::judge::{Judged, Measured, Run, State};
 use super::text::unit;
+use crate::extent::Extent;
 use crate::report;
 use crate::sensitivity;
 
+/// The version of this JSON. It rises whenever a key goes away or changes its meaning.
+///
+/// 2: `thorough` is gone, and all runs are as long as `limit_ns` unless one of the other keys says
+/// otherwise.
+const SCHEMA: u32 = 2;
+
 pub(super) fn of(validation: &Validation<'_>) -> Value {
-    let (args, slice) = (validation.args, validation.args.slice());
+    let args = validation.args;
+    let extent = args.extent();
+    let slice = match extent {
+        Extent::Part(slice) | Extent::Quick(slice) => Some(slice),
+        Extent::Whole | Extent::Long { .. } => None,
+    };
+    let limit = match extent {
+        Extent::Long { limit, .. } => Some(limit),
+        _ => None,
+    };
     let (parameters, right) = validation.parameters();
     let sweep = |swept: &super::judge::Swept| {
         let said = |(idx, class): &(usize, Class)| {
@@ -25,12 +41,13 @@ pub(super) fn of(validation: &Validation<'_>) -> Value {
         })
     };
     json!({
-        "schema": report::SCHEMA,
+        "schema": SCHEMA,
         "seed": args.seed,
         "seeds": args.seeds,
         "span_ns": report::nanos(slice.map(|slice| slice.span)),
         "warmup_ns": report::nanos(slice.map(|slice| slice.warmup)),
-        "thorough": args.thorough,
+        "limit_ns": report::nanos(limit),
+        "quick": args.quick,
         "partial": validation.stopped,
         "claims": validation.entries().map(entry).collect::<Vec<_>>(),
         "score": score(&validation.score(None)),
@@ -139,6 +156,7 @@ fn side(claim: &Claim, measured: &Measured) -> Value {
             states.of.map(|(mean, seeds)| json!({ "mean": mean, "seeds": seeds }))
         }),
         "cut": measured.cut,
+        "real_run_ns": report::nanos(measured.real),
         "not_stationary": measured.unsteady,
         "trends_pct": measured.trends,
     })

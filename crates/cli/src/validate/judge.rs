@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use simsched_claims::verdict::{is_far, level, possible};
 use simsched_claims::{Claim, Class, Family, Values, Verdict};
+use simsched_core::Nanos;
 use simsched_policies::Registry;
 use simsched_topology::Topology;
 
@@ -100,6 +101,8 @@ pub(super) struct Measured {
     pub(super) batch_ci95_pct: Option<f64>,
     /// What was measured of the first run, if not all of it.
     pub(super) cut: Option<CutReport>,
+    /// How long the real run took; none if nobody says.
+    pub(super) real: Option<Nanos>,
     /// How many runs were not stationary.
     pub(super) unsteady: usize,
     /// Which rates still changed in the span, and how much at most, in percent.
@@ -116,7 +119,7 @@ pub(super) struct Swept {
     pub(super) sweep: Sweep<(usize, Class)>,
 }
 
-pub(super) fn judge(prepared: Prepared, runs: &Runs) -> Judged {
+pub(super) fn judge(prepared: Prepared, jobs: &[Job], runs: &Runs) -> Judged {
     let Prepared { claim, ready, notes } = prepared;
     let (state, jobs) = match ready {
         Ready::Failed(why) => (State::Failed(why), None),
@@ -124,7 +127,10 @@ pub(super) fn judge(prepared: Prepared, runs: &Runs) -> Judged {
             (compute(&claim, &topology, &settings, &registry), None)
         }
         Ready::Runs { baseline, patched } => {
-            let state = of_runs(&claim, &runs[baseline], &runs[patched]);
+            let mut state = of_runs(&claim, &runs[baseline], &runs[patched]);
+            if let State::Run(run) = &mut state {
+                (run.baseline.real, run.patched.real) = (jobs[baseline].real, jobs[patched].real);
+            }
             (state, Some((baseline, patched)))
         }
     };
@@ -172,7 +178,15 @@ fn of_runs(
     }
 }
 
-fn verdict(claim: &Claim, baseline: &[&Finding], patched: &[&Finding]) -> Result<Run, String> {
+/// What the runs of both sides say of a claim.
+///
+/// # Errors
+/// Which key of the claim cannot be answered, and why.
+pub(super) fn verdict(
+    claim: &Claim,
+    baseline: &[&Finding],
+    patched: &[&Finding],
+) -> Result<Run, String> {
     let mut baseline = measured(claim, baseline).map_err(|why| format!("metric: {why}"))?;
     let mut patched = measured(claim, patched).map_err(|why| format!("metric: {why}"))?;
     if baseline.mean <= 0.0 {
@@ -242,6 +256,7 @@ fn measured(claim: &Claim, runs: &[&Finding]) -> Result<Measured, String> {
         level: None,
         batch_ci95_pct: numbers.iter().filter_map(|number| number.batch_ci95_pct).reduce(f64::max),
         cut: cuts().next().cloned(),
+        real: None,
         unsteady: cuts().filter(|cut| !cut.stationary).count(),
         trends,
     })
@@ -290,8 +305,10 @@ fn sweep_pair(
     let sides = [&jobs[pair.0], &jobs[pair.1]];
     let topology = sides[0].key.topology.clone();
     let again = |machine: &Arc<Topology>, (skip, seeds): (u64, u64)| {
-        let scenario =
-            |job: &&Job| job.key.scenario(machine, &job.key.topology, args, &job.registry);
+        let scenario = |job: &&Job| {
+            let Job { key, extent, registry, .. } = job;
+            key.scenario(machine, &key.topology, *extent, args.seed, registry)
+        };
         let scenarios: Vec<Scenario> = sides.iter().map(scenario).collect::<Result<_, _>>()?;
         let all = scenarios.iter().collect::<Vec<_>>();
         let runs = sides::measure_all(&all, (args.seed.wrapping_add(skip), seeds), progress);

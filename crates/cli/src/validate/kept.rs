@@ -14,6 +14,8 @@ use serde_json::{Map, Value, json};
 
 use super::finding::Finding;
 use super::plan::Job;
+use crate::cut::Slice;
+use crate::extent::Extent;
 use crate::failure::Failure;
 use crate::identity::{hash, version};
 use crate::output::{self, Whole};
@@ -32,33 +34,22 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// What the file at `path` holds of this very version; nothing if there is no such file yet.
+    /// What the file at `path`, and those of `more`, hold of this very version; nothing if there is no such
+    /// file yet.
     ///
     /// # Errors
-    /// When there is something else, or it cannot be written.
-    pub(super) fn open(path: &Path) -> Result<Kept, Failure> {
+    /// When there is something else, one of `more` is not there, or `path` cannot be written.
+    pub(super) fn open(path: &Path, more: &[PathBuf]) -> Result<Kept, Failure> {
         drop(Whole::begin(path)?);
         let version = version()?;
         let mut known = BTreeMap::new();
-        match fs::read_to_string(path) {
-            Ok(text) => {
-                let (theirs, runs) = parse(&text).ok_or_else(|| {
-                    let name = path.display();
-                    Failure::Input(format!(
-                        "--resume: found '{name}', which holds something else, expected \
-                         measurements or a new file"
-                    ))
-                })?;
-                if theirs == version {
-                    known = runs;
-                } else {
-                    let name = path.display();
-                    output::say(&format!("note: {name} is of another version, and begins anew"));
-                }
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(Failure::file(path, &error)),
+        for path in more {
+            known.extend(read(path, &version)?.ok_or_else(|| {
+                let name = path.display();
+                Failure::Input(format!("--resume: found no file '{name}', expected measurements"))
+            })?);
         }
+        known.extend(read(path, &version)?.unwrap_or_default());
         Ok(Kept { path: path.to_owned(), version, state: Mutex::new((known, None)) })
     }
 
@@ -87,6 +78,26 @@ impl Kept {
     }
 }
 
+/// What this file holds of `version`; none if there is no such file.
+fn read(path: &Path, version: &str) -> Result<Option<BTreeMap<String, Value>>, Failure> {
+    let name = path.display();
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Failure::file(path, &error)),
+    };
+    let (theirs, runs) = parse(&text).ok_or_else(|| {
+        Failure::Input(format!(
+            "--resume: found '{name}', which holds something else, expected measurements or a new file"
+        ))
+    })?;
+    if theirs == version {
+        return Ok(Some(runs));
+    }
+    output::say(&format!("note: {name} is of another version, and begins anew"));
+    Ok(Some(BTreeMap::new()))
+}
+
 /// The version and the measurements of a file.
 fn parse(text: &str) -> Option<(String, BTreeMap<String, Value>)> {
     let file: Map<String, Value> = serde_json::from_str(text).ok()?;
@@ -106,18 +117,15 @@ pub(super) fn key(job: &Job) -> Result<String, Failure> {
     let key = &job.key;
     let (machine, _) = topo::text(&key.topology)?;
     let settings: Vec<String> = key.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
-    let part = job.slice.map_or_else(
-        || "whole".to_owned(),
-        |slice| {
-            let more = match (slice.may_grow, slice.patience) {
-                (false, _) => "",
-                (true, u64::MAX) => " or more, thorough",
-                (true, _) if slice.may_halve => " or what is enough",
-                (true, _) => " or more",
-            };
-            format!("{} after {}{more}", slice.span.get(), slice.warmup.get())
-        },
-    );
+    let part = |slice: Slice| format!("{} after {}", slice.span.get(), slice.warmup.get());
+    let part = match job.extent {
+        Extent::Whole => "whole".to_owned(),
+        Extent::Part(slice) => part(slice),
+        Extent::Quick(slice) => format!("{} or more", part(slice)),
+        Extent::Long { limit, warmup } => {
+            format!("up to {} after {} or more", limit.get(), warmup.get())
+        }
+    };
     let parts = [
         format!("{} {:016x}", key.topology, hash(machine.as_bytes())),
         key.policy.clone(),

@@ -1,5 +1,6 @@
 //! `simsched validate`: published results against simulations of both sides.
 
+mod board;
 mod files;
 mod finding;
 mod json;
@@ -10,7 +11,7 @@ mod parameter;
 mod plan;
 mod text;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,6 +25,7 @@ use crate::output::{self, Place, Whole};
 use crate::progress::Progress;
 use crate::{interrupt, sides};
 
+use board::Board;
 use finding::Finding;
 use judge::{Judged, Runs, State};
 use kept::Kept;
@@ -45,11 +47,15 @@ pub(crate) struct Validation<'a> {
 /// Does what `simsched validate` is asked for.
 pub(crate) fn validate(args: &ValidateArgs, registry: &Registry) -> Result<(), Failure> {
     last_seed(args.seed, args.seeds)?;
-    let claims = files::read(&args.paths, &args.only)?;
+    let mut claims = files::read(&args.paths, &args.only)?;
+    if let Some(shard) = args.shard {
+        files::keep(&mut claims, shard);
+    }
     interrupt::listen();
-    let (json, page, kept) = (args.json.as_deref(), args.page.as_deref(), args.resume.as_deref());
-    output::are_apart(&[("--json", json), ("--page", page), ("--resume", kept)])?;
-    let kept = kept.map(Kept::open).transpose()?;
+    let (json, page, kept) = (args.json.as_deref(), args.page.as_deref(), args.resume.first());
+    let places = [("--json", json), ("--page", page), ("--resume", kept.map(PathBuf::as_path))];
+    output::are_apart(&places)?;
+    let kept = kept.map(|path| Kept::open(path, &args.resume[1..])).transpose()?;
     let place = Place::of(json)?;
     let is_printed = page == Some(Path::new("-"));
     let page = page.filter(|_| !is_printed).map(Whole::begin).transpose()?;
@@ -81,17 +87,25 @@ fn measure(
         Some(_) => plan.jobs.iter().map(kept::key).collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
+    let board = Board::new(plan, args);
     let known = AtomicU64::new(0);
     let each = |side: usize, seed: u64, run: sides::Run<'_>| {
         let key = keys.get(side).map(|key| format!("{key} | {seed}"));
         let found = kept.zip(key.as_ref()).and_then(|(kept, key)| kept.find(key, &plan.jobs[side]));
-        if found.is_some() {
+        if let Some(finding) = found {
             known.fetch_add(1, Ordering::Relaxed);
-            return Ok(found);
+            progress.lock().expect("nobody panics while telling").was_known();
+            board.known(side, seed, &finding);
+            return Ok(Some(finding));
         }
         let finding = run()?.map(|outcome| Finding::of(&outcome, &plan.jobs[side].metrics));
-        if let (Some(kept), Some(key), Some(finding)) = (kept, key, &finding) {
-            kept.keep(key, finding);
+        if let Some(finding) = &finding {
+            if let (Some(kept), Some(key)) = (kept, key) {
+                kept.keep(key, finding);
+            }
+            if !args.quiet {
+                board.done(side, seed, finding, progress);
+            }
         }
         Ok(finding)
     };
@@ -124,8 +138,11 @@ fn run<'a>(
     let plan = Plan::of(claims, args, registry);
     let progress = Mutex::new(Progress::start(args.quiet));
     let runs = measure(&plan, args, kept, &progress)?;
-    let mut judged: Vec<Judged> =
-        plan.prepared.into_iter().map(|prepared| judge::judge(prepared, &runs)).collect();
+    let mut judged: Vec<Judged> = plan
+        .prepared
+        .into_iter()
+        .map(|prepared| judge::judge(prepared, &plan.jobs, &runs))
+        .collect();
     let mut sweeps = Vec::new();
     if args.sweep_hw {
         sweeps = judge::sweep(&mut judged, &plan.jobs, &runs, args, &progress, &mut errors);

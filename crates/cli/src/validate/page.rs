@@ -2,30 +2,20 @@
 
 use std::fmt::Write;
 
+use simsched_core::Nanos;
+
 use super::Validation;
 use super::judge::State;
 use super::text::{rows, scores, side};
+use crate::cut::Slice;
+use crate::extent::Extent;
+use crate::output::units;
 use crate::sensitivity;
 
 pub(super) fn of(validation: &Validation<'_>) -> String {
     let args = validation.args;
     let mut page = String::from("# Published results against simulations\n\n");
-    let span = args.slice().map_or_else(
-        || "whole runs".to_owned(),
-        |slice| {
-            let [span, warmup] =
-                [slice.span, slice.warmup].map(|it| crate::output::units::span(it.get()));
-            let more = match (slice.may_grow, args.thorough) {
-                (false, _) => "",
-                (true, false) if slice.may_halve => {
-                    ", more where a program needs it, half where a run has many events"
-                }
-                (true, false) => ", more where a program needs it",
-                (true, true) => ", more where a program or the machine's balancers need it",
-            };
-            format!("{span} of each run after {warmup} or more{more}")
-        },
-    );
+    let span = told(args.extent());
     let last = args.seed.saturating_add(args.seeds - 1);
     let _ = writeln!(page, "Seeds {} to {last} on both sides; measured: {span}.\n", args.seed);
     page.push_str("## Score\n\n");
@@ -59,6 +49,23 @@ pub(super) fn of(validation: &Validation<'_>) -> String {
         }
     }
     page
+}
+
+/// What is measured of each run.
+fn told(extent: Extent) -> String {
+    let time = |time: Nanos| units::span(time.get());
+    let part = |slice: Slice| {
+        format!("{} of each run after {} or more", time(slice.span), time(slice.warmup))
+    };
+    match extent {
+        Extent::Whole => "whole runs".to_owned(),
+        Extent::Part(slice) => part(slice),
+        Extent::Quick(slice) => format!("{}, more where a program needs it", part(slice)),
+        Extent::Long { limit, .. } => format!(
+            "{} of each run but its start, or all of a run that is shorter, more where a program needs it",
+            time(limit)
+        ),
+    }
 }
 
 fn measured(page: &mut String, validation: &Validation<'_>) {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use simsched_claims::{Claim, Kind, Metric};
+use simsched_core::Nanos;
 use simsched_policies::Registry;
 use simsched_topology::Topology;
 
 use crate::args::ValidateArgs;
-use crate::cut::Slice;
+use crate::extent::Extent;
 use crate::failure::Failure;
 use crate::scenario::{Scenario, Side};
 use crate::sides::{self, Given};
@@ -20,8 +21,10 @@ pub(super) struct Job {
     pub(super) key: Key,
     /// What the claims ask of its runs.
     pub(super) metrics: Vec<Metric>,
-    /// How much of a run is measured.
-    pub(super) slice: Option<Slice>,
+    /// How long the real run took; none if nobody says.
+    pub(super) real: Option<Nanos>,
+    /// How much of a run is simulated and measured.
+    pub(super) extent: Extent,
     /// The policies that it may name.
     pub(super) registry: Registry,
 }
@@ -75,7 +78,12 @@ impl Plan {
             }
         };
         let prepared = claims.into_iter().map(&mut prepare).collect();
-        Plan { jobs: planner.jobs, prepared }
+        let mut jobs = planner.jobs;
+        for job in &mut jobs {
+            job.extent = extent(args, job.real);
+            job.scenario.set_extent(job.extent);
+        }
+        Plan { jobs, prepared }
     }
 }
 
@@ -102,12 +110,15 @@ impl Planner<'_> {
             sides::share(self.registry, &policies, &given).map_err(at_options)?;
         let workload: Vec<String> = claim.workload.split_whitespace().map(str::to_owned).collect();
         let (second, first) = (settings.pop().unwrap_or_default(), settings.remove(0));
-        let mut job = |policy: &str, settings| {
+        let mut job = |policy: &str, settings, real: Option<f64>| {
             let (topology, workload) = (claim.topology.clone(), workload.clone());
             let key = Key { topology, policy: policy.to_owned(), settings, workload };
-            self.job(key, &claim.metric).map_err(|why| ("workload", why))
+            let real = real.and_then(nanos);
+            self.job(key, &claim.metric, real).map_err(|why| ("workload", why))
         };
-        let (baseline, patched) = (job(policies[0], first)?, job(policies[1], second)?);
+        let [before, after] = claim.real_seconds;
+        let baseline = job(policies[0], first, before)?;
+        let patched = job(policies[1], second, after)?;
         Ok((Ready::Runs { baseline, patched }, notes))
     }
 
@@ -121,18 +132,21 @@ impl Planner<'_> {
         Ok(found)
     }
 
-    fn job(&mut self, key: Key, metric: &Metric) -> Result<usize, Failure> {
+    fn job(&mut self, key: Key, metric: &Metric, real: Option<Nanos>) -> Result<usize, Failure> {
         if let Some(known) = self.jobs.iter().position(|job| job.key == key) {
-            let metrics = &mut self.jobs[known].metrics;
-            if !metrics.contains(metric) {
-                metrics.push(metric.clone());
+            let job = &mut self.jobs[known];
+            if !job.metrics.contains(metric) {
+                job.metrics.push(metric.clone());
             }
+            job.real = job.real.or(real);
             return Ok(known);
         }
         let (topology, file) = self.topology(&key.topology)?;
-        let scenario = key.scenario(&topology, &file, self.args, self.registry)?;
-        let (metrics, slice) = (vec![metric.clone()], self.args.slice());
-        self.jobs.push(Job { scenario, key, metrics, slice, registry: self.registry.clone() });
+        let (extent, seed) = (self.args.extent(), self.args.seed);
+        let scenario = key.scenario(&topology, &file, extent, seed, self.registry)?;
+        let real = real.or(scenario.lasts(seed)?);
+        let (metrics, registry) = (vec![metric.clone()], self.registry.clone());
+        self.jobs.push(Job { scenario, key, metrics, real, extent, registry });
         Ok(self.jobs.len() - 1)
     }
 }
@@ -143,10 +157,26 @@ impl Key {
         &self,
         topology: &Arc<Topology>,
         file: &str,
-        args: &ValidateArgs,
+        extent: Extent,
+        seed: u64,
         registry: &Registry,
     ) -> Result<Scenario, Failure> {
         let side = Side::named(topology, file, &self.policy, &self.settings, &self.workload);
-        Scenario::of_side(Side { span: args.slice(), ..side }, args.seed, registry)
+        Scenario::of_side(Side { extent, ..side }, seed, registry)
     }
+}
+
+/// How much of a run is simulated whose real one took so long.
+fn extent(args: &ValidateArgs, real: Option<Nanos>) -> Extent {
+    match args.extent() {
+        Extent::Long { limit, .. } if real.is_some_and(|real| real <= limit) => Extent::Whole,
+        extent => extent,
+    }
+}
+
+/// So many seconds; none if they are too many for a simulation's clock.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked before")]
+fn nanos(seconds: f64) -> Option<Nanos> {
+    let ns = (seconds * 1e9).round();
+    (1.0..1e18).contains(&ns).then_some(Nanos(ns as u64))
 }

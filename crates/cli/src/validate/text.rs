@@ -58,7 +58,7 @@ pub(super) fn rows<'a>(
     validation: &'a Validation<'_>,
 ) -> impl Iterator<Item = [String; 5]> + use<'a> {
     validation.entries().map(|entry| match entry {
-        Ok(judged) => cells(judged),
+        Ok(judged) => cells(judged, validation.args.quick),
         Err(refused) => {
             let skipped = "skipped, see the errors".to_owned();
             [refused.id.to_string(), String::new(), String::new(), String::new(), skipped]
@@ -67,10 +67,10 @@ pub(super) fn rows<'a>(
 }
 
 /// Claim, metric, what was published, what was simulated, and the verdict.
-fn cells(judged: &Judged) -> [String; 5] {
+fn cells(judged: &Judged, quick: bool) -> [String; 5] {
     let (claim, metric) = (judged.claim.id.clone(), judged.claim.metric.to_string());
     let rest = match &judged.state {
-        State::Run(run) => of_run(judged, run),
+        State::Run(run) => of_run(&judged.claim, run, quick),
         State::Computed { found, agrees } => {
             let want = match judged.claim.published.values {
                 simsched_claims::Values::Exactly(want) => want.to_string(),
@@ -85,18 +85,18 @@ fn cells(judged: &Judged) -> [String; 5] {
     [claim, metric, published, simulated, verdict]
 }
 
-fn of_run(judged: &Judged, run: &Run) -> [String; 3] {
-    let better = judged.claim.better;
+fn of_run(claim: &Claim, run: &Run, quick: bool) -> [String; 3] {
+    let better = claim.better;
     let told = |effect: simsched_claims::Effect, ci95: &str| {
         format!("{:+.1} %{ci95} {}", effect.improvement, effect.class.name(better))
     };
     let ci95 = run.interval.map_or_else(String::new, |it| format!(" +-{:.1}", it.half));
     let verdict = &run.verdict;
     // Where the published spread makes it wide, the neutral range is said.
-    let bound = threshold(&judged.claim);
+    let bound = threshold(claim);
     let wide = if bound > LEAST { format!(" (below {bound:.1} %)") } else { String::new() };
     let word = match (run.is_undecided(), verdict.agrees(), verdict.size_agrees()) {
-        (true, ..) => format!("undecided: {}", undecided(judged, run)),
+        (true, ..) => format!("undecided: {}", undecided(claim, run)),
         (false, true, true) => "agrees, size too".to_owned(),
         (false, true, false) => "agrees, size does not".to_owned(),
         (false, false, _) => "disagrees".to_owned(),
@@ -107,6 +107,7 @@ fn of_run(judged: &Judged, run: &Run) -> [String; 3] {
     let cuts = [&run.baseline, &run.patched].map(|side| side.cut.as_ref());
     let early = cuts.iter().flatten().any(|cut| cut.early);
     let flags = [
+        (quick, "quick"),
         (far, "level off"),
         (early, "early"),
         (unsteady, "not stationary"),
@@ -117,9 +118,16 @@ fn of_run(judged: &Judged, run: &Run) -> [String; 3] {
     [told(verdict.published, &wide), told(verdict.simulated, &ci95), word + &flags]
 }
 
+/// A claim in one line, while others still run.
+pub(super) fn line(claim: &Claim, run: &Run, quick: bool) -> String {
+    let [published, simulated, verdict] = of_run(claim, run, quick);
+    let (id, metric) = (&claim.id, &claim.metric);
+    format!("{id}: {metric}: published {published}, simulated {simulated}: {verdict}")
+}
+
 /// The classes within the interval, and the parameters on which the class depends.
-fn undecided(judged: &Judged, run: &Run) -> String {
-    let better = judged.claim.better;
+fn undecided(claim: &Claim, run: &Run) -> String {
+    let better = claim.better;
     let mut told = Vec::new();
     if run.possible.len() > 1 {
         let names: Vec<&str> = run.possible.iter().map(|class| class.name(better)).collect();
@@ -161,7 +169,11 @@ pub(super) fn side(claim: &Claim, measured: &Measured) -> String {
         None => text += ", whole runs",
         Some(cut) => {
             let (span, warmup) = (units::span(cut.span_ns), units::span(cut.warmup_ns));
-            let _ = write!(text, ", {span} after {warmup}");
+            let real = match measured.real {
+                Some(real) => format!("that takes {}", units::span(real.get())),
+                None => "of unknown length".to_owned(),
+            };
+            let _ = write!(text, ", {span} after {warmup} of a run {real}");
             if let Some(total) = cut.work_total {
                 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
                 let part = 100.0 * cut.work as f64 / total as f64;
@@ -211,9 +223,9 @@ pub(super) fn scores(validation: &Validation<'_>) -> Vec<String> {
         lines.push(format!("skipped: {skipped}, each with its reason in the errors"));
     }
     if validation.stopped {
-        let more = match validation.args.resume {
-            Some(_) => "the same command goes on",
-            None => "with --resume FILE it could go on",
+        let more = match validation.args.resume.is_empty() {
+            false => "the same command goes on",
+            true => "with --resume FILE it could go on",
         };
         lines.push(format!("stopped by Ctrl-C: some claims have no verdict; {more}"));
     }

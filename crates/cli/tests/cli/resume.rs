@@ -33,8 +33,13 @@ fn validated(claims: &Path, kept: &Path) -> (String, u32) {
 }
 
 fn validated_with(how: &str, claims: &Path, kept: &Path) -> (String, u32) {
+    validated_with_all((how, ""), claims, kept)
+}
+
+/// With options before and behind the file that is written.
+fn validated_with_all((how, more): (&str, &str), claims: &Path, kept: &Path) -> (String, u32) {
     let (claims, kept) = (claims.display(), kept.display());
-    let args = format!("validate {how} --seeds 2 --json - --resume {kept} {claims}");
+    let args = format!("validate {how} --seeds 2 --json - --resume {kept} {more} {claims}");
     let output = simsched(&args);
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{said}");
@@ -54,13 +59,44 @@ fn what_is_kept_gives_the_same_result_again() {
 }
 
 #[test]
-fn what_was_measured_in_haste_does_not_stand_for_a_thorough_run() {
+fn what_was_measured_in_haste_does_not_stand_for_a_long_run() {
     let (claims, kept) = (file("haste.toml", &claims(1, 20)), kept("haste.kept"));
+    assert_eq!(validated_with("--quick", &claims, &kept).1, 0);
     assert_eq!(validated_with("", &claims, &kept).1, 0);
-    assert_eq!(validated_with("--thorough", &claims, &kept).1, 0);
-    let (found, known) = validated_with("--thorough", &claims, &kept);
+    assert_eq!(validated_with("--limit 2s", &claims, &kept).1, 0);
+    let (found, known) = validated_with("--limit 2s", &claims, &kept);
     assert_eq!(known, 4, "two sides, two seeds");
-    assert!(found.contains("\"thorough\": true"), "{found}");
+    assert!(found.contains("\"limit_ns\": 2000000000"), "{found}");
+}
+
+/// Each part keeps its own file; with all of them nothing is left to be run.
+#[test]
+fn shards_are_put_together_by_what_they_kept() {
+    let text = claims(3, 20).replacen("-l 20", "-l 21", 1).replacen("-l 20", "-l 22", 1);
+    let claims = file("shards.toml", &text);
+    let parts = ["1/2", "2/2"].map(|shard| {
+        let kept = kept(&format!("shard{}.kept", &shard[..1]));
+        assert_eq!(validated_with(&format!("--shard {shard}"), &claims, &kept).1, 0);
+        kept
+    });
+    let (whole, all) = (kept("whole.kept"), kept("all.kept"));
+    let [one, two] = parts.each_ref().map(|part| part.display());
+    // The first of the files is the one that is written.
+    let (found, known) =
+        validated_with_all(("", &format!("--resume {one} --resume {two}")), &claims, &all);
+    assert_eq!(known, 12, "three loads, two sides, two seeds");
+    assert_eq!(found, validated_with("", &claims, &whole).0);
+}
+
+#[test]
+fn a_part_that_is_not_there_is_said() {
+    let (claims, kept) = (file("lost.toml", &claims(1, 20)), kept("lost.kept"));
+    let args =
+        format!("validate --resume {} --resume lost.part {}", kept.display(), claims.display());
+    let output = simsched(&args);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("found no file 'lost.part', expected measurements"), "{said}");
 }
 
 #[test]
