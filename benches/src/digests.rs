@@ -115,7 +115,7 @@ const PLAN: &[(&str, &str, &str, &str, &str)] = &[
     ("wakeup", "genoa", "cache_aware_wakeup@L2+always_check", "", CROWD),
     ("wakeup", "t32", "cache_aware_wakeup+refresh_at_enqueue", "", SCHBENCH),
     ("wakeup", "t16", "cfs+TTWU_QUEUE=off", "", PIPES),
-    ("wakeup", "t16", "cfs+wakee_flips=200", "", CROWD),
+    ("wakeup", "t16", "cfs", "launcher=200", CROWD),
     ("yield", "t8", "cfs", "", "schbench-old -m 1 -t 6 -r 1"),
     ("yield", "t8", "eevdf", "", "schbench-old -m 1 -t 12 -r 1"),
     ("yield", "t16", "cfs", "", "verilator"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use simsched_core::{Nanos, Policy, Seed, Watched};
+use simsched_core::{Config, Nanos, Policy, Seed, Watched};
 use simsched_policies::{PolicySpec, Registry};
 use simsched_topology::Topology;
 use simsched_trace::schedstat::SchedStat;
@@ -301,11 +301,13 @@ impl Scenario {
         outputs: Outputs,
     ) -> Result<Outcome, Failure> {
         let benchmark = self.benchmark(seed)?;
+        let config = run::seeded(self.settings.config, seed);
+        let launcher = config.launcher.or_else(|| Some(benchmark.launcher()));
         let plan = Plan {
             topology: Arc::clone(&self.topology),
             policy: self.policy_for(&outputs),
             workload: benchmark.workload_on(&self.topology),
-            config: run::seeded(self.settings.config, seed),
+            config: Config { launcher, ..config },
             duration: self.duration,
             span: self.extent.slice(&self.topology, benchmark.least_part()),
             precision: self.precision.zip(Goal::of(benchmark.as_ref())),

@@ -1,8 +1,7 @@
 //! How often a task has changed whom it wakes, inherited by its children.
 
 use simsched_core::testkit::{PolicyHost, WorldKit};
-use simsched_core::{Enqueue, TaskId, WakeKind, Wakeup};
-use simsched_policies::fair::tunables::SETTINGS;
+use simsched_core::{Enqueue, Launcher, Seed, TaskId, WakeKind, Wakeup};
 use simsched_policies::fair::{Fair, Features, Overrides};
 use simsched_topology::{CpuId, Topology};
 
@@ -12,20 +11,18 @@ const WAKEES: [TaskId; 2] = [TaskId(2), TaskId(3)];
 
 /// A main task that was given `flips` has forked a waker on CPU 0 and two wakees, which sleep on CPU 2 of
 /// the same LLC: which of the wakeups by turns compare the waker's CPU with the previous one.
-fn compared(flips: u64, wakeups: usize) -> Vec<bool> {
+fn compared(flips: u32, wakeups: usize) -> Vec<bool> {
     // An LLC has four CPUs.
     let topology = Topology::builtin("t16", None).expect("a machine that is built in");
     let mut kit = WorldKit::new(topology, 250);
     for _ in 0..4 {
         kit.add_task(0);
     }
-    let mut overrides = Overrides::default();
-    let idx = SETTINGS.iter().position(|setting| setting.key == "wakee_flips");
-    overrides.set(idx.expect("a setting"), flips);
-    let mut host = PolicyHost::new(kit, Fair::new(Features::default(), overrides));
+    kit.launched_by(Launcher::Flips(flips), Seed(1));
+    let mut host = PolicyHost::new(kit, Fair::new(Features::default(), Overrides::default()));
     for child in [WAKER, WAKEES[0], WAKEES[1]] {
         host.task_fork(CpuId(0), Some(MAIN), child);
-        assert_eq!(u64::from(host.policy.wakee(child).flips), flips, "a child has its parent's");
+        assert_eq!(host.policy.wakee(child).flips, flips, "a child has its parent's");
     }
     let (waker, prev) = (CpuId(0), CpuId(2));
     host.enqueue(waker, WAKER, Enqueue::New);

@@ -2,6 +2,7 @@
 
 use crate::error::SimError;
 use crate::ipc::IpcVersion;
+use crate::launcher::Launcher;
 use crate::rng::Seed;
 
 /// Settings of a run beside machine, policy and workload.
@@ -26,6 +27,9 @@ pub struct Config {
     pub max_cstate: u8,
     /// The rules of pipes and sockets.
     pub ipc: IpcVersion,
+    /// Who starts the workload, which decides what its tasks inherit; none is who usually does, which for the
+    /// simulator itself is nobody.
+    pub launcher: Option<Launcher>,
     /// Whether ops on pipes that neither block nor wake are done in a loop of their own. The run is the
     /// same without it, and takes longer.
     pub batch_ops: bool,
@@ -54,6 +58,7 @@ impl Default for Config {
             turbo: true,
             max_cstate: MAX_CSTATE,
             ipc: IpcVersion::default(),
+            launcher: None,
             batch_ops: true,
         }
     }
@@ -124,6 +129,15 @@ pub const SETTINGS: &[SettingInfo] = &[
         doc: "a read of a full pipe wakes a writer even if it frees no slot (Linux <= 6.13)",
     },
     SettingInfo {
+        name: "launcher",
+        default: "script",
+        range: Launcher::VALUES,
+        doc: "who starts the workload, whose tasks inherit how often that changed whom it wakes \
+              (wakee_flips: a script 0 to 14, a login 0 to 17, ssh 10 to 92, a service 3 to 38, the boot 71 \
+              to 160, the lab 95, or so many) and when that was halved, drawn once for each seed \
+              (none of what was recorded, if not given)",
+    },
+    SettingInfo {
         name: "batch_ops",
         default: "on",
         range: "on or off",
@@ -172,6 +186,11 @@ impl Config {
             }
             "spurious_writer_wakeups" => {
                 self.ipc = if switch(name, value)? { IpcVersion::V6_13 } else { IpcVersion::V6_14 };
+            }
+            "launcher" => {
+                let found = Launcher::parse(value);
+                self.launcher =
+                    Some(found.ok_or_else(|| setting_error(name, value, Launcher::VALUES))?);
             }
             "batch_ops" => self.batch_ops = switch(name, value)?,
             _ => return Ok(false),

@@ -20,6 +20,7 @@ mod effects;
 mod error;
 mod hardware;
 mod ids;
+mod launcher;
 mod observer;
 mod policy;
 mod rng;
@@ -40,6 +41,7 @@ pub use error::{Blocked, SimError};
 pub use ids::{
     BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, RegionId, SemId, SocketId, TaskId,
 };
+pub use launcher::{Inherited, Launcher};
 pub use observer::{Cause, Cost, NO_DOMAIN, Observer, Tracepoint};
 pub use policy::{
     Attached, Dequeue, Enqueue, Far, FifoQueues, KernelRules, Placement, Policy, Preempt, Reason,

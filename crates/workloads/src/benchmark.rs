@@ -1,6 +1,6 @@
 //! The trait `Benchmark`: a program as one would run it, the text that it prints, and its workload.
 
-use simsched_core::{MarkId, Nanos, Notes, Workload};
+use simsched_core::{Launcher, MarkId, Nanos, Notes, Workload};
 use simsched_topology::Topology;
 
 /// A program with its options, ready to be run any number of times.
@@ -40,6 +40,11 @@ pub trait Benchmark: Send + Sync {
     /// How long it runs once all of its tasks are started, if it runs for a fixed time.
     fn lasts(&self) -> Option<Nanos> {
         None
+    }
+
+    /// Who starts it, unless somebody is named: a script.
+    fn launcher(&self) -> Launcher {
+        Launcher::Script
     }
 
     /// How its tasks share a fixed number of messages, if they send one.

@@ -47,7 +47,8 @@ fn a_validation_that_was_stopped_goes_on_to_the_same_bytes() {
     assert_eq!(stopped["partial"], true);
     let resumed = command(&args).output().unwrap();
     let said = String::from_utf8(resumed.stderr).unwrap();
-    let before: u32 = said.split_whitespace().nth(2).unwrap().parse().unwrap();
+    let note = said.lines().find_map(|line| line.strip_prefix("simsched: note: ")).unwrap();
+    let before: u32 = note.split_whitespace().next().unwrap().parse().unwrap();
     assert!(
         (1..14).contains(&before) && said.contains("of 14 runs were measured before"),
         "{said}"

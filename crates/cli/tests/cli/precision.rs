@@ -16,12 +16,12 @@ fn sum(value: &Value) -> u64 {
     value.as_object().unwrap().values().map(|part| part.as_u64().unwrap()).sum()
 }
 
-/// The same jobs simulated as a whole are the measure: nine of ten intervals of 95 % are the bar, for
-/// each figure.
+/// The same jobs simulated as a whole are the measure: 17 of 20 intervals of 95 % are the bar, for each
+/// figure. Of intervals that are right fewer hold in 1.6 % of such tests (binomial).
 #[test]
 fn the_exact_numbers_of_a_job_lie_within_the_intervals_of_its_sample() {
     let run = |options: &str| {
-        let args = format!("run --quiet --topo t16 --seeds 10 --json - {options} -- {JOB} -l 1600");
+        let args = format!("run --quiet --topo t16 --seeds 20 --json - {options} -- {JOB} -l 1600");
         let output = simsched(&args);
         // 1 is that some seed is less precise than asked for, which its interval says.
         assert!(matches!(output.status.code(), Some(0 | 1)), "simsched {args}");
@@ -41,10 +41,10 @@ fn the_exact_numbers_of_a_job_lie_within_the_intervals_of_its_sample() {
             (number(found, "value") - number(exact, key)).abs() <= half
         };
         let held = exact.iter().zip(&sampled).filter(holds).count();
-        assert!(held >= 9, "{figure}: within {held} of 10 intervals");
+        assert!(held >= 17, "{figure}: within {held} of 20 intervals");
     }
     let whole = |run: &&Value| run["precision"]["exact"] == true;
-    assert!(sampled.iter().filter(whole).count() <= 2, "most are sampled");
+    assert!(sampled.iter().filter(whole).count() <= 4, "most are sampled");
     let events = |runs: &[Value]| runs.iter().map(|run| number(run, "events")).sum::<f64>();
     assert!(events(&sampled) < 0.8 * events(&exact), "a sample takes fewer events");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use simsched_core::observe::Stats;
-use simsched_core::{Cause, Seed, Workload};
+use simsched_core::{Cause, Launcher, Seed, Workload};
 use simsched_workloads::hackbench;
 use simsched_workloads::lab::{self, WithKthreads};
 
@@ -78,7 +78,7 @@ pub fn count_groups(
 /// seconds after the boot, and the first wakeup of the next second halves that. In the folder's own run of
 /// `-g 2 -f 4` a sender is asked for 552 placements until its counts are 16 times as many (`wa_calls`, 4,419
 /// of eight senders): with 0.95 flips for each, 35.
-const WAKEE_FLIPS: &str = "32";
+const WAKEE_FLIPS: u32 = 32;
 
 fn count(
     bed: &Bed,
@@ -87,9 +87,7 @@ fn count(
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Counts>, LabError> {
     let mut bed = bed.clone();
-    if !bed.settings.iter().any(|(key, _)| key == "wakee_flips") {
-        bed.settings.push(("wakee_flips".to_owned(), WAKEE_FLIPS.to_owned()));
-    }
+    bed.config.launcher = bed.config.launcher.or(Some(Launcher::Flips(WAKEE_FLIPS)));
     let args: Vec<String> = command.split(' ').skip(1).map(str::to_owned).collect();
     let programs = lab::timed(&hackbench::parse(&args)?, Seed(seed))?;
     let programs = WithKthreads::new(programs, &bed.untraced, Seed(seed));

@@ -104,9 +104,17 @@ impl Fair {
     pub(super) fn attach_rows(&mut self, world: &World) {
         let topology = world.topology();
         let cpus = topology.cpus();
-        let tasks = (0..world.tasks().len()).map(|task| world.task(TaskId::new(task)).cpu);
-        let flips = u32::try_from(self.all.tunables.wakee_flips).unwrap_or(u32::MAX);
-        let task = |cpu| Wakee { flips, ..Wakee::new(cpu) };
+        let tasks = (0..world.tasks().len()).map(TaskId::new);
+        let inherited = world.inherited();
+        let age = inherited.since_halving.get() / world.tick().get();
+        let task = |task: TaskId| match world.tasks().is_background(task) {
+            true => Wakee::new(world.task(task).cpu),
+            false => Wakee {
+                flips: inherited.wakee_flips,
+                flip_decay_ts: world.jiffies().wrapping_sub(age),
+                ..Wakee::new(world.task(task).cpu)
+            },
+        };
         self.wakees = tasks.map(task).chain(cpus.iter().map(Wakee::new)).collect();
         let stats = |cpu| IdleStats::new(world.rq(cpu).clock, &self.all.tunables);
         self.stats = cpus.iter().map(stats).collect();

@@ -28,8 +28,6 @@ pub struct Tunables {
     pub sis_prop_cpu_ns: u64,
     /// What part of the previous CPU `wakeup_bias_prev` wants spare, of 1024.
     pub wakeup_bias_prev_threshold_1024: u64,
-    /// How often who starts the workload has changed whom it wakes before (`wakee_flips`).
-    pub wakee_flips: u64,
     /// Those of cache-aware load balancing.
     pub llc: LlcTunables,
 }
@@ -186,18 +184,6 @@ pub const SETTINGS: &[Setting] = &[
         source: "\"sched/fair: Introduce WAKEUP_BIAS_PREV\", M. Desnoyers, 2023-10-17",
         field: |tunables| &mut tunables.wakeup_bias_prev_threshold_1024,
     },
-    Setting {
-        key: "wakee_flips",
-        doc: "how often who starts the workload (a shell, the first process) has changed whom it wakes \
-              before; all tasks inherit it, and with as many as an LLC has CPUs a busy waker of many is \
-              no reason any more to place a wakee near it",
-        unit: "",
-        range: 0..=1_000_000,
-        default: 0,
-        scaled: false,
-        source: "dup_task_struct() copies the count, wake_wide() compares it, Linux 6.1",
-        field: |tunables| &mut tunables.wakee_flips,
-    },
     llc_setting(
         "llc_balancing.enabled",
         ("1: cache_aware balances where the machine has several LLCs; 0: it does nothing", ""),
@@ -303,7 +289,6 @@ impl Tunables {
             busy_factor: 0,
             sis_prop_cpu_ns: 0,
             wakeup_bias_prev_threshold_1024: 0,
-            wakee_flips: 0,
             llc: LlcTunables::default(),
         };
         for (setting, value) in SETTINGS.iter().zip(overrides.0) {

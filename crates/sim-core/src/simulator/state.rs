@@ -139,6 +139,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let mut world = World::new(Arc::clone(&topology), &setup.tasks, config.hz);
         declare_masks(&mut world, &setup.masks)?;
         world.set_seed(config.seed);
+        world.set_inherited(config.launcher.unwrap_or_default().inherited(config.seed));
         world.set_resident(setup.resident_bytes());
         let Attached { rules, reasons, lines: line_nodes } = policy.attach(&world);
         let hardware = Hardware::new(&topology, &setup, &line_nodes, &config)?;

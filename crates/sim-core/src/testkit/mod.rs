@@ -16,6 +16,8 @@ pub use round_robin::RoundRobin;
 pub use script::Script;
 
 use crate::ids::{ProcId, TaskId};
+use crate::launcher::Launcher;
+use crate::rng::Seed;
 use crate::time::SimTime;
 use crate::workload::{SchedPolicy, Start, TaskSpec};
 use crate::world::{BOOT_CLOCK, TaskRow, World};
@@ -38,6 +40,11 @@ impl WorldKit {
     #[must_use]
     pub fn new(topology: Topology, hz: u32) -> WorldKit {
         WorldKit(World::new(Arc::new(topology), &[], hz))
+    }
+
+    /// The workload is started by this launcher, in the run with this seed.
+    pub fn launched_by(&mut self, launcher: Launcher, seed: Seed) {
+        self.0.set_inherited(launcher.inherited(seed));
     }
 
     /// The world as a policy sees it.

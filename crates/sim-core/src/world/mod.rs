@@ -11,6 +11,7 @@ pub use runqueue::RqRow;
 pub use task::{TaskRow, TaskState, Tasks};
 
 use crate::ids::{ProcId, TaskId};
+use crate::launcher::{Inherited, Launcher};
 use crate::rng::Seed;
 use crate::time::{Nanos, SimTime};
 use crate::workload::TaskSpec;
@@ -31,6 +32,7 @@ pub struct World {
     idle: CpuSet,
     idle_cores: CpuSet,
     seed: Seed,
+    inherited: Inherited,
     this_cpu: CpuId,
     /// By process, in bytes.
     resident: Vec<u64>,
@@ -53,6 +55,7 @@ impl World {
             idle_cores: idle,
             topology,
             seed: Seed(0),
+            inherited: Launcher::None.inherited(Seed(0)),
             this_cpu: CpuId(0),
             resident: Vec::new(),
         }
@@ -66,6 +69,16 @@ impl World {
 
     pub(crate) fn set_seed(&mut self, seed: Seed) {
         self.seed = seed;
+    }
+
+    /// What the tasks of the workload inherit of who starts it; threads of the kernel inherit nothing.
+    #[must_use]
+    pub fn inherited(&self) -> Inherited {
+        self.inherited
+    }
+
+    pub(crate) fn set_inherited(&mut self, inherited: Inherited) {
+        self.inherited = inherited;
     }
 
     /// The memory of `proc` that is in use once all of it is, in bytes: anonymous and shared

@@ -1,6 +1,6 @@
 //! The lab's scenarios as they are named on a command line, and what a run of one says.
 
-use simsched_core::{Seed, Workload};
+use simsched_core::{Launcher, Seed, Workload};
 use simsched_topology::Topology;
 
 use super::{Lab, START, STOP, WithKthreads};
@@ -70,6 +70,11 @@ impl Benchmark for Run {
     fn banner(&self) -> String {
         let Lab { name, scenario, nr_cpus, .. } = &self.lab;
         format!("{name} on {nr_cpus} CPUs, {} tasks: {scenario}", self.lab.nr_tasks())
+    }
+
+    /// What its tasks do was recorded, and by whom they were started not.
+    fn launcher(&self) -> Launcher {
+        Launcher::None
     }
 
     fn workload(&self) -> Box<dyn Workload + Send> {

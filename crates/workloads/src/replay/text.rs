@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use simsched_core::Workload;
+use simsched_core::{Launcher, Workload};
 
 use super::{Affinity, DONE, END, Ends, Options, Players, Recording, Shared, Timers, lower};
 use crate::args::{self, OptionInfo};
@@ -120,6 +120,11 @@ impl Benchmark for Replay {
         let threads = self.lowered.players.len();
         let us = self.span / 1_000;
         format!("replay of {}: {threads} threads, {}.{:03} ms", self.file, us / 1_000, us % 1_000)
+    }
+
+    /// What its tasks do was recorded, and by whom they were started not.
+    fn launcher(&self) -> Launcher {
+        Launcher::None
     }
 
     fn workload(&self) -> Box<dyn Workload + Send> {
