@@ -10,7 +10,8 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The files of the crate, by path.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
+    (".gitignore", "/target\n"),
     ("Cargo.toml", include_str!("../template/Cargo.toml.in")),
     ("README.md", include_str!("../template/README.md.in")),
     ("src/lib.rs", include_str!("../template/src/lib.rs.in")),

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use simsched_core::observe::{CpuSeries, Digest, Invariants, LlcSeries, Stats};
-use simsched_core::{Config, MarkId, Nanos, Notes, Policy, Seed, SimTime, Simulator, Workload};
+use simsched_core::{
+    Config, MarkId, Nanos, Notes, Policy, Reason, Seed, SimTime, Simulator, Workload,
+};
 use simsched_topology::Topology;
 use simsched_trace::schedstat::SchedStat;
 
@@ -26,6 +28,8 @@ pub(crate) type Watch = (Stats, (Window, (Digest, (Option<Invariants>, Option<Bo
 pub(crate) struct Plan<P: ?Sized, W> {
     pub(crate) topology: Arc<Topology>,
     pub(crate) policy: Box<P>,
+    /// The names that its reasons must have; none if nobody says.
+    pub(crate) reasons: Option<Vec<&'static str>>,
     pub(crate) workload: W,
     pub(crate) config: Config,
     pub(crate) duration: Option<Nanos>,
@@ -85,17 +89,22 @@ pub(crate) struct Told {
 }
 
 /// Makes a run check itself, and leave untold what nobody asks for.
+///
+/// # Errors
+/// When the policy attaches other reasons than its entry lists.
 fn prepare<P: Policy + ?Sized, W: Workload>(
     run: &mut Simulator<P, W, Watch>,
     paranoid: bool,
     asks_for_thoughts: bool,
-) {
+    reasons: Option<&[&str]>,
+) -> Result<(), Failure> {
     if paranoid {
         run.set_paranoid();
     }
     if !asks_for_thoughts {
         run.mute_thoughts();
     }
+    check_names(run.reasons(), reasons)
 }
 
 impl<P: Policy + ?Sized, W: Workload> Plan<P, W> {
@@ -125,7 +134,7 @@ impl<P: Policy + ?Sized, W: Workload> Plan<P, W> {
         let workload = Metered::new(self.workload, &meter);
         let topology = Arc::clone(&self.topology);
         let mut run = Simulator::new(topology, self.policy, workload, watch, self.config)?;
-        prepare(&mut run, self.paranoid, asks_for_thoughts);
+        prepare(&mut run, self.paranoid, asks_for_thoughts, self.reasons.as_deref())?;
         let horizon = self.duration.map_or(SimTime::NEVER, |limit| SimTime::ZERO + limit);
         let cutter = Cutter { run: &mut run, meter: &meter, topology: &self.topology, progress };
         let driven = driven(cutter, self.span, self.precision, horizon, new_stats);
@@ -138,6 +147,7 @@ impl<P: Policy + ?Sized, W: Workload> Plan<P, W> {
         let recorded = recorder.map_or(Ok(()), |recorder| recorder.finish(&world));
         let (end, cut, sampled) = driven?;
         recorded?;
+        check_given(&stats, reasons)?;
         if let Some(mut rules) = rules {
             rules.finish(&world).map_err(|broken| Failure::Simulation(broken.to_string()))?;
         }
@@ -176,6 +186,31 @@ impl<P: Policy + ?Sized, W: Workload> Plan<P, W> {
             _ => measured,
         })
     }
+}
+
+/// Counts by reason stand under the names that the policy attaches: these must be those of its entry.
+fn check_names(attached: &[&str], listed: Option<&[&str]>) -> Result<(), Failure> {
+    match listed {
+        Some(listed) if listed != attached => Err(Failure::Simulation(format!(
+            "attach() names the reasons {attached:?}, and the policy's entry {listed:?}: expected the same \
+             (`ReasonInfo::names` makes the one of the other)"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Each reason that the policy gave has a name.
+fn check_given(stats: &Stats, reasons: &[&str]) -> Result<(), Failure> {
+    let core = usize::from(u8::MAX) + 1 - Reason::CORE_NAMES.len();
+    let counts = [stats.wakeups_by_reason(), stats.new_by_reason()];
+    let nameless = (reasons.len()..core).find(|at| counts.iter().any(|by| by[*at] > 0));
+    nameless.map_or(Ok(()), |at| {
+        let names = reasons.len();
+        Err(Failure::Simulation(format!(
+            "the policy placed a task by Reason({at}), and attach() names {names} reasons: expected one for \
+             each"
+        )))
+    })
 }
 
 /// Runs to the end, or as much as is measured.
@@ -271,6 +306,7 @@ mod tests {
         Plan {
             topology: Arc::new(Topology::builtin("t16", None).unwrap()),
             policy: Box::default(),
+            reasons: None,
             workload: script,
             config: Config::default(),
             duration: Some(Nanos::from_millis(20)),
@@ -321,6 +357,26 @@ mod tests {
         assert_eq!((report.elapsed_ns, report.exits), (None, 0));
         let time = report.cpu_time_ns;
         assert_eq!(time.user + time.system + time.idle, 16 * 20_000_000);
+    }
+
+    /// Counts by reason would stand under a wrong name.
+    #[test]
+    fn reasons_that_are_not_those_of_the_entry_are_refused() {
+        let named = |name| Plan { reasons: Some(vec![name]), ..plan(&[Op::Run(Nanos(500))]) };
+        assert!(named("prev").measure(None).is_ok());
+        let failure = named("previous").measure(None).err().unwrap();
+        assert_eq!(failure.code(), 3);
+        let text = failure.to_string();
+        assert!(text.contains("[\"prev\"]") && text.contains("[\"previous\"]"), "{text}");
+    }
+
+    #[test]
+    fn a_reason_without_a_name_is_refused() {
+        let ops = [Op::Sleep(Nanos::from_millis(1)), Op::Run(Nanos(500))];
+        let run = plan(&ops).measure(None).unwrap();
+        assert!(check_given(&run.stats, &["prev"]).is_ok());
+        let text = check_given(&run.stats, &[]).unwrap_err().to_string();
+        assert!(text.contains("Reason(0)"), "{text}");
     }
 
     #[test]

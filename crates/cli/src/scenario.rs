@@ -306,6 +306,7 @@ impl Scenario {
         let plan = Plan {
             topology: Arc::clone(&self.topology),
             policy: self.policy_for(&outputs),
+            reasons: self.spec.reasons(),
             workload: benchmark.workload_on(&self.topology),
             config: Config { launcher, ..config },
             duration: self.duration,

@@ -76,6 +76,32 @@ pub struct ReasonInfo {
     pub doc: &'static str,
 }
 
+impl ReasonInfo {
+    /// The names of these reasons, as [`Attached::reasons`](simsched_core::Attached::reasons) takes them.
+    ///
+    /// ```
+    /// use simsched_policies::catalog::ReasonInfo;
+    ///
+    /// const REASONS: &[ReasonInfo] = &[ReasonInfo { name: "prev", doc: "The previous CPU." }];
+    /// const NAMES: &[&str] = &ReasonInfo::names::<{ REASONS.len() }>(REASONS);
+    /// assert_eq!(NAMES, &["prev"]);
+    /// ```
+    ///
+    /// # Panics
+    /// When `reasons` has another length than `N`; in a constant that is an error of the compiler.
+    #[must_use]
+    pub const fn names<const N: usize>(reasons: &[ReasonInfo]) -> [&'static str; N] {
+        assert!(reasons.len() == N, "as many names as reasons");
+        let mut names = [""; N];
+        let mut nth = 0;
+        while nth < N {
+            names[nth] = reasons[nth].name;
+            nth += 1;
+        }
+        names
+    }
+}
+
 /// A setting of a policy as it is listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingInfo {

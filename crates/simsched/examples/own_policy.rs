@@ -12,7 +12,7 @@ struct FirstIdle(FifoQueues);
 impl Policy for FirstIdle {
     fn attach(&mut self, world: &World) -> Attached {
         self.0 = FifoQueues::new(world);
-        Attached { reasons: &["prev_idle", "llc_idle", "none_idle"], ..Attached::default() }
+        Attached { reasons: &["prev_idle", "llc_idle", "prev_busy"], ..Attached::default() }
     }
 
     fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {

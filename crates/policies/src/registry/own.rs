@@ -9,7 +9,7 @@ use simsched_topology::nearest;
 
 use super::entry::{Make, PolicyEntry};
 use super::spec::PolicySpec;
-use crate::catalog::{Change, FeatureInfo, SettingInfo};
+use crate::catalog::{Change, FeatureInfo, ReasonInfo, SettingInfo};
 use crate::error::PolicyError;
 
 /// A feature or setting of a policy that declares them as a table.
@@ -154,6 +154,8 @@ pub(super) struct OwnSpec {
     tunables: &'static [Tunable],
     /// By tunable.
     values: Vec<u64>,
+    /// Of its entry, if it has one.
+    reasons: Option<&'static [ReasonInfo]>,
     new: New,
 }
 
@@ -165,7 +167,7 @@ pub fn own(
     new: impl Fn() -> Box<dyn Policy + Send> + Send + Sync + 'static,
 ) -> Box<dyn PolicySpec> {
     let (name, new) = (name.to_owned(), Arc::new(move |_: &Chosen<'_>| new()));
-    Box::new(OwnSpec { name, tunables: &[], values: Vec::new(), new })
+    Box::new(OwnSpec { name, tunables: &[], values: Vec::new(), reasons: None, new })
 }
 
 impl OwnSpec {
@@ -180,7 +182,8 @@ impl OwnSpec {
             Make::Tuned { tunables, new } => (tunables, Arc::new(new)),
             Make::Parse { .. } => unreachable!("an entry with a specification of its own"),
         };
-        OwnSpec { name, tunables, values: tunables.iter().map(Tunable::default).collect(), new }
+        let values = tunables.iter().map(Tunable::default).collect();
+        OwnSpec { name, tunables, values, reasons: Some(entry.reasons), new }
     }
 
     fn at(&self, key: &str) -> Option<usize> {
@@ -245,6 +248,10 @@ impl PolicySpec for OwnSpec {
 
     fn boxed(&self) -> Box<dyn PolicySpec> {
         Box::new(self.clone())
+    }
+
+    fn reasons(&self) -> Option<Vec<&'static str>> {
+        Some(self.reasons?.iter().map(|reason| reason.name).collect())
     }
 
     fn changes(&self) -> Vec<Change> {

@@ -48,6 +48,12 @@ pub trait PolicySpec: Debug + Send + Sync {
         Vec::new()
     }
 
+    /// The names of the reasons that its entry lists, which must be those of the policy; none if it has no
+    /// such entry.
+    fn reasons(&self) -> Option<Vec<&'static str>> {
+        None
+    }
+
     /// In what its version differs from the default one.
     fn differences(&self) -> &'static [Difference] {
         &[]
