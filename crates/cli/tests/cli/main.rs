@@ -11,6 +11,7 @@ mod determinism;
 #[cfg(target_os = "linux")]
 mod interrupt;
 mod json;
+mod kept;
 mod lab;
 mod library;
 mod llc;
