@@ -4,6 +4,7 @@
 
 mod bias_prev;
 mod cache_aware;
+mod flips;
 mod imb_numa;
 mod invariants;
 mod shared_lines;

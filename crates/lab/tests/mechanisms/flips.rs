@@ -1,0 +1,98 @@
+//! How often hackbench's tasks change whom they wake (`wakee_flips`), beside whole Debian guests of 8 CPUs in
+//! two LLCs in which the same jobs were started by `ssh host hackbench` or from a login (kernel 7.3.4: two
+//! runs of each job; 6.12.117: three and one).
+
+use std::sync::Arc;
+
+use simsched_core::{Config, Launcher, Nanos, Seed, SimTime, Simulator, TaskId};
+use simsched_policies::fair::{Fair, Features, Overrides, Version};
+use simsched_topology::Topology;
+
+use super::cut;
+
+/// When the flips are read, in ms after the last birth, which is some 10 ms after the start.
+const MS: [u64; 3] = [100, 300, 1000];
+
+/// What was recorded at these times: least, median and most.
+type Recorded = [[u32; 3]; 3];
+
+/// The guests' machine.
+fn guest(mode: &str) -> Arc<Topology> {
+    let same = "same_llc = { v = 0, src = \"LAB\" }";
+    let lines = [
+        ("llcs_per_socket = 1", "llcs_per_socket = 2"),
+        ("cores_per_llc = 8", "cores_per_llc = 4"),
+        (same, &format!("{same}\nsame_socket = {{ v = 0, src = \"LAB\" }}")),
+    ];
+    Arc::new(cut("t8", Some(mode), &lines))
+}
+
+/// The flips, of tasks that are born with so many, of the receivers and of the senders of `groups` groups of `pairs` at each of [`MS`], sorted.
+fn flips(
+    version: Version,
+    pipes: &str,
+    (groups, pairs): (usize, usize),
+    born_with: u32,
+) -> [[Vec<u32>; 2]; 3] {
+    let mode = if version == Version::V6_12 { "untraced-6.12" } else { "untraced" };
+    let command = format!("hackbench -T -p -g {groups} -f {pairs} -l 1000000");
+    let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
+    let workload = simsched_workloads::catalog::parse(&argv, 1, 8).unwrap().workload();
+    let launcher = Some(Launcher::Flips(born_with));
+    let mut config = Config { seed: Seed(1), launcher, ..Config::default() };
+    config.set("spurious_writer_wakeups", pipes).unwrap();
+    let policy = Box::new(Fair::new(Features::of(version), Overrides::default()));
+    let mut run = Simulator::new(guest(mode), policy, workload, (), config).unwrap();
+    MS.map(|ms| {
+        run.run_until(SimTime::ZERO + Nanos::from_millis(10 + ms)).unwrap();
+        // Behind main: of each group its receivers, then its senders.
+        [0, pairs].map(|first| {
+            let tasks = (0..groups)
+                .flat_map(|group| (0..pairs).map(move |nth| 1 + 2 * pairs * group + first + nth));
+            let mut all: Vec<u32> =
+                tasks.map(|task| run.policy().wakee(TaskId::new(task)).flips).collect();
+            all.sort_unstable();
+            all
+        })
+    })
+}
+
+/// The median lies in what was recorded, or within a factor of 1.5 of it.
+#[track_caller]
+fn check(what: &str, found: impl Iterator<Item = Vec<u32>>, recorded: Recorded) {
+    for ((ms, found), [least, _, most]) in MS.iter().zip(found).zip(recorded) {
+        let median = found[found.len() / 2];
+        let holds = median * 3 >= least * 2 && median * 2 <= most * 3;
+        assert!(holds, "{what} after {ms} ms: {median}, recorded {least} to {most}");
+    }
+}
+
+/// Up to 6.13 a reader of a full pipe wakes a writer even if it frees no slot, another one each time: receivers
+/// collect hundreds of flips within a second. From 6.14 on they keep what they were born with and some
+/// thirty more.
+#[test]
+fn receivers_collect_flips_by_spurious_wakeups_of_writers() {
+    let found = flips(Version::V6_12, "on", (1, 4), 6);
+    let side = |nth: usize| found.iter().map(move |at| at[nth].clone());
+    check("6.12, receivers", side(0), [[16, 98, 420], [110, 372, 1124], [522, 883, 1812]]);
+    check("6.12, senders", side(1), [[90, 194, 605], [600, 789, 1684], [1541, 1697, 3843]]);
+    let found = flips(Version::V7_0, "off", (1, 4), 6);
+    let receivers = found.iter().map(|at| at[0].clone());
+    check("7.3, receivers", receivers, [[5, 12, 20], [5, 12, 20], [5, 10, 20]]);
+    // Control: it is the pipes and not the policy.
+    let swapped = [flips(Version::V6_12, "off", (1, 4), 6), flips(Version::V7_0, "on", (1, 4), 6)];
+    let [few, many] = swapped.map(|found| found[2][0][2]);
+    assert!(few < 100 && many > 300, "{few} {many}");
+}
+
+#[test]
+fn a_crowd_collects_flips_as_recorded() {
+    let found = flips(Version::V7_0, "off", (4, 20), 2);
+    let side = |nth: usize| found.iter().map(move |at| at[nth].clone());
+    check("7.3, receivers", side(0), [[1, 2, 7], [1, 2, 10], [1, 4, 16]]);
+    check("7.3, senders", side(1), [[3, 99, 991], [45, 454, 1230], [313, 1248, 2647]]);
+    let found = flips(Version::V6_12, "on", (4, 20), 3);
+    let side = |nth: usize| found.iter().map(move |at| at[nth].clone());
+    check("6.12, receivers", side(0), [[3, 3, 674], [3, 12, 754], [3, 81, 1805]]);
+    check("6.12, senders", side(1), [[3, 64, 505], [31, 261, 959], [343, 1044, 2389]]);
+}
