@@ -110,7 +110,10 @@ fn an_unknown_name_brings_the_nearest_ones() {
         "set `group` to `nest`: expected one of root, container, nested:2, nested:3, nested:4, \
          nested:5, nested:6, nested:7, nested:8",
     );
-    check_error("cfs@6.12", "find version `6.12` of `cfs` (known: 5.16, 6.1, 6.5)");
+    check_error(
+        "cfs@6.12",
+        "find version `6.12` of `cfs` (known: 5.16, 6.1, 6.5; that of Linux 6.12 is `eevdf@6.12`)",
+    );
     check_error(
         "cfs+SIS_UTL=on",
         "find feature or setting `SIS_UTL` of policy `cfs`; did you mean `SIS_UTIL`?",
@@ -143,7 +146,10 @@ fn a_discipline_has_its_own_versions_features_and_settings() {
         &[("base_slice_ns", "3000000")],
         "eevdf@6.12+wakeup_bias_prev+group=container+base_slice_ns=3000000",
     );
-    check_error("eevdf@6.1", "find version `6.1` of `eevdf` (known: 6.6, 6.12, 7.0)");
+    check_error(
+        "eevdf@6.1",
+        "find version `6.1` of `eevdf` (known: 6.6, 6.12, 7.0; that of Linux 6.1 is `cfs@6.1`)",
+    );
     let said = |expr: &str| build(expr, &[]).err().unwrap().to_string();
     for expr in ["eevdf+LAST_BUDDY=off", "eevdf+latency_ns=6000000", "cfs+base_slice_ns=3000000"] {
         assert!(said(expr).starts_with("find feature or setting"), "{}", said(expr));

@@ -74,9 +74,11 @@ fn not_found(name: &str, error: &TopologyError) -> String {
     } else if Path::new(name).is_dir() {
         folder(name)
     } else if name.ends_with(".toml") {
-        format!("{name}: there is no such file, and {error}; {MACHINES}")
+        let text = format!("{name}: there is no such file, and {error}");
+        if text.ends_with('?') { text } else { format!("{text}; {MACHINES}") }
     } else {
-        format!("{error}; {MACHINES}")
+        let text = error.to_string();
+        if text.ends_with('?') { text } else { format!("{text}; {MACHINES}") }
     }
 }
 

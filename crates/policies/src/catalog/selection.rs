@@ -73,16 +73,23 @@ pub(crate) fn split_version(text: &str) -> (&str, Option<&str>) {
 }
 
 fn version_of(policy: &str, version: Option<&str>) -> Result<Version, PolicyError> {
-    let (info, versions) = match policy == EEVDF.name {
-        true => (EEVDF, Version::EEVDF),
-        false => (CFS, Version::CFS),
+    let (info, versions, other) = match policy == EEVDF.name {
+        true => (EEVDF, Version::EEVDF, (CFS.name, Version::CFS)),
+        false => (CFS, Version::CFS, (EEVDF.name, Version::EEVDF)),
+    };
+    let known = |name: &str| {
+        let known = info.versions.join(", ");
+        match other.1.iter().any(|version| version.name() == name) {
+            true => format!("{known}; that of Linux {name} is `{}@{name}`", other.0),
+            false => known,
+        }
     };
     match version {
         None => Ok(versions[0].plain()),
         Some(name) => versions
             .into_iter()
             .find(|version| version.name() == name)
-            .ok_or_else(|| unknown_version(info.name, name, &info.versions.join(", "))),
+            .ok_or_else(|| unknown_version(info.name, name, &known(name))),
     }
 }
 
