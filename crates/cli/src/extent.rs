@@ -8,8 +8,9 @@ use crate::cut::{Slice, settles_in};
 
 /// How long a run is simulated whose real one took longer, or nobody knows how long.
 ///
-/// Guess: at least four of the five-interval times of the largest machines that results were published of.
-/// Within it a balancer of 384 CPUs moves a running task five times.
+/// Recorded baselines of hackbench are split after one to three of the times in which a balancer moves a
+/// running task (five intervals of the widest domain, a millisecond for each CPU); 10 s are five of these
+/// times on 384 CPUs, the largest machine of a claim, and eight on 240.
 pub(crate) const LIMIT: Nanos = Nanos::from_secs(10);
 
 /// How much of a run is simulated, and which part of that is measured.
