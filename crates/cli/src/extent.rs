@@ -16,19 +16,20 @@ pub(crate) const LIMIT: Nanos = Nanos::from_secs(10);
 /// How much of a run is simulated, and which part of that is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// All of it, from the first task to the end, is both.
+    /// All of it, from the first task to the end.
     #[default]
     Whole,
-    /// This part is measured, and nothing behind it simulated.
+    /// The span behind the warm-up; the run ends with it.
     Part(Slice),
-    /// The same, or as much as a program needs that counts itself.
+    /// The span behind the warm-up, or a longer one where the program samples its own numbers at intervals (the
+    /// percentiles of schbench) or has them at its end only (stream).
     Quick(Slice),
-    /// As much as this limit, of which the first five balancing intervals of the widest sched domain are not
-    /// measured; a program that ends before is measured as a whole.
+    /// Up to a limit, of which the first five balancing intervals of the widest sched domain are not measured.
+    /// A program that ends before the limit is measured as a whole.
     Long {
         /// From the last new task.
         limit: Nanos,
-        /// How long goes before what is measured at least.
+        /// The shortest warm-up.
         warmup: Nanos,
     },
 }

@@ -28,7 +28,7 @@ pub(crate) type Watch = (Stats, (Window, (Digest, (Option<Invariants>, Option<Bo
 pub(crate) struct Plan<P: ?Sized, W> {
     pub(crate) topology: Arc<Topology>,
     pub(crate) policy: Box<P>,
-    /// The names that its reasons must have; none if nobody says.
+    /// The names that its reasons must have; none if that is not known.
     pub(crate) reasons: Option<Vec<&'static str>>,
     pub(crate) workload: W,
     pub(crate) config: Config,

@@ -27,8 +27,8 @@ pub struct Config {
     pub max_cstate: u8,
     /// The rules of pipes and sockets.
     pub ipc: IpcVersion,
-    /// Who starts the workload, which decides what its tasks inherit; none is who usually does, which for the
-    /// simulator itself is nobody.
+    /// Which process forks the first task of the workload, and so which `wakee_flips` its tasks inherit. `None`
+    /// is [`Launcher::None`] here; the command sets the launcher of the workload.
     pub launcher: Option<Launcher>,
     /// Whether ops on pipes that neither block nor wake are done in a loop of their own. The run is the
     /// same without it, and takes longer.
@@ -132,10 +132,10 @@ pub const SETTINGS: &[SettingInfo] = &[
         name: "launcher",
         default: "script",
         range: Launcher::VALUES,
-        doc: "who starts the workload, whose tasks inherit how often that changed whom it wakes \
-              (wakee_flips: a script 0 to 14, a login 0 to 17, ssh 10 to 92, a service 3 to 38, the boot 71 \
-              to 160, the lab 95, or so many) and when that was halved, drawn once for each seed \
-              (none of what was recorded, if not given)",
+        doc: "the process that forks the first task of the workload: its tasks inherit wakee_flips (script 0 \
+              to 14, login 0 to 17, ssh 10 to 92, service 3 to 38, boot 71 to 160, lab 95, or the number \
+              given) and wakee_flip_decay_ts, one value for each seed; lab scenarios and recordings have \
+              none unless it is given",
     },
     SettingInfo {
         name: "batch_ops",

@@ -1,23 +1,23 @@
-//! `Launcher`: who starts the workload, and what its tasks inherit of that.
+//! `Launcher`: the process that forks the first task of a workload, and the `wakee_flips` that are inherited of it.
 //!
-//! A fork copies what the kernel remembers of the parent's wakeups, exec keeps it, and a parent that wakes
-//! nobody never forgets it: the first task of a benchmark has the history of a shell, a daemon or the boot.
-//! The distributions are those of 1,552 starts in whole Debian guests (systemd 257, kernels 7.3 and 6.12).
+//! `dup_task_struct()` copies `wakee_flips` and `wakee_flip_decay_ts`, exec keeps them, and only a wakeup by the
+//! task itself halves them (`record_wakee()`). So a benchmark begins with those of a shell, a daemon or PID 1.
+//! The distributions were measured at 1,552 starts in Debian guests (systemd 257, kernels 7.3 and 6.12).
 
 use rand::Rng;
 
 use crate::rng::{Seed, Stream};
 use crate::time::Nanos;
 
-/// Who starts the workload.
+/// The process that forks the first task of the workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Launcher {
-    /// Nobody who has woken anybody: no history.
+    /// One that has woken nobody: no flips.
     #[default]
     None,
-    /// A script that prints.
+    /// A shell script that prints.
     Script,
-    /// Somebody who has logged in and typed the command.
+    /// An interactive shell in which the command was typed.
     Login,
     /// `ssh HOST COMMAND`.
     Ssh,
@@ -27,7 +27,7 @@ pub enum Launcher {
     Boot,
     /// The first process of the kernel lab's guests, which is that of the boot itself.
     Lab,
-    /// One who has changed so often whom it wakes, and has not woken anybody for more than a second.
+    /// One with so many flips, last halved a second ago.
     Flips(u32),
 }
 
@@ -46,18 +46,16 @@ type Quantiles = [u32; 7];
 
 const RANKS: Quantiles = [0, 100, 250, 500, 750, 900, 1000];
 
-/// How many flips each leaves, and the age of the last halving in ms.
+/// The quantiles of `wakee_flips` at birth, and of the age of `wakee_flip_decay_ts` in ms.
 const MEASURED: [(Launcher, Quantiles, Quantiles); 5] = [
     (Launcher::Script, [0, 0, 1, 3, 5, 8, 14], [0, 4, 204, 408, 616, 820, 976]),
     (Launcher::Login, [0, 1, 1, 2, 3, 4, 17], [0, 0, 4, 164, 320, 672, 976]),
-    // Of the ages only the range was published: 116 to 308.
-    (Launcher::Ssh, [10, 10, 13, 15, 16, 30, 92], [116, 135, 164, 212, 260, 289, 308]),
+    (Launcher::Ssh, [10, 10, 13, 15, 16, 30, 92], [116, 116, 116, 124, 132, 284, 308]),
     (Launcher::Service, [3, 7, 10, 16, 22, 25, 38], [16, 20, 24, 24, 28, 40, 396]),
-    // Guess: the ages of a service that systemd starts later.
-    (Launcher::Boot, [71, 77, 81, 89, 100, 133, 160], [16, 20, 24, 24, 28, 40, 396]),
+    (Launcher::Boot, [71, 77, 81, 89, 100, 133, 160], [28, 32, 36, 52, 568, 640, 652]),
 ];
 
-/// What the first process of the lab's guests has after the boot.
+/// The `wakee_flips` with which the threads of the benchmarks were born in the recordings of 7.3.
 const LAB: u32 = 95;
 
 const SECOND: Nanos = Nanos::from_secs(1);
@@ -86,7 +84,7 @@ impl Launcher {
         named.map(|(_, launcher)| *launcher).or_else(|| flips().map(Launcher::Flips))
     }
 
-    /// What the workload of the run with this seed inherits: one value for all of its tasks.
+    /// The flips of the workload's tasks in the run with this seed: one value for all of them.
     #[must_use]
     pub fn inherited(self, seed: Seed) -> Inherited {
         let exactly = |wakee_flips| Inherited { wakee_flips, since_halving: SECOND };
@@ -99,16 +97,16 @@ impl Launcher {
                 measured.map(|(_, flips, ages)| (flips, ages)).expect("all others were measured")
             }
         };
-        let mut dice = seed.stream("launcher", 0);
-        let wakee_flips = draw(&mut dice, flips);
-        let age = Nanos::from_millis(u64::from(draw(&mut dice, ages)));
+        let mut stream = seed.stream("launcher", 0);
+        let wakee_flips = sample(&mut stream, flips);
+        let age = Nanos::from_millis(u64::from(sample(&mut stream, ages)));
         Inherited { wakee_flips, since_halving: age }
     }
 }
 
-/// A number of this distribution, which is even between its quantiles.
-fn draw(dice: &mut Stream, quantiles: &Quantiles) -> u32 {
-    let rank = u32::try_from(dice.next_u64() % 1000).expect("below 1000");
+/// A random number of the distribution with these quantiles, uniform between two of them.
+fn sample(stream: &mut Stream, quantiles: &Quantiles) -> u32 {
+    let rank = u32::try_from(stream.next_u64() % 1000).expect("below 1000");
     let above = RANKS.iter().position(|at| *at > rank).expect("the last one is 1000");
     let [(low, from), (high, to)] = [above - 1, above].map(|at| (RANKS[at], quantiles[at]));
     let width = high - low;
@@ -120,7 +118,7 @@ fn draw(dice: &mut Stream, quantiles: &Quantiles) -> u32 {
 mod tests {
     use super::*;
 
-    fn drawn(launcher: Launcher, of: impl Fn(Inherited) -> u32) -> Vec<u32> {
+    fn sampled(launcher: Launcher, of: impl Fn(Inherited) -> u32) -> Vec<u32> {
         let mut all: Vec<u32> = (1..=2000).map(|seed| of(launcher.inherited(Seed(seed)))).collect();
         all.sort_unstable();
         all
@@ -132,7 +130,7 @@ mod tests {
         for (launcher, flips, ages) in MEASURED {
             let age = |it: Inherited| u32::try_from(it.since_halving.get() / 1_000_000).unwrap();
             for (found, want) in
-                [(drawn(launcher, |it| it.wakee_flips), flips), (drawn(launcher, age), ages)]
+                [(sampled(launcher, |it| it.wakee_flips), flips), (sampled(launcher, age), ages)]
             {
                 for (rank, want) in RANKS.iter().zip(want).skip(1).take(5) {
                     let nth = |rank: u32| found[(rank as usize * found.len() / 1000).min(1999)];

@@ -101,7 +101,7 @@ pub(super) struct Measured {
     pub(super) batch_ci95_pct: Option<f64>,
     /// What was measured of the first run, if not all of it.
     pub(super) cut: Option<CutReport>,
-    /// How long the real run took; none if nobody says.
+    /// How long the real run took; none if that is not known.
     pub(super) real: Option<Nanos>,
     /// How many runs were not stationary.
     pub(super) unsteady: usize,

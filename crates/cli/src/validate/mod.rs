@@ -1,8 +1,8 @@
 //! `simsched validate`: published results against simulations of both sides.
 
-mod board;
 mod files;
 mod finding;
+mod finished;
 mod json;
 mod judge;
 mod kept;
@@ -25,8 +25,8 @@ use crate::output::{self, Place, Whole};
 use crate::progress::Progress;
 use crate::{interrupt, sides};
 
-use board::Board;
 use finding::Finding;
+use finished::Finished;
 use judge::{Judged, Runs, State};
 use kept::Kept;
 use plan::Plan;
@@ -87,7 +87,7 @@ fn measure(
         Some(_) => plan.jobs.iter().map(kept::key).collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
-    let board = Board::new(plan, args);
+    let finished = Finished::new(plan, args);
     let known = AtomicU64::new(0);
     let each = |side: usize, seed: u64, run: sides::Run<'_>| {
         let key = keys.get(side).map(|key| format!("{key} | {seed}"));
@@ -95,7 +95,7 @@ fn measure(
         if let Some(finding) = found {
             known.fetch_add(1, Ordering::Relaxed);
             progress.lock().expect("nobody panics while telling").was_known();
-            board.known(side, seed, &finding);
+            finished.add_kept(side, seed, &finding);
             return Ok(Some(finding));
         }
         let finding = run()?.map(|outcome| Finding::of(&outcome, &plan.jobs[side].metrics));
@@ -104,7 +104,7 @@ fn measure(
                 kept.keep(key, finding);
             }
             if !args.quiet {
-                board.done(side, seed, finding, progress);
+                finished.add(side, seed, finding, progress);
             }
         }
         Ok(finding)

@@ -15,7 +15,7 @@ use crate::sensitivity;
 pub(super) fn of(validation: &Validation<'_>) -> String {
     let args = validation.args;
     let mut page = String::from("# Published results against simulations\n\n");
-    let span = told(args.extent());
+    let span = described(args.extent());
     let last = args.seed.saturating_add(args.seeds - 1);
     let _ = writeln!(page, "Seeds {} to {last} on both sides; measured: {span}.\n", args.seed);
     page.push_str("## Score\n\n");
@@ -52,7 +52,7 @@ pub(super) fn of(validation: &Validation<'_>) -> String {
 }
 
 /// What is measured of each run.
-fn told(extent: Extent) -> String {
+fn described(extent: Extent) -> String {
     let time = |time: Nanos| units::span(time.get());
     let part = |slice: Slice| {
         format!("{} of each run after {} or more", time(slice.span), time(slice.warmup))

@@ -21,7 +21,7 @@ pub(super) struct Job {
     pub(super) key: Key,
     /// What the claims ask of its runs.
     pub(super) metrics: Vec<Metric>,
-    /// How long the real run took; none if nobody says.
+    /// How long the real run took; none if that is not known.
     pub(super) real: Option<Nanos>,
     /// How much of a run is simulated and measured.
     pub(super) extent: Extent,
