@@ -244,13 +244,11 @@ costs! {
     detach_task,
     /// Putting one task on a runqueue in load balance, with the lock held.
     attach_task,
-    /// Load balance: reading the statistics of one CPU whose runqueue was last written behind the same LLC,
-    /// and locking it.
+    /// Load balance: reading the statistics of one CPU behind the same LLC.
     balance_cpu_same_llc,
-    /// Load balance: the same where it was written elsewhere in the same socket. What this is more than
-    /// behind the same LLC is a transfer, and takes as long whatever the clock.
+    /// Load balance: reading the statistics of one CPU of the same socket.
     balance_cpu_same_socket,
-    /// Load balance: the same where it was written in another socket.
+    /// Load balance: reading the statistics of one CPU of another socket.
     balance_cpu_cross_socket,
     /// Load balance: summing up one group.
     balance_group,

@@ -1,7 +1,5 @@
 //! `RqRow`: what is true of one CPU's runqueue, whatever the policy.
 
-use simsched_topology::CpuId;
-
 use crate::ids::TaskId;
 
 /// What is true of one CPU (`struct rq`, without what belongs to a class).
@@ -41,15 +39,12 @@ pub struct RqRow {
     pub yld_count: u64,
     /// The next `schedule()` leaves the clock as it is (`RQCF_REQ_SKIP`).
     pub(crate) skip_update: bool,
-    /// The CPU that has last brought the clock up to date: its cache has what the lock protects, modified.
-    pub writer: CpuId,
 }
 
 impl RqRow {
-    /// The idle `cpu`, whose clocks stand at `clock`.
-    pub(crate) fn new(cpu: CpuId, clock: u64) -> RqRow {
+    /// An idle CPU whose clocks stand at `clock`.
+    pub(crate) fn new(clock: u64) -> RqRow {
         RqRow {
-            writer: cpu,
             clock,
             clock_task: clock,
             irq_time: 0,
