@@ -21,7 +21,7 @@ fn part_idle(policy: &str) -> Run {
 /// meets leaves most of them.
 #[test]
 fn a_bias_for_the_previous_cpu_saves_migrations_and_refills() {
-    let command = "hackbench -g 16 -f 20 -T -p -l 250";
+    let command = "hackbench -g 16 -f 20 -T -p -l 1000";
     let run = |policy| Run::new("genoa", policy, "root", command, Priced);
     let (plain, biased) = (run("cfs"), run("cfs+wakeup_bias_prev"));
     assert!(biased.wakeup_migrations() * 4 < plain.wakeup_migrations());

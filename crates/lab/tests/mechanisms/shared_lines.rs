@@ -23,7 +23,7 @@ impl Observer for Last {
 /// How many LLCs the eight threads of a model end on, and how long its cycles take in all, in us.
 fn model(policy: &str, hardware: HardwareModel) -> (usize, u64) {
     let topology = Arc::new(Topology::builtin("spr-2x30", None).unwrap());
-    let argv = ["verilator", "--threads", "8", "--cycles", "34000"].map(str::to_owned);
+    let argv = ["verilator", "--threads", "8", "--cycles", "170000"].map(str::to_owned);
     let bench = simsched_workloads::catalog::parse(&argv, 1, topology.nr_cpus()).unwrap();
     let policy = catalog::build(policy, &[]).unwrap();
     let config = Config { seed: Seed(1), hardware, ..Config::default() };
