@@ -5,6 +5,7 @@
 mod bias_prev;
 mod cache_aware;
 mod flips;
+mod gathered;
 mod imb_numa;
 mod invariants;
 mod shared_lines;

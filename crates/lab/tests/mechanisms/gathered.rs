@@ -1,0 +1,100 @@
+//! Whether the threads of one hackbench stay behind one LLC, beside a kernel 7.3.4 on virtual machines of two
+//! sockets with one LLC each, cache-aware scheduling off and on: kernel-lab/CACHE.md, the tables of
+//! hackbench, two seeds where there are two.
+
+use std::sync::Arc;
+
+use simsched_core::observe::LlcSeries;
+use simsched_core::{Cause, Config, Launcher, Nanos, Seed, SimTime, Simulator, Status, Workload};
+use simsched_policies::catalog;
+use simsched_topology::Topology;
+
+use super::cut;
+
+/// Two sockets with one LLC of so many cores of two threads each.
+fn two_llcs(cores: u32) -> Arc<Topology> {
+    let lines = [
+        ("llcs_per_socket = 4", "llcs_per_socket = 1"),
+        ("cores_per_llc = 4", &format!("cores_per_llc = {cores}")),
+        ("cross_socket = 32", "cross_socket = 21"),
+    ];
+    Arc::new(cut("t64", Some("untraced-6.12"), &lines))
+}
+
+/// What came of `hackbench -T -p -g 1`, which is started as in the lab.
+struct Cell {
+    seconds: f64,
+    /// Tasks that were taken to the other LLC while they ran.
+    active: u64,
+    /// All that went to the other LLC.
+    moves: u64,
+    /// The part of the run time outside the LLC where most of it was, by intervals of 10 ms.
+    outside: f64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "ns of a few seconds")]
+fn run(machine: &Arc<Topology>, policy: &str, pairs: u32, loops: u32) -> Cell {
+    let command = format!("hackbench -T -p -g 1 -f {pairs} -l {loops}");
+    let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
+    let benchmark = simsched_workloads::catalog::parse(&argv, 1, machine.nr_cpus()).unwrap();
+    let workload = benchmark.workload();
+    let setup = workload.setup();
+    let (procs, tasks) = (setup.procs.len(), setup.tasks.len());
+    let llcs = LlcSeries::new(machine, tasks, procs, Nanos::from_millis(10));
+    let mut config = Config {
+        seed: Seed(1),
+        launcher: Some(Launcher::Lab),
+        jitter_1024: 0,
+        irq_accounting: false,
+        ..Config::default()
+    };
+    config.set("spurious_writer_wakeups", "off").unwrap();
+    let policy = catalog::build(policy, &[]).unwrap();
+    let mut sim = Simulator::new(machine.clone(), policy, workload, llcs, config).unwrap();
+    assert_eq!(sim.run_until(SimTime::NEVER), Ok(Status::Finished));
+    let (world, _, _, mut llcs) = sim.into_parts();
+    llcs.finish(world.now());
+    let mut cell = Cell { seconds: world.now().0 as f64 / 1e9, active: 0, moves: 0, outside: 0.0 };
+    let (mut home, mut all) = (0, 0);
+    for row in llcs.rows() {
+        cell.active += row.moves[Cause::Active as usize];
+        cell.moves += row.moves.iter().sum::<u64>();
+        (home, all) = (home + row.at_home.0, all + row.runtime.0);
+    }
+    cell.outside = 1.0 - home as f64 / all as f64;
+    cell
+}
+
+/// A running thread is taken away by active balance of the NUMA level, as often as recorded, within a factor of
+/// 1.5: on 64 CPUs some 3 a second, 1 in the only run of 0.58 s (4 threads), and 2 in 1.05 s (16); on 32 CPUs
+/// 2 in 0.43 s and 4 in 0.99 s (16). What does not hold is in docs/trust.md.
+#[test]
+fn a_gathered_baseline_loses_a_thread_as_often_as_recorded() {
+    let [small, large] = [8, 16].map(two_llcs);
+    let cells = [
+        (&large, 2, 200_000, [1.7, 3.0]),
+        (&large, 8, 75_000, [1.9, 1.9]),
+        (&small, 8, 70_000, [4.0, 4.7]),
+    ];
+    for (machine, pairs, loops, [least, most]) in cells {
+        let off = run(machine, "eevdf@7.0", pairs, loops);
+        #[expect(clippy::cast_precision_loss, reason = "a handful")]
+        let a_second = off.active as f64 / off.seconds;
+        let holds = (least / 1.5..=most * 1.5).contains(&a_second);
+        assert!(holds, "{pairs} pairs, {} CPUs: {a_second:.1} a second", machine.nr_cpus());
+    }
+}
+
+/// Enabled, nothing leaves that fits: 0 moves on 32 CPUs (4 threads) and on 64 (16), 28 in 1.95 s for 0.8 % of
+/// the time (8). Sixteen threads behind an LLC of 16 CPUs do not fit, and leave as without it.
+#[test]
+fn enabled_what_fits_stays_and_what_does_not_leaves() {
+    let [small, large] = [8, 16].map(two_llcs);
+    for (machine, pairs, loops) in [(&small, 2, 300_000), (&large, 4, 140_000), (&large, 8, 70_000)]
+    {
+        let on = run(machine, "cache_aware", pairs, loops);
+        assert!(on.outside <= 0.008 && on.moves <= 28, "{pairs}: {} {}", on.outside, on.moves);
+    }
+    let on = run(&small, "cache_aware", 8, 70_000);
+    assert!(on.active > 0 && on.outside > 0.01, "{} {}", on.active, on.outside);
+}
