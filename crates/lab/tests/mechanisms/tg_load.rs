@@ -1,7 +1,7 @@
 //! "sched/fair: Make tg->load_avg per node", A. Lu, 2023-05-16: one number that all CPUs of a task
 //! group write and read.
 
-use simsched_core::Cost;
+use simsched_core::{Config, Cost, Seed, SimTime};
 use simsched_topology::{OsCosts, Topology};
 
 use super::{Free, Priced, Run, cut};
@@ -116,17 +116,29 @@ fn a_node_without_idle_cpus_stops_migrating_and_pays_no_writers() {
 }
 
 /// Prediction P1.7: where little migrates, a reader that has to sum both nodes' counters pays more
-/// than with one. Control: on one node there is nothing to sum.
+/// than with one, over four seeds. Controls: on one node there is nothing to sum, and where more migrates the
+/// writers that keep to their node outweigh it.
 #[test]
 fn readers_pay_for_the_sum_where_little_migrates() {
-    let readers = |machine: &Topology, policy| {
-        Run::pairs_on(machine, policy, 8, Priced).cost(Cost::UpdateCfsGroup)
+    let readers = |machine: &Topology, policy, nr_pairs| {
+        let command = format!("netperf -t UDP_RR -n {nr_pairs} -l 0.02");
+        let run = |seed| {
+            let config = Config { seed: Seed(seed), hardware: Priced, ..Config::default() };
+            let whole = [SimTime::ZERO, SimTime::NEVER];
+            Run::between(machine, policy, "container", &command, config, whole)
+        };
+        (1..=4).map(|seed| run(seed).cost(Cost::UpdateCfsGroup)).sum::<u64>()
     };
     let two_nodes = Topology::builtin("icelake", None).unwrap();
     let one_node = cut("icelake", None, &[("sockets = 2", "sockets = 1")]);
-    let (one, each) = (readers(&two_nodes, "cfs"), readers(&two_nodes, "cfs+tg_per_node"));
+    let both =
+        |machine, pairs| ["cfs", "cfs+tg_per_node"].map(|policy| readers(machine, policy, pairs));
+    let [one, each] = both(&two_nodes, 4);
     assert!(each > one, "{one} {each}");
-    assert_eq!(readers(&one_node, "cfs"), readers(&one_node, "cfs+tg_per_node"));
+    let [one, each] = both(&two_nodes, 16);
+    assert!(each < one, "{one} {each}");
+    let [one, each] = both(&one_node, 4);
+    assert_eq!(one, each);
 }
 
 /// Prediction P1.8: wakeups migrate where idle CPUs are found: hardly on an idle machine, whose
