@@ -85,15 +85,20 @@ fn a_gathered_baseline_loses_a_thread_as_often_as_recorded() {
     }
 }
 
-/// Enabled, nothing leaves that fits: 0 moves on 32 CPUs (4 threads) and on 64 (16), 28 in 1.95 s for 0.8 % of
-/// the time (8). Sixteen threads behind an LLC of 16 CPUs do not fit, and leave as without it.
+/// Enabled, nothing leaves that fits: 0 moves on 32 CPUs (4 threads) and on 64 (16), and 28 in 1.95 s, by which
+/// 0.009 of 8 threads are outside in the mean. Sixteen threads behind an LLC of 16 CPUs do not fit, and leave as without it.
 #[test]
 fn enabled_what_fits_stays_and_what_does_not_leaves() {
     let [small, large] = [8, 16].map(two_llcs);
     for (machine, pairs, loops) in [(&small, 2, 300_000), (&large, 4, 140_000), (&large, 8, 70_000)]
     {
         let on = run(machine, "cache_aware", pairs, loops);
-        assert!(on.outside <= 0.008 && on.moves <= 28, "{pairs}: {} {}", on.outside, on.moves);
+        assert!(
+            on.outside <= 0.009 / 8.0 && on.moves <= 28,
+            "{pairs}: {} {}",
+            on.outside,
+            on.moves
+        );
     }
     let on = run(&small, "cache_aware", 8, 70_000);
     assert!(on.active > 0 && on.outside > 0.01, "{} {}", on.active, on.outside);
