@@ -41,6 +41,7 @@ mod run;
 mod scenario;
 mod scenario_file;
 mod schedstat;
+mod sealed;
 mod sensitivity;
 mod settings;
 mod shell;

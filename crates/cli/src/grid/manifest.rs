@@ -73,7 +73,8 @@ impl Manifest {
         };
         found.filter(is_ours).map(Some).ok_or_else(|| {
             let what = "found something else, expected what `simsched sweep` has written";
-            Failure::Input(format!("{}: {what}", path.display()))
+            let mend = "without this file the same sweep goes on";
+            Failure::Input(format!("{}: {what}; {mend}", path.display()))
         })
     }
 

@@ -193,6 +193,13 @@ fn run(checked: &Checked, store: &Store, quiet: bool) -> Result<(), Failure> {
     let Checked { plan, manifest, jobs, registry } = checked;
     let is_done = |job: &usize| store.find(&manifest.cells[*job].id).is_some();
     let order: Vec<usize> = jobs.iter().copied().filter(|job| !is_done(job)).collect();
+    let altered = order.iter().filter(|&&job| store.is_altered(&manifest.cells[job].id)).count();
+    if altered > 0 {
+        output::say(&format!(
+            "warning: {altered} of {} kept cells are not as they were written, and are run again",
+            jobs.len()
+        ));
+    }
     let before = jobs.len() - order.len();
     if before > 0 && !quiet {
         output::say(&format!("note: {before} of {} cells were done before", jobs.len()));

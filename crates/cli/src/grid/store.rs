@@ -12,6 +12,7 @@ use super::results;
 use crate::failure::Failure;
 use crate::output::{self, Whole};
 use crate::report::Report;
+use crate::sealed;
 
 /// What tells the file of a cell from others.
 const MARK: &str = "simsched sweep cell";
@@ -113,21 +114,33 @@ impl Store {
             return Ok(Some(text));
         }
         let cell: Option<Map<String, Value>> = serde_json::from_str(&text).ok();
-        let told = |key| cell.as_ref().and_then(|cell| cell.get(key)).and_then(Value::as_str);
-        if told("what") == Some(MARK) && told("version") != Some(self.version.as_str()) {
-            return Ok(None);
-        }
-        let what = "found something else, expected this cell as `simsched sweep` writes it";
+        let word = |key| cell.as_ref().and_then(|cell| cell.get(key)).and_then(Value::as_str);
+        let what = match (word("what"), word("version")) {
+            (Some(MARK), version) if version != Some(&self.version) => return Ok(None),
+            (Some(MARK), _) if !sealed::is_whole(&text) => {
+                "the text has another checksum than it says: it was altered"
+            }
+            _ => "found something else, expected this cell as `simsched sweep` writes it",
+        };
         let mend = "the same sweep runs the cell again";
         Err(Failure::Input(format!("{}: {what}; {mend}", path.display())))
     }
 
-    /// The same as what it says.
+    /// Whether there is a file under the name of this cell which is not as this version has written it, nor
+    /// another one.
+    pub(super) fn is_altered(&self, id: &str) -> bool {
+        self.text(id).is_err()
+    }
+
+    /// What the text of the cell says; none if it is not done, or altered.
     pub(super) fn find(&self, id: &str) -> Option<Kept> {
         self.parse(&fs::read_to_string(self.cell(id)).ok()?, id)
     }
 
     fn parse(&self, text: &str, id: &str) -> Option<Kept> {
+        if !sealed::is_whole(text) {
+            return None;
+        }
         let mut cell: Map<String, Value> = serde_json::from_str(text).ok()?;
         let is = |key: &str, want: &str| cell.get(key).and_then(Value::as_str) == Some(want);
         if !(is("what", MARK) && is("version", &self.version) && is("id", id)) {
@@ -151,7 +164,7 @@ impl Store {
             Err(why) => (None, Some(why.to_string())),
         };
         let cell = json!({ "what": MARK, "version": self.version, "id": id, "error": error, "report": report });
-        self.keep_text(id, &output::json(&cell))
+        self.keep_text(id, &sealed::seal(&cell))
     }
 
     /// Keeps the text of a cell that was done elsewhere.
@@ -238,7 +251,7 @@ mod tests {
         store.keep(IDS[0], &Err(why)).unwrap();
         let cell = json!({ "what": MARK, "version": manifest.version, "id": IDS[1], "error": null,
                            "report": { "events": 3, "precision": { "reached": false } } });
-        store.keep_text(IDS[1], &cell.to_string()).unwrap();
+        store.keep_text(IDS[1], &sealed::seal(&cell)).unwrap();
         let table = Table::of(&manifest, &store, |_| true).unwrap();
         assert_eq!(
             table.columns,

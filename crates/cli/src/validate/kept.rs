@@ -19,6 +19,7 @@ use crate::extent::Extent;
 use crate::failure::Failure;
 use crate::identity::{hash, version};
 use crate::output::{self, Whole};
+use crate::sealed;
 use crate::topo;
 
 /// What tells such a file from others.
@@ -68,7 +69,8 @@ impl Kept {
             return;
         }
         let file = json!({ "what": MARK, "version": self.version, "runs": known });
-        let written = Whole::begin(&self.path).and_then(|whole| whole.write(&file.to_string()));
+        let text = sealed::seal(&file);
+        let written = Whole::begin(&self.path).and_then(|whole| whole.write(&text));
         *failure = written.err().map(|failure| failure.to_string());
     }
 
@@ -91,6 +93,11 @@ fn read(path: &Path, version: &str) -> Result<Option<BTreeMap<String, Value>>, F
             "--resume: found '{name}', which holds something else, expected measurements or a new file"
         ))
     })?;
+    if theirs == version && !sealed::is_whole(&text) {
+        let what = "the text has another checksum than it says: it was altered";
+        let mend = "without the file all is measured anew";
+        return Err(Failure::Input(format!("--resume: {name}: {what}; {mend}")));
+    }
     if theirs == version {
         return Ok(Some(runs));
     }

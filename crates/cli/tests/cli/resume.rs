@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::common::{file, simsched};
+use crate::common::{check, file, simsched};
 
 /// So many claims of small runs, each of a load of its own: one side more than there are claims.
 pub(crate) fn claims(count: usize, loops: usize) -> String {
@@ -159,4 +159,18 @@ fn results_and_measurements_go_to_different_files() {
     let output = simsched(&format!("validate --json {path} --resume {path} {claims}"));
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("--json and --resume"));
+}
+
+/// What was measured is not taken from a file in which somebody changed a digit.
+#[test]
+fn a_file_that_was_altered_is_refused() {
+    let (claims, kept) = (file("altered-claims.toml", &claims(1, 20)), kept("altered.kept"));
+    validated(&claims, &kept);
+    let text = fs::read_to_string(&kept).unwrap();
+    let at = text.find("\"runs\"").unwrap();
+    let at = at + text[at..].find(|c: char| c.is_ascii_digit() && c != '7').unwrap();
+    fs::write(&kept, format!("{}7{}", &text[..at], &text[at + 1..])).unwrap();
+    let (claims, kept) = (claims.display().to_string(), kept.display().to_string());
+    let args = format!("validate -q --span whole --seeds 2 --resume {kept} {claims}");
+    check(&args, 2, &["--resume", &kept, "checksum", "altered"]);
 }

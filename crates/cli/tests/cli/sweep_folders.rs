@@ -146,3 +146,24 @@ fn merging_names_the_cell_that_it_cannot_read() {
     check(&taken, 2, &["torn.toml: found a file, expected the folder of a sweep"]);
     prints(&args);
 }
+
+/// One number of one kept cell is changed by hand.
+#[test]
+fn a_cell_that_was_altered_is_run_again() {
+    let (plan, folder) = (file("altered.toml", ALTERED), fresh("altered"));
+    sweep(&plan, &folder, "");
+    let before = tree(&folder);
+    let cell = before.keys().find(|path| path.starts_with("cells")).unwrap();
+    let path = folder.join(cell);
+    let text = fs::read_to_string(&path).unwrap();
+    let (head, tail) = text.split_once("\"context_switches\": ").unwrap();
+    fs::write(&path, format!("{head}\"context_switches\": 7{tail}")).unwrap();
+    let merge = format!("merge {} -o {}", folder.display(), fresh("altered-merged").display());
+    check(&merge, 2, &[cell.file_name().unwrap().to_str().unwrap(), "checksum", "altered"]);
+    fs::remove_file(folder.join("results.csv")).unwrap();
+    let again = format!("sweep -q {} -o {}", plan.display(), folder.display());
+    check(&again, 0, &["warning: 1 of 2 kept cells", "run again"]);
+    assert!(tree(&folder) == before);
+}
+
+const ALTERED: &str = "topo = 't8'\nseeds = 2\nworkload = 'hackbench -g 1 -f 2 -T -p -l 5'\n";

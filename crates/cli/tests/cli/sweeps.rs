@@ -211,6 +211,14 @@ fn shards_divide_the_cells_and_merge_to_the_whole() {
     assert_same(&out, &whole);
 }
 
+/// A kept text with the checksum that it should have: FNV-1a of what stands before it.
+fn sealed_again(text: &str) -> String {
+    let (body, _) = text.rsplit_once(",\n  \"checksum\": \"").unwrap();
+    let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = body.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    format!("{body},\n  \"checksum\": \"{hash:016x}\"\n}}\n")
+}
+
 #[test]
 fn merging_refuses_what_differs() {
     let (plan, whole) = (plan("differs.toml"), fresh("differs-whole"));
@@ -219,7 +227,8 @@ fn merging_refuses_what_differs() {
     sweep(&plan, &other, "");
     let cell = fs::read_dir(other.join("cells")).unwrap().next().unwrap().unwrap().path();
     let text = fs::read_to_string(&cell).unwrap();
-    fs::write(&cell, text.replace("\"context_switches\": ", "\"context_switches\": 1")).unwrap();
+    let text = text.replace("\"context_switches\": ", "\"context_switches\": 1");
+    fs::write(&cell, sealed_again(&text)).unwrap();
     let out = fresh("differs-out");
     let (a, b, out) = (whole.display(), other.display(), out.display());
     check(&format!("merge {a} {b} -o {out}"), 2, &["differs between them", "cells/"]);
