@@ -11,6 +11,7 @@ use simsched_topology::{did_you_mean, nearest};
 use simsched_workloads::catalog as workloads;
 
 use crate::args::Cli;
+use crate::output;
 use crate::topo::MACHINES;
 
 /// The exit code after Ctrl-C, as shells have it: 128 and the number of the signal.
@@ -97,9 +98,7 @@ impl fmt::Display for Failure {
             Failure::Input(text)
             | Failure::File(text)
             | Failure::Simulation(text)
-            | Failure::Differs(text) => {
-                f.write_str(&text.lines().map(str::trim).collect::<Vec<_>>().join(" "))
-            }
+            | Failure::Differs(text) => f.write_str(&output::sentence(text)),
             Failure::Below | Failure::Interrupted | Failure::Told | Failure::NobodyReads => Ok(()),
         }
     }
@@ -219,10 +218,5 @@ mod tests {
     fn a_wrong_setting_is_bad_input() {
         let failure = Failure::from(SimError::Setting("setting hz: found '7'".into()));
         assert_eq!((failure.code(), failure.to_string()), (2, "setting hz: found '7'".to_owned()));
-    }
-
-    #[test]
-    fn a_message_is_one_line() {
-        assert_eq!(Failure::input("a\n  b\n").to_string(), "a b");
     }
 }

@@ -1,13 +1,14 @@
 //! `simsched new-policy`: a crate with a policy of one's own, its test, and the command with it.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use simsched_policies::Registry;
 
 use crate::args::NewPolicyArgs;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, temporary};
 
 /// The files of the crate, by path.
 const FILES: [(&str, &str); 6] = [
@@ -88,27 +89,27 @@ fn library(given: Option<&Path>) -> Result<String, Failure> {
 
 /// Writes the whole folder, or nothing.
 fn write(folder: &Path, name: &str, library: &str) -> Result<(), Failure> {
-    let mut beside = folder.as_os_str().to_owned();
-    beside.push(format!(".{}.tmp", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let written = files(&beside, name, library)
-        .and_then(|()| fs::rename(&beside, folder).map_err(|error| Failure::file(folder, &error)));
-    if written.is_err() {
-        let _ = fs::remove_dir_all(&beside);
-    }
-    written
+    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    let written = || {
+        fs::create_dir_all(parent)?;
+        let beside = temporary::builder(0o777).tempdir_in(parent)?;
+        let new = beside.path().join("new");
+        files(&new, name, library)?;
+        fs::rename(&new, folder)
+    };
+    written().map_err(|error| Failure::file(folder, &error))
 }
 
-fn files(folder: &Path, name: &str, library: &str) -> Result<(), Failure> {
+fn files(folder: &Path, name: &str, library: &str) -> io::Result<()> {
     for (file, template) in FILES {
         let path = folder.join(file);
         let text = template
             .replace("{name}", name)
             .replace("{Type}", &type_name(name))
             .replace("{library}", library);
-        let parent = path.parent().expect("a file in a folder");
-        fs::create_dir_all(parent).map_err(|error| Failure::file(parent, &error))?;
-        fs::write(&path, text).map_err(|error| Failure::file(&path, &error))?;
+        fs::create_dir_all(path.parent().expect("a file in a folder"))?;
+        fs::write(&path, text)?;
     }
     Ok(())
 }

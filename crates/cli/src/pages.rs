@@ -19,7 +19,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<(), Failure> {
         args.files.iter().map(|file| read(file)).collect::<Result<Vec<Document>, Failure>>()?;
     let page = simsched_pages::page(&documents);
     if args.page == Path::new("-") {
-        return output::print(&page);
+        return output::data(&page);
     }
     Whole::begin(&args.page)?.write(&page)
 }

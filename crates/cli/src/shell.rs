@@ -17,7 +17,7 @@ const NAME: &str = "simsched";
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), NAME, &mut text);
-    output::print(&String::from_utf8_lossy(&text))
+    output::data(&String::from_utf8_lossy(&text))
 }
 
 /// Prints the page of simsched, or writes those of all commands.
@@ -25,7 +25,7 @@ pub(crate) fn man(args: &ManArgs) -> Result<(), Failure> {
     let mut all = Cli::command().disable_help_subcommand(true);
     all.build();
     match &args.output {
-        None => output::print(&page(&all, NAME)?),
+        None => output::data(&page(&all, NAME)?),
         Some(folder) => {
             std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
             pages(&all, NAME, folder)

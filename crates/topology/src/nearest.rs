@@ -1,12 +1,20 @@
 //! `nearest`: the names that somebody may have meant by a name that does not exist.
 
+/// Bytes of the longest name that anything here has, and then some.
+const LONGEST: usize = 200;
+
 /// The candidates closest to `name`: those that it begins, or that differ by one slip, before all
 /// others; of these those at the least distance, in alphabetical order, at most three.
 ///
 /// Close is an edit distance (insert, delete, replace, swap neighbours) of at most a third of the
 /// longer name, or one being the beginning of the other. Case and `-` against `_` do not count.
+/// There are none for a name of more than 200 bytes.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    // Nobody means a name by a text, and the distance of long ones takes long.
+    if name.len() > LONGEST {
+        return Vec::new();
+    }
     let wanted = folded(name);
     let mut found: Vec<((bool, usize), &str)> =
         candidates.into_iter().filter_map(|c| Some((closeness(&wanted, &folded(c))?, c))).collect();

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::manifest::{self, Manifest};
 use super::results;
 use crate::failure::Failure;
-use crate::output::{self, Whole};
+use crate::output::{self, Whole, temporary};
 use crate::report::Report;
 use crate::sealed;
 
@@ -66,9 +66,6 @@ impl Store {
             _ => {}
         }
         fs::create_dir_all(folder.join(CELLS)).map_err(failed)?;
-        for folder in [folder.to_owned(), folder.join(CELLS)] {
-            clean(&folder).map_err(failed)?;
-        }
         if old.is_some_and(|old| old != *manifest) {
             // Those of the old plan are no results of the new one.
             for file in results::FILES {
@@ -189,7 +186,7 @@ fn has_only(folder: &Path, is_known: &dyn Fn(&str) -> bool) -> io::Result<bool> 
     for entry in entries {
         let name = entry?.file_name();
         let name = name.to_string_lossy();
-        if !is_known(temporary(&name).map_or(&*name, |(of, _)| of)) {
+        if !is_known(&name) && !temporary::is_name(&name) {
             return Ok(false);
         }
     }
@@ -201,26 +198,6 @@ fn removed(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
-}
-
-/// Of which file, and of which process, this is the name of a temporary file: `.NAME.PID.tmp`.
-fn temporary(name: &str) -> Option<(&str, u32)> {
-    let (of, pid) = name.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit_once('.')?;
-    Some((of, pid.parse().ok()?))
-}
-
-/// Removes the temporary files of processes that were killed. Those of one that still runs are its own.
-fn clean(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let Some((_, pid)) = temporary(&name) else { continue };
-        let runs = pid != std::process::id() && Path::new("/proc").join(pid.to_string()).exists();
-        if !runs {
-            let _ = fs::remove_file(&path);
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::inputs;
+use super::temporary::Temporary;
 use crate::failure::Failure;
 
 /// A file that is to be written as a whole: its place is known to be writable.
@@ -19,20 +20,6 @@ pub(crate) struct Whole {
     /// Where the links of the path lead.
     target: PathBuf,
     temporary: Option<Temporary>,
-}
-
-/// A file that goes away with its value.
-#[derive(Debug)]
-struct Temporary {
-    path: PathBuf,
-    file: File,
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // After the renaming there is none.
-        let _ = fs::remove_file(&self.path);
-    }
 }
 
 impl Whole {
@@ -55,7 +42,7 @@ impl Whole {
     pub(crate) fn writer(&self) -> Result<File, Failure> {
         let file = match &self.temporary {
             None => fs::OpenOptions::new().write(true).open(&self.target),
-            Some(temporary) => temporary.file.try_clone(),
+            Some(temporary) => temporary.file().try_clone(),
         };
         file.map_err(|error| Failure::file(&self.path, &error))
     }
@@ -65,11 +52,8 @@ impl Whole {
     /// # Errors
     /// When there is no place for it.
     pub(crate) fn scratch(&self) -> Result<File, Failure> {
-        let path = beside(&self.target).with_extension("scratch");
-        let file = fs::OpenOptions::new().read(true).write(true).create_new(true).open(&path);
-        // It is there as long as it is open.
-        let file = file.and_then(|file| fs::remove_file(&path).map(|()| file));
-        file.map_err(|error| Failure::file(&self.path, &error))
+        tempfile::tempfile_in(folder_of(&self.target))
+            .map_err(|error| Failure::file(&self.path, &error))
     }
 
     /// The path as given.
@@ -84,7 +68,7 @@ impl Whole {
     pub(crate) fn complete(self) -> Result<(), Failure> {
         let Whole { path, target, temporary } = self;
         let Some(temporary) = temporary else { return Ok(()) };
-        let done = named(&temporary, &target);
+        let done = temporary.named(&target);
         done.map_err(|error| Failure::file(&path, &error))
     }
 
@@ -116,24 +100,21 @@ fn begun(target: &Path) -> io::Result<Option<Temporary>> {
         }
         Err(_) => {}
     }
-    let path = beside(target);
-    let file = fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
-    let temporary = Temporary { path, file };
+    let temporary = Temporary::in_folder(folder_of(target))?;
     if let Some(mode) = mode {
-        temporary.file.set_permissions(mode)?;
+        temporary.file().set_permissions(mode)?;
     }
     Ok(Some(temporary))
 }
 
-fn complete(mut temporary: Temporary, target: &Path, text: &str) -> io::Result<()> {
-    temporary.file.write_all(text.as_bytes())?;
-    named(&temporary, target)
+fn complete(temporary: Temporary, target: &Path, text: &str) -> io::Result<()> {
+    temporary.file().write_all(text.as_bytes())?;
+    temporary.named(target)
 }
 
-/// What was begun is whole now.
-fn named(temporary: &Temporary, target: &Path) -> io::Result<()> {
-    temporary.file.sync_all()?;
-    fs::rename(&temporary.path, target)
+/// The folder that a file is in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn ends_like_a_folder(path: &Path) -> bool {
@@ -153,12 +134,6 @@ fn followed(path: &Path) -> PathBuf {
         target = target.parent().unwrap_or(Path::new("")).join(link);
     }
     target
-}
-
-/// A name in the same folder that no other process uses.
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ pub(crate) mod inputs;
 mod llc;
 mod page;
 mod place;
+mod plain;
 pub(crate) mod table;
+pub(crate) mod temporary;
 pub(crate) mod text;
 pub(crate) mod units;
 
@@ -18,9 +20,15 @@ use crate::failure::Failure;
 
 pub(crate) use file::Whole;
 pub(crate) use place::{Place, are_apart};
+pub(crate) use plain::sentence;
 
-/// Prints to stdout. That nobody reads (a closed pipe) is no accident.
+/// Prints a text for people to stdout: what would steer a terminal is escaped.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    data(&plain::plain(text))
+}
+
+/// Prints a text for programs to stdout, as it is. That nobody reads (a closed pipe) is no accident.
+pub(crate) fn data(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     printed.map_err(|error| match error.kind() {
@@ -31,7 +39,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Says a sentence on stderr; that nobody hears it is no reason to stop.
 pub(crate) fn say(sentence: &str) {
-    let _ = writeln!(io::stderr(), "simsched: {sentence}");
+    let _ = writeln!(io::stderr(), "simsched: {}", plain::sentence(sentence));
 }
 
 /// A value as JSON with a line end.

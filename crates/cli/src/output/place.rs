@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Whole, print};
+use super::{Whole, data, print};
 use crate::failure::Failure;
 
 /// Whether these options write to different places; those that are not given are none.
@@ -58,7 +58,7 @@ impl Place {
     pub(crate) fn tell(self, json: &str, text: impl FnOnce() -> String) -> Result<(), Failure> {
         match self {
             Place::Text => print(&text()),
-            Place::Json => print(json),
+            Place::Json => data(json),
             Place::TextAndJson(file) => {
                 let written = file.write(json);
                 let printed = print(&text());

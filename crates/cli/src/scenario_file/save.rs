@@ -105,5 +105,5 @@ fn machine(arg: &Arg, text: &str, path: Option<&Path>) -> Result<String, Failure
 
 /// Writes the text to its place.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    if path == Path::new("-") { output::print(text) } else { Whole::begin(path)?.write(text) }
+    if path == Path::new("-") { output::data(text) } else { Whole::begin(path)?.write(text) }
 }

@@ -43,7 +43,7 @@ pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
     tell(&file, &imported);
     match place {
         Some(place) => place.write(&imported.toml),
-        None => output::print(&imported.toml),
+        None => output::data(&imported.toml),
     }
 }
 
@@ -115,7 +115,7 @@ fn tell(file: &str, imported: &Imported) {
     let counts = &imported.counts;
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let size = counts.llc_kib.map_or(String::new(), |kib| format!(" of {kib} KiB"));
-    eprintln!(
+    output::say(&format!(
         "{file}: {}, {}, {}, {}{size}, {}; prices from {}",
         count(counts.cpus, "CPU"),
         count(counts.cores, "core"),
@@ -123,8 +123,8 @@ fn tell(file: &str, imported: &Imported) {
         count(counts.llcs, "last-level cache"),
         count(counts.nodes, "NUMA node"),
         imported.nearest
-    );
+    ));
     for note in &imported.notes {
-        eprintln!("{file}: note: {note}");
+        output::say(&format!("{file}: note: {note}"));
     }
 }

@@ -118,9 +118,10 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
     };
     let domains = Domains::build(&machine, kernel, settings::numa_imbalance(&args.settings)?);
     let report = MachineReport::of(&machine, &domains, cpu);
-    let text =
-        if args.json { output::json(&json::Machine::from(report)) } else { render_show(&report) };
-    output::print(&text)
+    match args.json {
+        true => output::data(&output::json(&json::Machine::from(report))),
+        false => output::print(&render_show(&report)),
+    }
 }
 
 /// A file is right if it describes a machine in each of its modes.

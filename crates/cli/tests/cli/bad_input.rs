@@ -279,3 +279,45 @@ fn a_precision_that_cannot_be_is_refused() {
     let short = "run --topo t8 --precision 2% --precision-limit 1k -- hackbench -T -p";
     check(short, &["--precision-limit", "before there was anything"]);
 }
+
+/// A word of 400 KB is refused in a sentence that can be read.
+#[test]
+fn a_sentence_is_bounded_whatever_it_quotes() {
+    let long = "y".repeat(400_000);
+    let machine = file("long-key.toml", &format!("{long} = 1\n{REGULAR}"));
+    let plan = file("long-plan.toml", &format!("topo = 't8'\nworkload = '{long}'\n"));
+    for args in [
+        format!("topo check {}", machine.display()),
+        format!("sweep {} --dry-run", plan.display()),
+        format!("run --topo {} -- hackbench", &long[..100_000]),
+    ] {
+        let output = simsched(&args);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", &said[..200.min(said.len())]);
+        assert!(said.len() < 3_000 && said.contains("yyy") && said.lines().count() == 1);
+    }
+}
+
+/// What a file says is shown and not obeyed: here it would clear the screen.
+#[test]
+fn a_terminal_is_not_steered_by_what_is_read() {
+    let claim = crate::resume::claims(1, 20).replace("id = \"c0\"", "id = \"c\\u001b[2J\"");
+    let claims = file("steering.toml", &claim);
+    let run = file("steering-\u{1b}[2J.json", "");
+    let small = crate::common::SMALL.replace("--quiet", "--quiet --json -");
+    let report =
+        crate::common::prints(&small).replace("\"policy\": \"", "\"policy\": \"\\u001b[2J");
+    std::fs::write(&run, report).unwrap();
+    let run = run.display();
+    for args in [
+        format!("validate --seeds 1 --span whole {}", claims.display()),
+        format!("explain --anyway {run} {run}"),
+        format!("run {run}"),
+        format!("topo check {run}"),
+    ] {
+        let output = simsched(&args);
+        let all = [output.stdout, output.stderr].concat();
+        assert!(!all.contains(&0x1b), "{args:?}: {}", String::from_utf8_lossy(&all));
+        assert!(!all.is_empty());
+    }
+}

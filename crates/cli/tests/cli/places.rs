@@ -86,3 +86,28 @@ fn a_run_that_is_terminated_leaves_nothing_half_written() {
         assert!(left.is_empty(), "{signal}: {left:?}");
     }
 }
+
+/// The temporary name is no longer than the name itself may be.
+#[test]
+fn a_name_may_be_as_long_as_files_allow() {
+    let path = folder("long-name").join(format!("{}.json", "n".repeat(250)));
+    prints(&SMALL.replace("--quiet", &format!("--quiet --json {}", path.display())));
+    assert!(path.exists());
+}
+
+/// In a container every process may have the same number.
+#[test]
+fn a_run_that_was_killed_does_not_stand_in_the_way() {
+    let folder = folder("killed");
+    let path = folder.join("r.json");
+    let long = "run --topo t8 --quiet --json {} -- hackbench -g 20 -T -p -l 1000000";
+    let mut child = command(&long.replace("{}", &path.display().to_string())).spawn().unwrap();
+    while fs::read_dir(&folder).unwrap().count() == 0 {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    prints(&SMALL.replace("--quiet", &format!("--quiet --json {}", path.display())));
+    let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names, ["r.json"], "what was left is swept");
+}

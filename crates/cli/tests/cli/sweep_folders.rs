@@ -69,7 +69,7 @@ fn a_folder_that_is_refused_is_left_as_it_was() {
     let (plan, folder) = (file("refused.toml", PLAN), fresh("refused"));
     fs::create_dir_all(&folder).unwrap();
     // The second looks like what a killed process leaves, and is none of ours.
-    for name in ["data", ".notes.4194305.tmp"] {
+    for name in ["data", ".simsched-notes.tmp"] {
         fs::write(folder.join(name), "mine").unwrap();
     }
     let before = tree(&folder);
@@ -87,7 +87,7 @@ fn a_folder_that_is_refused_is_left_as_it_was() {
 fn a_sweep_that_was_killed_as_it_began_goes_on() {
     let (plan, folder) = (file("begun.toml", PLAN), fresh("begun"));
     fs::create_dir_all(folder.join("cells")).unwrap();
-    fs::write(folder.join(".sweep.json.4194305.tmp"), "{").unwrap();
+    fs::write(folder.join(".simsched-0aB1cD2e.tmp"), "{").unwrap();
     sweep(&plan, &folder, "");
     let undisturbed = fresh("begun-undisturbed");
     sweep(&plan, &undisturbed, "");

@@ -165,7 +165,7 @@ fn a_sweep_that_was_killed_goes_on_to_the_same_bytes() {
     }
     assert!(kills >= 3, "{kills} of 12 were killed before their end");
     // What a kill between creation and renaming leaves, by a process that is gone.
-    fs::write(killed.join("cells/.0123456789abcdef.json.4194305.tmp"), "{").unwrap();
+    fs::write(killed.join("cells/.simsched-0aB1cD2e.tmp"), "{").unwrap();
     sweep(&plan, &killed, "");
     assert_same(&killed, &undisturbed);
 }
