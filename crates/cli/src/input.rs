@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use simsched_workloads::catalog as workloads;
 
+use crate::bounded;
 use crate::failure::Failure;
 use crate::output::inputs;
 
@@ -16,21 +17,22 @@ use crate::output::inputs;
 /// When the command line is wrong, or the file cannot be read.
 pub(crate) fn of_workload(argv: &[String]) -> Result<Option<Arc<str>>, Failure> {
     let Some(name) = workloads::file(argv).map_err(Failure::input)? else { return Ok(None) };
-    if name != "-" {
-        inputs::reads(Path::new(name))?;
+    if name == "-" {
+        return stdin().map(Some);
     }
-    let text = if name == "-" { stdin() } else { std::fs::read_to_string(name).map(Arc::from) };
-    text.map(Some).map_err(|error| Failure::file(Path::new(name), &error))
+    inputs::reads(Path::new(name))?;
+    bounded::text(Path::new(name), bounded::MADE).map(|text| Some(Arc::from(text)))
 }
 
 /// All of the standard input, which is there once and has the same text for all who ask.
-fn stdin() -> io::Result<Arc<str>> {
+fn stdin() -> Result<Arc<str>, Failure> {
     static READ: Mutex<Option<Arc<str>>> = Mutex::new(None);
     let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(text) = &*read {
         return Ok(Arc::clone(text));
     }
-    let text = io::read_to_string(io::stdin()).map(Arc::<str>::from)?;
+    let bytes = bounded::bytes(io::stdin(), Path::new("-"), bounded::MADE)?;
+    let text = Arc::<str>::from(bounded::utf8(bytes, Path::new("-"))?);
     *read = Some(Arc::clone(&text));
     Ok(text)
 }

@@ -4,6 +4,7 @@
 //! stands behind the binary.
 
 mod args;
+mod bounded;
 mod chosen;
 mod compare;
 mod counters;

@@ -1,11 +1,11 @@
 //! `simsched report` and `simsched explain`: what kept results say.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use simsched_pages::Document;
 
 use crate::args::{ExplainArgs, ReportArgs};
+use crate::bounded;
 use crate::failure::Failure;
 use crate::output::{self, Whole};
 
@@ -47,11 +47,6 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
 /// The results in a file.
 fn read(path: &Path) -> Result<Document, Failure> {
     output::inputs::reads(path)?;
-    let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData => {
-            Failure::Input(format!("{}: the file is not text", path.display()))
-        }
-        _ => Failure::file(path, &error),
-    })?;
+    let text = bounded::text(path, bounded::MADE)?;
     simsched_pages::read(&path.display().to_string(), &text).map_err(Failure::input)
 }

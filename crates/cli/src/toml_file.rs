@@ -1,27 +1,11 @@
 //! `Doc`: a TOML file that a person has written, and the line of everything in it.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::ops::Range;
-use std::path::Path;
 
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use crate::failure::Failure;
-
-/// The text of a file that a person has written.
-///
-/// # Errors
-/// When it cannot be read, or is no text.
-pub(crate) fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData => {
-            Failure::Input(format!("{}: the file is not text", path.display()))
-        }
-        _ => Failure::file(path, &error),
-    })
-}
 
 /// A TOML file: its name in messages, and its text.
 #[derive(Clone, Copy, Debug)]

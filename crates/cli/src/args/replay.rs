@@ -46,6 +46,11 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_enum, default_value_t = AffinityArg::Inferred)]
     pub(crate) affinity: AffinityArg,
 
+    /// The text of the recording, unpacked, has at most so many bytes (by default 2G); K, M and G are 2^10,
+    /// 2^20 and 2^30
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_input: Option<String>,
+
     /// How many threads the table shows, those with most CPU time in the recording first
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
@@ -91,8 +96,8 @@ impl ReplayArgs {
             AffinityArg::Known => "--affinity=known",
             AffinityArg::Seen => "--affinity=seen",
         };
-        [simsched_workloads::replay::NAME, &self.trace, timers, affinity]
-            .map(str::to_owned)
-            .to_vec()
+        let size = self.max_input.as_ref().map(|size| format!("--max-input={size}"));
+        let words = [simsched_workloads::replay::NAME, &self.trace, timers, affinity];
+        words.into_iter().map(str::to_owned).chain(size).collect()
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounded;
 use crate::failure::Failure;
 use crate::identity;
 use crate::output;
@@ -63,7 +64,7 @@ impl Manifest {
         if matches!(path.try_exists(), Ok(false)) {
             return Ok(None);
         }
-        let text = crate::toml_file::read(&path)?;
+        let text = bounded::text(&path, bounded::MADE)?;
         let found: Option<Manifest> = serde_json::from_str(&text).ok();
         let is_ours = |found: &Manifest| {
             let is_one = |cell: &Entry| cell.values.len() == found.axes.len() && is_id(&cell.id);

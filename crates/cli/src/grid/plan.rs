@@ -7,9 +7,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::axis::{self, Axis, KEYS};
+use crate::bounded;
 use crate::failure::Failure;
 use crate::scenario_file::{Part, Reader, Written};
-use crate::toml_file::{self, Doc, entries, scalar};
+use crate::toml_file::{Doc, entries, scalar};
 
 /// All that a sweep runs.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ impl Plan {
     pub(super) fn read(path: &Path) -> Result<Plan, Failure> {
         let file = path.display().to_string();
         crate::output::inputs::reads(path)?;
-        let text = toml_file::read(path)?;
+        let text = bounded::text(path, bounded::WRITTEN)?;
         let doc = Doc { file: &file, text: &text };
         let root = doc.parse()?;
         let reader = Reader::new(doc, path);

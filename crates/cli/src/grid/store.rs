@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::manifest::{self, Manifest};
 use super::results;
+use crate::bounded;
 use crate::failure::Failure;
 use crate::output::{self, Whole, temporary};
 use crate::report::Report;
@@ -106,7 +107,7 @@ impl Store {
         if matches!(path.try_exists(), Ok(false)) {
             return Ok(None);
         }
-        let text = crate::toml_file::read(&path)?;
+        let text = bounded::text(&path, bounded::MADE)?;
         if self.parse(&text, id).is_some() {
             return Ok(Some(text));
         }
@@ -131,7 +132,7 @@ impl Store {
 
     /// What the text of the cell says; none if it is not done, or altered.
     pub(super) fn find(&self, id: &str) -> Option<Kept> {
-        self.parse(&fs::read_to_string(self.cell(id)).ok()?, id)
+        self.parse(&bounded::text(&self.cell(id), bounded::MADE).ok()?, id)
     }
 
     fn parse(&self, text: &str, id: &str) -> Option<Kept> {

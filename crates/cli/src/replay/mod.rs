@@ -78,7 +78,7 @@ pub(crate) fn is_meant(argv: &[String]) -> bool {
 /// One sentence about the options, or about the file and its line.
 pub(crate) fn open(args: &[String], nr_cpus: usize, hz: u32) -> Result<Recorded, Failure> {
     let (file, mut options) = workload::parse(args).map_err(Failure::input)?;
-    let bytes = source::bytes(Path::new(file))?;
+    let bytes = source::bytes(Path::new(file), options.max_input)?;
     let trace = reader::read(&bytes).map_err(|e| Failure::Input(format!("{file}: {e}")))?;
     let hash = identity::hex(&bytes);
     drop(bytes);

@@ -17,12 +17,13 @@ use simsched_policies::{Registry, catalog};
 use simsched_workloads::catalog as workloads;
 
 use crate::args::{Cli, Command, RunArgs};
+use crate::bounded;
 use crate::failure::{self, Failure};
 use crate::input;
 use crate::output::inputs;
 use crate::report::{End, Report};
 use crate::settings::Settings;
-use crate::toml_file::{self, Doc};
+use crate::toml_file::Doc;
 use crate::topo;
 
 pub(crate) use written::{Given, Part, Reader, Written};
@@ -188,7 +189,7 @@ fn read(path: &Path) -> Result<Origin, Failure> {
         return Err(Failure::Input(format!("{file}: {what}; {BEHIND}")));
     }
     inputs::reads(path)?;
-    let text = toml_file::read(path)?;
+    let text = bounded::text(path, bounded::WRITTEN)?;
     if text.trim_start().starts_with('{') || file.ends_with(".json") {
         let (written, digests) = repeat::read(&text, &file)?;
         return Ok(Origin { file, written, digests });

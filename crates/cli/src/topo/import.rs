@@ -1,7 +1,5 @@
 //! `simsched topo import`: a machine file from a description of a machine.
 
-use std::fs;
-use std::io::Read as _;
 use std::path::Path;
 
 use simsched_import::{Imported, Llc, Request, Source, Tree, import as read, priced};
@@ -9,6 +7,7 @@ use simsched_topology::{did_you_mean, nearest};
 
 use super::tree;
 use crate::args::{ImportArgs, LlcArg};
+use crate::bounded;
 use crate::failure::Failure;
 use crate::output::{self, Whole};
 
@@ -66,16 +65,12 @@ fn content(path: &Path) -> Result<Content, Failure> {
         return Ok(Content::Tree(tree::folder(path)?));
     }
     let bytes = match path.to_str() {
-        Some("-") => {
-            let mut bytes = Vec::new();
-            std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-        }
+        Some("-") => bounded::bytes(std::io::stdin(), path, bounded::MADE)?,
         _ => {
             output::inputs::reads(path)?;
-            fs::read(path)
+            bounded::file(path, bounded::MADE)?
         }
     };
-    let bytes = bytes.map_err(|error| Failure::file(path, &error))?;
     let bytes = match tree::unpacked(bytes, path)? {
         tree::Unpacked::Tree(tree) => return Ok(Content::Tree(tree)),
         tree::Unpacked::Text(bytes) => bytes,

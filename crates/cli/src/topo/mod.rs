@@ -4,8 +4,6 @@ mod import;
 mod json;
 mod tree;
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use simsched_topology::{
@@ -14,6 +12,7 @@ use simsched_topology::{
 };
 
 use crate::args::{KernelArg, ShowArgs, TopoCommand};
+use crate::bounded;
 use crate::failure::Failure;
 use crate::{identity, output, settings};
 
@@ -98,10 +97,7 @@ fn source(name: &str) -> Result<Option<String>, Failure> {
 /// The text of this file.
 pub(crate) fn file(name: &str) -> Result<String, Failure> {
     output::inputs::reads(Path::new(name))?;
-    fs::read_to_string(name).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData => Failure::Input(format!("{name}: the file is not text")),
-        _ => Failure::file(Path::new(name), &error),
-    })
+    bounded::text(Path::new(name), bounded::WRITTEN)
 }
 
 fn show(args: &ShowArgs) -> Result<(), Failure> {

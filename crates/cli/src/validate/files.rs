@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use simsched_claims::{Claim, Refused, read as parse};
 use simsched_topology::{did_you_mean, nearest};
 
 use crate::args::Shard;
+use crate::bounded;
 use crate::failure::Failure;
 use crate::output;
 
@@ -28,10 +28,7 @@ pub(super) fn read(
         for file in files(path)? {
             let name = file.display().to_string();
             output::inputs::reads(&file)?;
-            let text = fs::read_to_string(&file).map_err(|error| match error.kind() {
-                ErrorKind::InvalidData => Failure::Input(format!("{name}: the file is not text")),
-                _ => Failure::file(&file, &error),
-            })?;
+            let text = bounded::text(&file, bounded::WRITTEN)?;
             let real = fs::canonicalize(&file).unwrap_or_else(|_| file.clone());
             if seen.contains(&real) {
                 output::say(&format!("note: {name} was given before, and counts once"));

@@ -5,8 +5,6 @@
 //! not agree in all of that is measured anew. The file is replaced as a whole after every run.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -14,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::finding::Finding;
 use super::plan::Job;
+use crate::bounded;
 use crate::cut::Slice;
 use crate::extent::Extent;
 use crate::failure::Failure;
@@ -83,11 +82,10 @@ impl Kept {
 /// What this file holds of `version`; none if there is no such file.
 fn read(path: &Path, version: &str) -> Result<Option<BTreeMap<String, Value>>, Failure> {
     let name = path.display();
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Failure::file(path, &error)),
-    };
+    if matches!(path.try_exists(), Ok(false)) {
+        return Ok(None);
+    }
+    let text = bounded::text(path, bounded::MADE)?;
     let (theirs, runs) = parse(&text).ok_or_else(|| {
         Failure::Input(format!(
             "--resume: found '{name}', which holds something else, expected measurements or a new file"

@@ -298,6 +298,19 @@ fn a_sentence_is_bounded_whatever_it_quotes() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_without_an_end_is_refused() {
+    for args in [
+        "topo check /dev/zero",
+        "sweep /dev/zero --dry-run",
+        "validate /dev/zero",
+        "run --topo /dev/zero -- hackbench",
+    ] {
+        check(args, &["/dev/zero", "found more than 64 MiB"]);
+    }
+}
+
 /// What a file says is shown and not obeyed: here it would clear the screen.
 #[test]
 fn a_terminal_is_not_steered_by_what_is_read() {

@@ -73,12 +73,15 @@ fn masked(bytes: Vec<u8>) -> Vec<u8> {
         Ok(text) => text.replace(&repository(), "{repo}"),
         Err(error) => return error.into_bytes(),
     };
-    const VERSION: &str = "\"version\": \"";
-    let Some(begin) = text.find(VERSION).map(|at| at + VERSION.len()) else {
-        return text.into_bytes();
-    };
+    // The checksum is of the version, too.
+    without(without(text, "\"version\": \""), "\n  \"checksum\": \"").into_bytes()
+}
+
+/// The text without the value of this key, which is a text, where it first stands.
+fn without(text: String, key: &str) -> String {
+    let Some(begin) = text.find(key).map(|at| at + key.len()) else { return text };
     let end = begin + text[begin..].find('"').unwrap();
-    format!("{}-{}", &text[..begin], &text[end..]).into_bytes()
+    format!("{}-{}", &text[..begin], &text[end..])
 }
 
 /// FNV-1a over 64 bits.

@@ -65,6 +65,25 @@ fn a_recording_may_be_compressed_by_gzip() {
     assert_eq!(cut.status.code(), Some(2), "{cut:?}");
 }
 
+/// A file of a few kilobytes may be one of gigabytes when it is unpacked.
+#[test]
+fn what_is_too_long_when_it_is_unpacked_is_refused() {
+    let path = recorded("replay-long", "lab:schbench-1x4");
+    let packed = format!("{path}.gz");
+    let gzip = format!("gzip -c {path} > {packed}");
+    assert!(std::process::Command::new("sh").args(["-c", &gzip]).status().unwrap().success());
+    let said = "found more than 1 KiB, expected at most as much; `--max-input` allows more";
+    for args in [
+        format!("replay {packed} --topo t8 -q --max-input=1K"),
+        format!("run --topo t8 -q -- replay {path} --max-input 1K"),
+    ] {
+        crate::common::check(&args, 2, &[&path, said]);
+    }
+    prints(&format!("replay {packed} --topo t8 -q --max-input=100M"));
+    let wrong = format!("replay {path} --topo t8 --max-input=1X");
+    crate::common::check(&wrong, 2, &["--max-input: found '1X', expected a number of bytes"]);
+}
+
 #[test]
 fn a_recording_is_a_workload_that_policies_can_be_compared_with() {
     let path = recorded("replay-compared", "lab:schbench-1x4");

@@ -1,7 +1,7 @@
 //! Reads the tracer's text.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use flate2::read::GzDecoder;
@@ -10,6 +10,9 @@ use super::{RELEASE, SECOND};
 use crate::error::LabError;
 use crate::event::{Comm, Event, PrevState, Task, What};
 
+/// Bytes of the longest text that is unpacked: recordings of the lab have some tens of millions.
+const LONGEST: u64 = 1 << 30;
+
 /// The events of a file that gzip has packed.
 ///
 /// # Errors
@@ -17,8 +20,12 @@ use crate::event::{Comm, Event, PrevState, Task, What};
 pub fn read_file(path: &Path) -> Result<Vec<Event>, LabError> {
     let file = File::open(path).map_err(|error| LabError::read(path, error))?;
     let mut text = String::new();
-    let unpacked = GzDecoder::new(file).read_to_string(&mut text);
+    let unpacked = GzDecoder::new(file).take(LONGEST).read_to_string(&mut text);
     unpacked.map_err(|error| LabError::read(path, error))?;
+    if text.len() as u64 == LONGEST {
+        let what = "found more than 1 GiB of text, expected less";
+        return Err(LabError::read(path, io::Error::new(io::ErrorKind::FileTooLarge, what)));
+    }
     read(&text, path)
 }
 

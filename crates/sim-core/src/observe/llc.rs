@@ -20,6 +20,11 @@ pub type ByCause = [u64; Cause::NAMES.len()];
 /// Runtime is the time for which a task is the current one of a CPU, from switch to switch. A
 /// migration counts if its two CPUs are in different LLCs. Wakeups are those of tasks that were started
 /// before: the first one of a new task is none.
+///
+/// When there are more than 16,384 intervals, or 262,144 rows, each two intervals become one that is twice as
+/// long, so that a run of any length takes a bounded part of the memory. Their counts are added (what was at
+/// home in its half remains so), and the home of both is that of the half in which the process ran longer, the
+/// first of equals.
 #[derive(Clone, Debug)]
 pub struct LlcSeries {
     interval: Nanos,
@@ -92,6 +97,31 @@ pub struct LlcRow {
     pub moves: ByCause,
 }
 
+/// An even number of intervals, and how many rows they may have.
+const MOST: [usize; 2] = [1 << 14, 1 << 18];
+
+/// Adds the counts of `b`.
+fn add(a: &mut ByCause, b: &ByCause) {
+    a.iter_mut().zip(b).for_each(|(sum, count)| *sum += count);
+}
+
+impl LlcRow {
+    /// Both halves of an interval.
+    fn with(mut self, other: &LlcRow) -> LlcRow {
+        if other.runtime > self.runtime {
+            (self.home, self.by_policy) = (other.home, other.by_policy);
+        }
+        self.runtime += other.runtime;
+        self.at_home += other.at_home;
+        self.wakeups += other.wakeups;
+        self.wakeups_home += other.wakeups_home;
+        add(&mut self.into, &other.into);
+        add(&mut self.out_of, &other.out_of);
+        add(&mut self.moves, &other.moves);
+        self
+    }
+}
+
 impl LlcSeries {
     /// Nothing yet, of a run of `nr_tasks` tasks in `nr_procs` processes.
     #[must_use]
@@ -119,7 +149,7 @@ impl LlcSeries {
         .with_room()
     }
 
-    /// The length of all intervals but the last.
+    /// The length of all intervals but the last: as asked for, or a power of two times that.
     #[must_use]
     pub fn interval(&self) -> Nanos {
         self.interval
@@ -181,10 +211,44 @@ impl LlcSeries {
         }
         let start = self.end.get() - self.interval.get();
         self.spans.push(Nanos(at.get() - start));
+        while self.spans.len().is_multiple_of(2) && self.is_full() {
+            self.double();
+        }
         self.end += self.interval;
         self.now.fill(Cell::default());
         self.held.fill(0);
         self.busy.resize((self.spans.len() + 1) * self.nr_llcs, 0);
+    }
+
+    fn is_full(&self) -> bool {
+        let [intervals, rows] = MOST;
+        self.spans.len() >= intervals || (self.rows.len() >= rows && self.spans.len() > 2)
+    }
+
+    /// Each two intervals, all of which are over, become one.
+    fn double(&mut self) {
+        let nr = self.spans.len() / 2;
+        self.spans =
+            self.spans.chunks(2).map(|pair| Nanos(pair[0].get() + pair[1].get())).collect();
+        for (at, llc) in (0..nr).flat_map(|at| (0..self.nr_llcs).map(move |llc| (at, llc))) {
+            let of = |half: usize| self.busy[(2 * at + half) * self.nr_llcs + llc];
+            self.busy[at * self.nr_llcs + llc] = of(0) + of(1);
+        }
+        // What comes next begins with nothing.
+        self.busy.truncate(nr * self.nr_llcs);
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.iter_mut().for_each(|row| row.interval /= 2);
+        // Stable: of equals the earlier half comes first.
+        rows.sort_by_key(|row| (row.interval, row.proc));
+        for row in rows {
+            match self.rows.last_mut() {
+                Some(last) if (last.interval, last.proc) == (row.interval, row.proc) => {
+                    *last = last.with(&row);
+                }
+                _ => self.rows.push(row),
+            }
+        }
+        self.interval = Nanos(2 * self.interval.get());
     }
 
     /// What the process in row `proc` did in the interval; none if that was nothing.
@@ -193,9 +257,7 @@ impl LlcSeries {
         let sum = |value: fn(&Cell) -> u64| cells.iter().map(value).sum::<u64>();
         let (runtime, wakeups) = (sum(|cell| cell.runtime), sum(|cell| cell.wakeups));
         let mut moves = ByCause::default();
-        for cell in cells {
-            moves.iter_mut().zip(cell.into).for_each(|(sum, count)| *sum += count);
-        }
+        cells.iter().for_each(|cell| add(&mut moves, &cell.into));
         if runtime == 0 && wakeups == 0 && moves == ByCause::default() {
             return None;
         }

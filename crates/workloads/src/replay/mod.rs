@@ -171,7 +171,7 @@ pub enum Affinity {
 }
 
 /// How a recording is replayed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Sleeps that no thread ended.
     pub timers: Timers,
@@ -180,6 +180,15 @@ pub struct Options {
     /// The time of a tick of the recording, in ns from its begin, if it is known: the ticks of the
     /// simulated machine come with those.
     pub tick: Option<u64>,
+    /// Of how many bytes the text of the recording may be, unpacked.
+    pub max_input: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let (timers, affinity) = (Timers::default(), Affinity::default());
+        Options { timers, affinity, tick: None, max_input: 2 << 30 }
+    }
 }
 
 /// Something that a thread does in a replay.

@@ -27,6 +27,13 @@ pub const OPTIONS: &[OptionInfo] = &[
         "threads may run everywhere but where what they did tells otherwise, or but kernel threads of \
          one CPU, or only where they ran",
     ),
+    OptionInfo::long(
+        "max-input",
+        Some("SIZE"),
+        "2G",
+        "the text of the recording, unpacked, has at most so many bytes (K, M and G are 2^10, 2^20 and \
+         2^30 of them)",
+    ),
 ];
 
 /// The file that a command line names, and its options.
@@ -46,6 +53,10 @@ pub fn parse(args: &[String]) -> Result<(&str, Options), WorkloadError> {
             (Some("timers"), "absolute") => options.timers = Timers::Absolute,
             (Some("timers"), "relative") => options.timers = Timers::Relative,
             (Some("timers"), _) => return wrong("absolute or relative"),
+            (Some("max-input"), value) => match size(value) {
+                Some(size) => options.max_input = size,
+                None => return wrong("a number of bytes such as 4G"),
+            },
             (_, "inferred") => options.affinity = Affinity::Inferred,
             (_, "known") => options.affinity = Affinity::Known,
             (_, "seen") => options.affinity = Affinity::Seen,
@@ -57,6 +68,16 @@ pub fn parse(args: &[String]) -> Result<(&str, Options), WorkloadError> {
         [] => Err(usage("found no file, expected the text of `perf script` or `trace-cmd report`")),
         [_, word, ..] => Err(usage(&format!("unexpected argument '{word}'"))),
     }
+}
+
+/// A number of bytes, which may end in K, M or G.
+fn size(text: &str) -> Option<u64> {
+    let unit = ["K", "M", "G"].iter().position(|unit| text.ends_with(unit));
+    let digits = unit.map_or(text, |_| &text[..text.len() - 1]);
+    let shift = unit.map_or(0, |unit| 10 * (unit + 1));
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = if is_number { digits.parse::<u64>().ok()? } else { return None };
+    number.checked_mul(1 << shift).filter(|size| *size > 0)
 }
 
 fn usage(what: &str) -> WorkloadError {
@@ -112,6 +133,9 @@ impl Benchmark for Replay {
             Affinity::Inferred => {}
             Affinity::Known => command += " --affinity known",
             Affinity::Seen => command += " --affinity seen",
+        }
+        if self.options.max_input != Options::default().max_input {
+            command += &format!(" --max-input {}", self.options.max_input);
         }
         command
     }

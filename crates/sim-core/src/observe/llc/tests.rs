@@ -154,3 +154,28 @@ fn an_interval_in_which_a_process_does_nothing_has_no_row() {
     let intervals: Vec<u32> = rows.iter().map(|row| row.interval).collect();
     assert_eq!((intervals, rig.series.spans().len()), (vec![0, 3], 4));
 }
+
+/// A runs behind LLC 0 up to 40,000 and behind LLC 1 from there to 70,000, in intervals of 1 ns, of which
+/// 16,384 are kept: 16,384 * 4 < 70,000, so they come to be 8 ns long.
+#[test]
+fn intervals_that_are_used_up_become_longer_and_nothing_is_lost() {
+    let mut rig = rig();
+    rig.series = LlcSeries::new(&Topology::builtin("t16", None).unwrap(), 2, 1, Nanos(1));
+    rig.switch(10, 0, None, Some(A));
+    rig.switch(40_000, 0, Some(A), None);
+    rig.migrate(40_000, [0, 4], Cause::NewIdle);
+    rig.switch(40_000, 4, None, Some(A));
+    rig.switch(70_000, 4, Some(A), None);
+    let rows = rig.finish(70_001);
+    let series = &rig.series;
+    assert_eq!((series.interval(), series.spans().len()), (Nanos(8), 8_751));
+    assert_eq!(series.spans().iter().map(|span| span.get()).sum::<u64>(), 70_001);
+    let sum = |value: fn(&LlcRow) -> u64| rows.iter().map(value).sum::<u64>();
+    assert_eq!((sum(|row| row.runtime.0), sum(|row| row.at_home.0)), (69_990, 69_990));
+    assert_eq!(sum(|row| row.moves[Cause::NewIdle as usize]), 1);
+    let busy = |llc: usize| (0..series.spans().len()).map(|at| series.busy(at)[llc]).sum::<u64>();
+    assert_eq!([busy(0), busy(1), busy(2)], [39_990, 30_000, 0]);
+    // The first holds 10 to 16, half of it; the last whole one 69,992 to 70,000.
+    assert_eq!((series.busy(1), series.busy(8_749)), (&[6, 0, 0, 0][..], &[0, 8, 0, 0][..]));
+    assert!(rows.iter().all(|row| row.home.0 == u16::from(row.interval >= 5_000)));
+}
