@@ -121,6 +121,8 @@ fn exit(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) if interrupt::is_asked() => ExitCode::from(INTERRUPTED),
         Ok(()) => ExitCode::SUCCESS,
+        // What was judged of a part of the runs is no judgement.
+        Err(Failure::Below) if interrupt::is_asked() => ExitCode::from(INTERRUPTED),
         Err(failure) => {
             if failure.is_to_be_told() {
                 output::say(&failure.to_string());

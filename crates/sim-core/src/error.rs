@@ -24,6 +24,12 @@ pub enum SimError {
         /// Its name.
         name: String,
     },
+    /// The run has come to the last instant that its clock can show: 2^53 - 1 ns, 104 days.
+    #[error("the clock of a run ends at {at} (2^53 ns, 104 days), expected a run that ends before")]
+    ClockEnd {
+        /// When.
+        at: SimTime,
+    },
     /// A policy gave an answer that it may not give.
     #[error("the policy broke its contract at {at}: {contract}")]
     PolicyBroke {

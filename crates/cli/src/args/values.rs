@@ -41,14 +41,16 @@ pub(super) fn events(text: &str) -> Result<u64, String> {
     })
 }
 
+/// The clock of a run has so many ns: 104 days.
+const CLOCK_END: u64 = 1 << 53;
+
 pub(super) fn duration(text: &str) -> Result<Nanos, String> {
     let units = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
     let found = units.into_iter().find_map(|(unit, nanos)| {
         let number = text.strip_suffix(unit)?.parse::<u64>().ok()?;
-        number.checked_mul(nanos).filter(|nanos| *nanos > 0)
+        number.checked_mul(nanos).filter(|nanos| (1..CLOCK_END).contains(nanos))
     });
-    let expected =
-        "expected a whole number of ns, us, ms or s from 1ns to 18446744073s, such as 500ms";
+    let expected = "expected a whole number of ns, us, ms or s from 1ns to 9007199s, such as 500ms";
     found.map(Nanos).ok_or_else(|| expected.to_owned())
 }
 
@@ -62,7 +64,9 @@ mod tests {
         assert_eq!(duration("500ms"), Ok(Nanos(500_000_000)));
         assert_eq!(duration("250us"), Ok(Nanos(250_000)));
         assert_eq!(duration("7ns"), Ok(Nanos(7)));
-        for bad in ["", "10", "s", "1.5s", "-1s", "0s", "20000000000000s", "10 s", "5m"] {
+        assert_eq!(duration("9007199s"), Ok(Nanos(9_007_199_000_000_000)));
+        for bad in ["9007200s", "", "10", "s", "1.5s", "-1s", "0s", "20000000000000s", "10 s", "5m"]
+        {
             assert!(duration(bad).is_err(), "{bad}");
         }
     }

@@ -15,8 +15,9 @@ fn interrupted(child: Child) -> (Option<i32>, String) {
 }
 
 /// The same as soon as it has also used so many hundredths of a second of CPU time.
-fn interrupted_after(child: Child, ticks: u64) -> (Option<i32>, String) {
+fn interrupted_after(mut child: Child, ticks: u64) -> (Option<i32>, String) {
     while !listens(child.id()) || used(child.id()) < ticks {
+        assert_eq!(child.try_wait().unwrap(), None, "it runs until it is stopped");
         std::thread::sleep(Duration::from_millis(5));
     }
     let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status();
@@ -162,4 +163,12 @@ fn a_run_that_was_to_be_precise_tells_what_it_has_simulated() {
         }
         assert_eq!(told, plain);
     }
+}
+
+/// What was judged of a part of the runs is no verdict.
+#[test]
+fn a_lab_that_was_stopped_has_the_exit_code_of_ctrl_c() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/tests/data/6.1-t16");
+    let (code, text) = interrupted(start(&format!("lab {data} -q --seeds 100")));
+    assert_eq!(code, Some(130), "{text}");
 }

@@ -35,7 +35,7 @@ pub enum Event {
 }
 
 /// The last instant that can be planned: 104 days. What lies beyond never comes.
-const LAST: SimTime = SimTime((1 << 53) - 1);
+pub(crate) const LAST: SimTime = SimTime((1 << 53) - 1);
 
 /// The plans of all sources.
 #[derive(Clone, Debug)]

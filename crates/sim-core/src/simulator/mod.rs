@@ -25,7 +25,7 @@ pub use state::Simulator;
 
 use simsched_topology::CpuId;
 
-use crate::agenda::Event;
+use crate::agenda::{Event, LAST};
 use crate::error::{Blocked, SimError};
 use crate::ids::TaskId;
 use crate::ipc::Verdict;
@@ -283,7 +283,11 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         Err(self.livelock(self.world.now()).into())
     }
 
+    /// Time does not pass: nor can it behind the end of the clock.
     fn livelock(&self, at: SimTime) -> SimError {
+        if at >= LAST {
+            return SimError::ClockEnd { at };
+        }
         let current = (0..self.cpus.len()).find_map(|idx| self.world.curr(CpuId::new(idx)));
         let task = current.unwrap_or(TaskId(0));
         SimError::Livelock { at, task: task.0, name: self.world.tasks().name(task).to_owned() }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use simsched_core::testkit::{RoundRobin, Script};
 use simsched_core::{
-    Config, Cost, FutexId, LockId, Nanos, Observer, Op, PipeId, Setup, SimTime, Simulator, Status,
-    Tracepoint, World,
+    Config, Cost, FutexId, LockId, Nanos, Observer, Op, PipeId, Setup, SimError, SimTime,
+    Simulator, Status, Tracepoint, World,
 };
 use simsched_topology::{CpuId, OsCosts, Topology};
 
@@ -311,4 +311,15 @@ fn a_switch_after_a_yield_happens_on_the_clock_of_the_yield() {
     let (now, clock) = sim.observer().0[0];
     let costs = *topology().costs();
     assert_eq!(now - clock, u64::from(costs.sleep_entry + costs.pick));
+}
+
+/// A task that sleeps and computes past 104 days is told where the clock ends, and not that it is stuck.
+#[test]
+fn the_end_of_the_clock_is_not_taken_for_a_livelock() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &vec![Op::Sleep(Nanos::from_secs(9_000_000)); 1_100_000]);
+    let policy = Box::new(RoundRobin::default());
+    let mut sim = Simulator::new(topology(), policy, script, Log::default(), config()).unwrap();
+    let error = sim.run_until(SimTime::NEVER).unwrap_err();
+    assert!(matches!(error, SimError::ClockEnd { .. }), "{error}");
 }
