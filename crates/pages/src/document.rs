@@ -8,7 +8,8 @@ use crate::side::Side;
 /// The version of the JSON that is read here.
 const SCHEMA: u64 = 1;
 
-/// A file of results: one run, several seeds of one, or a comparison.
+/// A file of results: one run (also as a cell of a sweep, or of a replay), several seeds of one, or a
+/// comparison.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// One for each policy.
@@ -110,12 +111,18 @@ pub fn read(file: &str, text: &str) -> Result<Document, PageError> {
     let kind = |found: &str| PageError::Kind {
         file: file.to_owned(),
         found: found.to_owned(),
-        expected: "what `run --json` or `compare --json` writes",
+        expected: "what `run --json`, `compare --json` or `replay --json` writes, or a cell of a sweep",
     };
     let Value::Object(top) = value else {
         return Err(kind(&format!("{} at the top", shown(&value))));
     };
-    let check = Check { file, prefix: String::new() };
+    if let Some(why) =
+        top.get("error").and_then(Value::as_str).filter(|_| top.contains_key("report"))
+    {
+        return Err(kind(&format!("a cell of a sweep that has failed ({why})")));
+    }
+    let (top, prefix) = unwrapped(top);
+    let check = Check { file, prefix };
     check.schema(&top)?;
     if top.contains_key("claims") {
         return Err(kind("the verdicts of `validate`"));
@@ -139,6 +146,23 @@ pub fn read(file: &str, text: &str) -> Result<Document, PageError> {
     }
     check.run(&top)?;
     Ok(Document { sides: vec![Side::new(file, vec![top])], comparison: None })
+}
+
+/// The report that a cell of a sweep, or a replay, holds beside what is its own, and what stands before the
+/// report's keys there; anything else as it is.
+fn unwrapped(mut top: Map<String, Value>) -> (Map<String, Value>, String) {
+    let is_cell = |top: &Map<String, Value>| top.contains_key("id") && top.contains_key("version");
+    let is_replay = |top: &Map<String, Value>| top.contains_key("recorded");
+    let kinds: [(&str, &dyn Fn(&Map<String, Value>) -> bool); 2] =
+        [("report", &is_cell), ("run", &is_replay)];
+    for (key, is_meant) in kinds {
+        if is_meant(&top)
+            && let Some(Value::Object(report)) = top.get_mut(key)
+        {
+            return (std::mem::take(report), format!("{key}."));
+        }
+    }
+    (top, String::new())
 }
 
 fn comparison(check: &Check<'_>, top: Map<String, Value>) -> Result<Document, PageError> {

@@ -11,6 +11,10 @@ use crate::output::units::{self, decimal, span_of};
 use crate::sensitivity;
 use crate::states::States;
 
+/// What is said of a comparison without intervals.
+const ONE_SEED: &str =
+    "one seed: how far seeds differ cannot be said, and no change is sure; --seeds 5 tells it";
+
 /// Lines of each subject, and below how many points the rest is left out.
 const LINES: usize = 4;
 
@@ -66,6 +70,9 @@ fn head(comparison: &Comparison, topology: &Topology) -> String {
     }
     for note in &comparison.notes {
         line("note", note);
+    }
+    if args.seeds == 1 {
+        line("note", ONE_SEED);
     }
     let done = runs.first().map_or(0, Vec::len) as u64;
     if done < args.seeds {

@@ -92,6 +92,10 @@ pub(super) fn summary(table: &Table, files: &[String]) -> String {
     let failed = rows_with(table, "state", &"failed".into()).count();
     let done = table.rows.len() - failed;
     let mut text = format!("cells       {done} done, {failed} failed\n");
+    let cut = rows_with(table, "partial", &true.into()).count();
+    if cut > 0 {
+        text += &format!("stopped     by duration: {cut} cells, their numbers are partial\n");
+    }
     text += &format!("results     {}\n", files.join(", "));
     let head: String = SHOWN.iter().map(|(_, head, _)| format!("{head:>14}")).collect();
     for axis in 0..table.nr_axes {

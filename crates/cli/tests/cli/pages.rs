@@ -177,3 +177,31 @@ fn what_is_no_result_is_refused_and_no_page_is_left() {
         assert!(!out.exists());
     }
 }
+
+/// Every result is read: a cell of a sweep as its run, a replay as what was replayed.
+#[test]
+fn cells_of_sweeps_and_replays_are_read_as_runs() {
+    let folder = crate::sweeps::fresh("pages-sweep");
+    let plan =
+        "topo = 't8'\nseeds = 2\nduration = '50us'\nworkload = 'hackbench -g 1 -f 2 -T -p'\n";
+    let said = crate::sweeps::sweep(&file("pages-plan.toml", plan), &folder, "");
+    assert!(said.contains("stopped     by duration: 2 cells, their numbers are partial"), "{said}");
+    let cells = fs::read_dir(folder.join("cells")).unwrap();
+    let cells: Vec<String> = cells.map(|cell| cell.unwrap().path().display().to_string()).collect();
+    let recording = file("pages-recording.txt", "").display().to_string();
+    prints(&format!("run --topo t8 -q --ftrace {recording} -- lab:pingpong-1w20"));
+    let replays = ["cfs", "eevdf@6.12"].map(|policy| {
+        let json = file(&format!("pages-replay-{policy}.json"), "").display().to_string();
+        prints(&format!("replay {recording} --topo t8 -q --policy {policy} --json {json}"));
+        json
+    });
+    for pair in [&cells[..], &replays[..]] {
+        let (a, b) = (&pair[0], &pair[1]);
+        assert!(prints(&format!("explain {a} {b}")).contains("What changed:"));
+        assert!(prints(&format!("report - {a}")).contains("<html"));
+    }
+    let text = fs::read_to_string(&cells[0]).unwrap();
+    let wrong = file("pages-cell.json", &text.replace("\"digest\":", "\"digests\":"));
+    let args = format!("report - {}", wrong.display());
+    crate::common::check(&args, 2, &["key report.digest: found nothing, expected a text"]);
+}
