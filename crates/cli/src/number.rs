@@ -95,6 +95,13 @@ fn count(outcome: &Outcome, count: impl Fn(&Totals) -> u64) -> Result<Number, St
     })
 }
 
+/// Whether the value of a count is one of each second: of a run of which a span was measured and whose
+/// program does no fixed amount of work.
+pub(crate) fn is_per_second(metric: &Metric, outcome: &Outcome) -> bool {
+    let is_count = matches!(metric.family, Family::ContextSwitches | Family::Migrations);
+    is_count && outcome.cut.is_some() && total_work(outcome).is_none()
+}
+
 /// In seconds.
 fn time(outcome: &Outcome) -> Result<Number, String> {
     match (&outcome.cut, outcome.report.elapsed_ns) {

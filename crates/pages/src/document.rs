@@ -151,18 +151,16 @@ pub fn read(file: &str, text: &str) -> Result<Document, PageError> {
 /// The report that a cell of a sweep, or a replay, holds beside what is its own, and what stands before the
 /// report's keys there; anything else as it is.
 fn unwrapped(mut top: Map<String, Value>) -> (Map<String, Value>, String) {
-    let is_cell = |top: &Map<String, Value>| top.contains_key("id") && top.contains_key("version");
-    let is_replay = |top: &Map<String, Value>| top.contains_key("recorded");
-    let kinds: [(&str, &dyn Fn(&Map<String, Value>) -> bool); 2] =
-        [("report", &is_cell), ("run", &is_replay)];
-    for (key, is_meant) in kinds {
-        if is_meant(&top)
-            && let Some(Value::Object(report)) = top.get_mut(key)
-        {
-            return (std::mem::take(report), format!("{key}."));
-        }
+    let is_cell = top.contains_key("id") && top.contains_key("version");
+    let key = match top.contains_key("recorded") {
+        true => "run",
+        false if is_cell => "report",
+        false => return (top, String::new()),
+    };
+    match top.get_mut(key) {
+        Some(Value::Object(report)) => (std::mem::take(report), format!("{key}.")),
+        _ => (top, String::new()),
     }
-    (top, String::new())
 }
 
 fn comparison(check: &Check<'_>, top: Map<String, Value>) -> Result<Document, PageError> {

@@ -137,8 +137,8 @@ pub(crate) struct Change {
     pub(crate) other: f64,
     /// The difference in percent of the base; none of a base of nothing.
     pub(crate) pct: Option<f64>,
-    /// Half its 95 % interval, if something tells one.
-    pub(crate) ci95: Option<f64>,
+    /// The ends of its 95 % interval, in percent, if something tells one.
+    pub(crate) ends: Option<(f64, f64)>,
     pub(crate) verdict: Verdict,
 }
 
@@ -226,28 +226,37 @@ impl Change {
     ) -> Change {
         let (from, to) = (Spread::of(base), Spread::of(other));
         let pct = (from.mean != 0.0).then(|| 100.0 * (to.mean - from.mean) / from.mean.abs());
-        let ci95 = match (base.len(), other.len()) {
-            (1, 1) => own.zip(pct).map(|((a, b), _)| (to.mean / from.mean * a.hypot(b)).abs()),
-            _ if same_seeds && base.len() > 1 => Paired::of(base, other).ci95_pct,
-            (n, m) if n > 1 && m > 1 => welch(base, other),
+        let around = |half: f64| pct.map(|pct| (pct - half, pct + half));
+        let ends = match (base.len(), other.len()) {
+            (1, 1) => own.and_then(|(a, b)| around((to.mean / from.mean * a.hypot(b)).abs())),
+            _ if same_seeds && base.len() > 1 => {
+                let paired = Paired::of(base, other);
+                paired.low_pct.zip(paired.high_pct)
+            }
+            (n, m) if n > 1 && m > 1 => welch(base, other).and_then(around),
             _ => None,
         };
-        let verdict = match (pct, ci95) {
+        let verdict = match (pct, ends) {
             (None, _) if to.mean == from.mean => Verdict::Same,
             (None, _) => Verdict::Differs,
-            (Some(pct), Some(ci)) if pct.abs() > ci => {
+            (Some(pct), Some((low, high))) if low > 0.0 || high < 0.0 => {
                 if pct.abs() < 1.0 {
                     Verdict::Same
                 } else {
                     Verdict::Differs
                 }
             }
-            (Some(pct), Some(ci)) if pct.abs() + ci < NEUTRAL => Verdict::Same,
+            (Some(_), Some((low, high))) if -low < NEUTRAL && high < NEUTRAL => Verdict::Same,
             (Some(_), Some(_)) => Verdict::Chance,
             (Some(pct), None) if pct.abs() < NEUTRAL => Verdict::Same,
             (Some(_), None) => Verdict::Differs,
         };
-        Change { base: from.mean, other: to.mean, pct, ci95, verdict }
+        Change { base: from.mean, other: to.mean, pct, ends, verdict }
+    }
+
+    /// Half the width of the interval, where there is one that has any.
+    pub(crate) fn half(&self) -> Option<f64> {
+        self.ends.map(|(low, high)| (high - low) / 2.0).filter(|half| *half >= 0.05)
     }
 
     /// Whether it is good, of a measure that has a good direction.
@@ -287,9 +296,11 @@ mod tests {
 
     #[test]
     fn pairs_of_the_same_seeds_are_surer_than_two_means() {
-        let (base, other) = ([10.0, 20.0, 30.0], [11.0, 21.0, 31.0]);
+        let (base, other) = ([10.0, 20.0, 30.0], [10.5, 21.0, 31.5]);
         let paired = Change::of(&base, &other, true, None);
-        assert_eq!((paired.pct, paired.ci95), (Some(5.0), Some(0.0)));
+        let (low, high) = paired.ends.unwrap();
+        assert_eq!(paired.pct, Some(5.0));
+        assert!((low - 5.0).abs() < 1e-9 && (high - 5.0).abs() < 1e-9, "{low} {high}");
         assert_eq!(paired.verdict, Verdict::Differs);
         assert_eq!(Change::of(&base, &other, false, None).verdict, Verdict::Chance);
     }
@@ -300,7 +311,7 @@ mod tests {
     fn means_of_different_seeds_have_the_interval_of_welch() {
         let change = Change::of(&[10.0, 12.0, 11.0, 11.0], &[14.0, 15.0, 15.0, 16.0], false, None);
         let want = 100.0 * 2.447 * (1.0_f64 / 3.0).sqrt() / 11.0;
-        assert!((change.ci95.unwrap() - want).abs() < 5e-3, "{change:?}");
+        assert!((change.half().unwrap() - want).abs() < 5e-3, "{change:?}");
     }
 
     #[test]

@@ -25,8 +25,10 @@
 //! let row = compared.row(&Metric::MIGRATIONS)?;
 //! println!("{:.0} -> {:.0}", row.spreads[0].mean, row.spreads[1].mean);
 //! let change = row.paired[1].as_ref().expect("what is not the base is paired with it");
-//! if let (Some(percent), Some(half)) = (change.difference_pct, change.ci95_pct) {
-//!     println!("{percent:+.1} % +-{half:.1} (95 % interval)");
+//! if let (Some(percent), Some(low), Some(high)) =
+//!     (change.difference_pct, change.low_pct, change.high_pct)
+//! {
+//!     println!("{percent:+.1} % ({low:+.1} to {high:+.1} %, 95 % interval)");
 //! }
 //! # Ok(())
 //! # }

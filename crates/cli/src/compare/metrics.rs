@@ -2,7 +2,7 @@
 
 use simsched_claims::{Better, Metric};
 
-use crate::number::Number;
+use crate::number::{self, Number};
 use crate::paired::Paired;
 use crate::scenario::Outcome;
 use crate::student::Spread;
@@ -71,6 +71,8 @@ pub(crate) fn rows(runs: &[Vec<Outcome>]) -> Vec<Row> {
             paired: (idx > 0).then(|| Paired::of(&values[0], of)),
         };
         let cells = values.iter().enumerate().map(cell).collect();
+        let is_rate = runs.iter().flatten().any(|outcome| number::is_per_second(&metric, outcome));
+        let unit = if is_rate { "1/s" } else { unit };
         Some(Row { name, unit, better: *better, cells })
     };
     METRICS.iter().filter_map(row).collect()
@@ -83,15 +85,26 @@ impl Row {
         Some(if self.better == Better::Lower { -percent } else { percent })
     }
 
-    /// Half the interval of what a policy gains, in points: of several seeds that of the paired
-    /// differences, of one that of the batch means of both sides.
-    fn half(&self, cell: &Cell) -> Option<f64> {
-        if let Some(half) = cell.paired.and_then(|paired| paired.ci95_pct) {
-            return Some(half);
+    /// The interval of what a policy gains, in percent: of several seeds that of their pairs, of one that of
+    /// the batch means of both sides.
+    fn interval(&self, cell: &Cell, gain: f64) -> Option<(f64, f64)> {
+        let ends = cell.paired.and_then(|paired| paired.low_pct.zip(paired.high_pct));
+        if let Some((low, high)) = ends {
+            return Some(if self.better == Better::Lower { (-high, -low) } else { (low, high) });
         }
         let base = self.cells.first()?;
         let ratio = cell.spread.mean / base.spread.mean;
-        Some((ratio * base.batch_ci95_pct?.hypot(cell.batch_ci95_pct?)).abs())
+        let half = (ratio * base.batch_ci95_pct?.hypot(cell.batch_ci95_pct?)).abs();
+        Some((gain - half, gain + half))
+    }
+
+    /// Whether a change is for the better; neither if it is none, or neither direction is.
+    pub(crate) fn word(&self, paired: &Paired) -> &'static str {
+        match self.gain(paired) {
+            Some(gain) if self.better != Better::None && gain > 0.0 => " better",
+            Some(gain) if self.better != Better::None && gain < 0.0 => " worse",
+            _ => "",
+        }
     }
 
     /// The classes of each policy but the first.
@@ -103,8 +116,8 @@ impl Row {
         };
         self.cells.iter().skip(1).map(move |cell| {
             let gain = cell.paired.and_then(|paired| self.gain(&paired)).unwrap_or(0.0);
-            let half = self.half(cell).unwrap_or(0.0);
-            Classes { class: class(gain), low: class(gain - half), high: class(gain + half) }
+            let (low, high) = self.interval(cell, gain).unwrap_or((gain, gain));
+            Classes { class: class(gain), low: class(low), high: class(high) }
         })
     }
 

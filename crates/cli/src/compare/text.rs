@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use simsched_claims::Better;
 use simsched_topology::Topology;
 
 use super::metrics::Cell;
@@ -10,6 +9,9 @@ use super::{Comparison, Difference, Row};
 use crate::output::units::{self, decimal, span_of};
 use crate::sensitivity;
 use crate::states::States;
+
+/// Of what it is told whether seeds fall into two states.
+const STATED: [&str; 4] = ["time", "throughput", "bandwidth:triad", "rps:p50"];
 
 /// What is said of a comparison without intervals.
 const ONE_SEED: &str =
@@ -22,8 +24,11 @@ const LINES: usize = 4;
 pub(crate) fn of(comparison: &Comparison, topology: &Topology) -> String {
     let mut text = head(comparison, topology);
     table(&mut text, comparison);
+    let is_cut = comparison.runs.iter().flatten().any(|run| run.cut.is_some());
+    let of = if is_cut { ", in the measured spans" } else { "" };
     for (policy, why) in comparison.asked.policies.iter().skip(1).zip(&comparison.why) {
-        differences(&mut text, &comparison.asked.policies[0], policy, why);
+        let _ = writeln!(text, "\nWhy: {policy} against {}{of}", comparison.asked.policies[0]);
+        differences(&mut text, why);
     }
     if let Some(sweep) = &comparison.sweep {
         let said = |flip: &super::Flip| {
@@ -140,8 +145,8 @@ fn table(text: &mut String, comparison: &Comparison) {
         return;
     }
     text.push_str(
-        "\nIn parentheses, against the first policy, in percent: what is gained where less or more \
-         is better\n(negative: a loss), and the change, marked ~, where neither is; *: 95 % sure\n",
+        "\nIn parentheses the change from the first policy in percent, its 95 % interval below; *: sure (five \
+         seeds or\nmore that vary, and an interval without 0). Percentiles are read to 1/128 of themselves.\n",
     );
     let _ = write!(text, "\n{:<40}{:<8}", "", "");
     for policy in policies {
@@ -153,7 +158,9 @@ fn table(text: &mut String, comparison: &Comparison) {
     }
     for row in &comparison.rows {
         for (policy, cell) in policies.iter().zip(&row.cells) {
-            if let Some(states) = States::of(&cell.values) {
+            // One number of each side is asked, so that chance has few chances.
+            let is_asked = STATED.contains(&row.name);
+            if let Some(states) = States::of(&cell.values).filter(|_| is_asked) {
                 let _ =
                     writeln!(text, "\nnote: {}: the seeds of {policy} {}", row.name, states.told());
             }
@@ -161,7 +168,7 @@ fn table(text: &mut String, comparison: &Comparison) {
     }
 }
 
-/// Mean with gain, the interval of the gain, and the deviation in percent.
+/// Mean with change, the interval of the change, and the deviation in percent.
 fn lines(text: &mut String, row: &Row, width: usize) {
     // A span says its own unit.
     let unit =
@@ -175,22 +182,19 @@ fn lines(text: &mut String, row: &Row, width: usize) {
         text.push('\n');
     };
     line("Amean", &name, &|cell| {
-        let gain = cell.paired.map_or(Some(0.0), |paired| row.gain(&paired));
-        let mark = if row.better == Better::None && cell.paired.is_some() { "~" } else { "" };
-        let gain = gain.map_or_else(|| "-".to_owned(), |gain| format!("{mark}{gain:+.2}"));
-        let gain = format!("{gain:>8}");
-        let is_sure = cell.paired.is_some_and(|paired| paired.significant);
-        let (left, right) = if is_sure { ('*', '*') } else { ('(', ')') };
         let mean = match row.unit {
             "s" => span_of(cell.spread.mean * 1e9),
             _ => decimal(cell.spread.mean),
         };
-        format!("{mean} {left}{gain} %{right}")
+        let Some(paired) = cell.paired else { return mean };
+        let change = paired.difference_pct.map_or("-".to_owned(), |pct| format!("{pct:+.2}"));
+        let (left, right) = if paired.significant { ('*', '*') } else { ('(', ')') };
+        format!("{mean} {left}{change} %{}{right}", row.word(&paired))
     });
     if row.cells.iter().any(|cell| cell.spread.std.is_some()) {
-        line("+-95 %", "", &|cell| {
-            let ci95 = cell.paired.and_then(|paired| paired.ci95_pct);
-            ci95.map_or_else(String::new, |ci95| format!("({ci95:7.2} %)"))
+        line("95 %", "", &|cell| {
+            let ends = cell.paired.and_then(|paired| paired.low_pct.zip(paired.high_pct));
+            ends.map_or_else(String::new, |(low, high)| format!("({low:+.2} to {high:+.2} %)"))
         });
         line("CoeffVar", "", &|cell| {
             let percent = cell.spread.std.filter(|_| cell.spread.mean != 0.0);
@@ -206,8 +210,7 @@ fn lines(text: &mut String, row: &Row, width: usize) {
     }
 }
 
-fn differences(text: &mut String, base: &str, policy: &str, why: &[Difference]) {
-    let _ = writeln!(text, "\nWhy: {policy} against {base}");
+fn differences(text: &mut String, why: &[Difference]) {
     if why.is_empty() {
         let _ = writeln!(text, "  nothing inside differs by more than half a percent");
     }

@@ -47,19 +47,24 @@ fn both_sides_run_with_the_same_seeds() {
 
 #[test]
 fn the_difference_is_that_of_the_values_that_are_listed() {
-    let compared = json(&format!("{SIDES} --json - --seeds 4 {LOAD}"));
+    let compared = json(&format!("{SIDES} --json - --seeds 6 {LOAD}"));
     let time = metric(&compared, "time");
     let values = |idx: usize| -> Vec<f64> {
         time["policies"][idx]["values"].as_array().unwrap().iter().map(number).collect()
     };
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / 4.0;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / 6.0;
     let (base, other) = (values(0), values(1));
-    assert_eq!((base.len(), other.len()), (4, 4));
+    assert_eq!((base.len(), other.len()), (6, 6));
     let percent = 100.0 * (mean(&other) - mean(&base)) / mean(&base);
     let paired = &time["policies"][1]["paired"];
     assert!((number(&paired["difference_pct"]) - percent).abs() < 1e-9);
     assert!((number(&time["policies"][1]["gain_pct"]) + percent).abs() < 1e-9, "less is better");
-    assert_eq!(paired["significant"], percent.abs() > number(&paired["ci95_pct"]));
+    let (low, high) = (number(&paired["low_pct"]), number(&paired["high_pct"]));
+    assert!(low < percent && percent < high && low > -100.0, "{paired}");
+    assert_eq!(paired["significant"], low > 0.0 || high < 0.0);
+    let few = json(&format!("{SIDES} --json - --seeds 4 {LOAD}"));
+    let sure = |of: &Value| of["policies"][1]["paired"]["significant"] == true;
+    assert!(!few["metrics"].as_array().unwrap().iter().any(sure), "four seeds make nothing sure");
     assert!(time["policies"][0]["paired"].is_null(), "the base is compared with nothing");
 }
 
@@ -94,11 +99,14 @@ fn the_table_has_a_column_each_and_says_why() {
     let text = prints(&format!("{SIDES} --seeds 3 {LOAD}"));
     let (_, told) = text.split_once("\n\n").unwrap();
     let (explained, table) = told.split_once("\n\n").unwrap();
-    assert!(explained.contains("95 % sure"), "what the signs mean comes first: {explained}");
+    assert!(explained.contains("*: sure"), "what the signs mean comes first: {explained}");
     let head = table.lines().next().unwrap();
     assert!(head.contains(" cfs ") && head.ends_with(" wakeup_bias_prev"), "{head}");
     let time = table.lines().nth(1).unwrap();
-    assert!(time.starts_with("time ") && time.contains("Amean") && time.contains("(   +0.00 %)"));
+    assert!(time.starts_with("time ") && time.contains("Amean"));
+    let change = time.trim_end().rsplit_once("  ").unwrap().1;
+    let word = if change.contains('-') { " % better)" } else { " % worse)" };
+    assert!(change.ends_with(word), "less time is better: {time}");
     let (_, why) = text.split_once("Why: wakeup_bias_prev against cfs\n").unwrap();
     assert!(why.contains("    wakeup, "), "{why}");
     for subject in ["migrations", "wakeups", "costs", "waits"] {

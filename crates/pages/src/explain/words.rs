@@ -71,12 +71,12 @@ pub(crate) fn weight(change: &Change) -> f64 {
 pub(crate) fn from_to(measure: &Measure, change: &Change) -> String {
     let (from, to) = (measure.shown(change.base), measure.shown(change.other));
     let Some(pct) = change.pct else { return format!("from {from} to {to}") };
-    match change.ci95 {
-        Some(ci) if ci >= 0.05 => format!(
+    match change.ends.filter(|_| change.half().is_some()) {
+        Some((low, high)) => format!(
             "from {from} to {to} ({}, 95 % interval {} to {})",
             signed(pct),
-            signed(pct - ci),
-            signed(pct + ci)
+            signed(low),
+            signed(high)
         ),
         _ => format!("from {from} to {to} ({})", signed(pct)),
     }

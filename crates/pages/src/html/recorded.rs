@@ -44,7 +44,7 @@ fn metrics(top: &Map<String, Value>) -> String {
         for cell in array(metric, "policies") {
             let mean = cell["mean"].as_f64();
             let shown = mean.map_or_else(|| "-".to_owned(), tidy);
-            let gain = cell["gain_pct"].as_f64();
+            let gain = cell["paired"]["difference_pct"].as_f64();
             let sure = cell["paired"]["significant"].as_bool() == Some(true);
             let class = if sure { "sure" } else { "faint" };
             let gain = gain.map_or_else(String::new, |gain| {
@@ -56,8 +56,8 @@ fn metrics(top: &Map<String, Value>) -> String {
     }
     format!(
         "<div class=\"scroll\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n\
-         </table></div>\n<p class=\"legend\">In percent what is gained on the first policy: positive \
-         is better, or more where neither direction is. Bold: the 95 % interval leaves out zero.</p>\n"
+         </table></div>\n<p class=\"legend\">In percent the change from the first policy. Bold: at least \
+         five seeds that vary, and a 95 % interval that leaves out zero.</p>\n"
     )
 }
 

@@ -3,7 +3,7 @@
 use super::View;
 use super::markup::{colour, esc};
 use crate::explain::signed;
-use crate::measure::{Change, MEASURES, Measure, Verdict, tidy};
+use crate::measure::{Change, MEASURES, Measure, Verdict};
 use crate::side::Side;
 
 /// A row for each number that any side has.
@@ -39,7 +39,7 @@ pub(super) fn figures(view: &View<'_>) -> String {
     let legend = if others.is_empty() {
         ""
     } else {
-        "<p class=\"legend\">After ±: half the 95 % interval, of a change in percent of the base. Bold: the change is at least 1 % and \
+        "<p class=\"legend\">After ± of a mean: half its 95 % interval; in parentheses behind a change: the ends of its own. Bold: the change is at least 1 % and \
          its interval leaves out zero. Grey: within 3 %, or not to be told from chance. Without an \
          interval (one seed that was run as a whole) a change of 3 % and more is shown as one, and may be chance. Green is \
          better, red is worse.</p>\n"
@@ -71,13 +71,12 @@ fn change(measure: &Measure, change: Option<Change>) -> String {
                 Some(false) => " bad",
                 None => "",
             };
-            class += if change.ci95.is_some() { " sure" } else { "" };
+            class += if change.ends.is_some() { " sure" } else { "" };
         }
     }
-    let width = change.ci95.filter(|ci95| *ci95 >= 0.05);
-    let width = width.map_or_else(String::new, |ci95| {
-        let shown = if ci95 < 1e3 { format!("{ci95:.1}") } else { tidy(ci95.round()) };
-        format!(" <small>± {shown} %</small>")
+    let ends = change.ends.filter(|_| change.half().is_some());
+    let width = ends.map_or_else(String::new, |(low, high)| {
+        format!(" <small>({} to {})</small>", esc(&signed(low)), esc(&signed(high)))
     });
     let text = change.pct.map_or_else(|| "from nothing".to_owned(), signed);
     format!("<td class=\"{class}\">{}{width}</td>", esc(&text))

@@ -285,7 +285,10 @@ fn one_run_is_shown_with_the_interval_that_it_tells_itself() {
     let values = [("precision", precision), ("elapsed_ns", json!(10_350_000))];
     let html = page_of(&[run("cfs", 1), with(run("bias", 1), &values)]);
     let xml = xml(&html);
-    assert_eq!(rows(&xml)[0][1..], ["10.00 ms", "10.35 ms ± 414.0 us", "+3.5 % ± 4.1 %"]);
+    assert_eq!(
+        rows(&xml)[0][1..],
+        ["10.00 ms", "10.35 ms ± 414.0 us", "+3.5 % (-0.6 % to +7.6 %)"]
+    );
     let cell = section(&xml, "figures").descendants().find(|n| has_class(n, "chg")).unwrap();
     assert!(has_class(&cell, "faint"), "{:?}", cell.attribute("class"));
 }
@@ -298,7 +301,7 @@ fn a_comparison_is_a_page_with_a_side_for_each_policy() {
         "workload": "hackbench -g 1", "seed": 1, "seeds": 1, "notes": ["x has no effect"],
         "policies": [policy("cfs"), policy("bias")],
         "metrics": [{ "name": "time", "unit": "s", "better": "lower",
-                      "policies": [{ "mean": 2.5 }, { "mean": 5.0, "gain_pct": -100.0 }] }]
+                      "policies": [{ "mean": 2.5 }, { "mean": 5.0, "paired": { "difference_pct": 100.0 } }] }]
     });
     let html = page_of(&[comparison.clone()]);
     assert_eq!(rows(&xml(&html))[0][1..], ["10.00 ms", "10.00 ms", "+0.0 %"]);
@@ -311,7 +314,7 @@ fn a_comparison_is_a_page_with_a_side_for_each_policy() {
     }
     let html = page_of(&[comparison]);
     let shown = text(section(&xml(&html), "recorded"));
-    assert!(shown.contains("time (s)2.500") && shown.contains("5 -100.0 %"), "{shown}");
+    assert!(shown.contains("time (s)2.500") && shown.contains("5 +100.0 %"), "{shown}");
     assert!(shown.contains("kept no runs"));
 }
 
