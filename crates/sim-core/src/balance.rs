@@ -40,7 +40,7 @@ pub enum BalanceStep {
 pub struct Look {
     /// CPUs, near and far.
     pub cpus: u16,
-    /// Which of them are outside the LLC of the reading CPU.
+    /// Those whose state has to come from outside the LLC of the reading CPU.
     pub far: Far,
     /// Sched groups that are summed up.
     pub groups: u16,

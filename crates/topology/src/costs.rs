@@ -161,14 +161,14 @@ costs! {
     timer_handler,
     /// Entry into and exit from the kernel.
     syscall,
-    /// Writing or reading up to 100 bytes of a pipe, on top of the system call.
+    /// Writing or reading a pipe, under its mutex, beside the copy of the bytes.
     pipe_copy,
-    /// What a read of a pipe does before it is at the pipe's mutex, on top of the system call. This item
-    /// and the next ones up to `mutex_spin` count on machines whose CPUs take turns (`turn`).
+    /// What a read of a pipe does before it is at the pipe's mutex, on top of the system call.
     pipe_read_entry,
     /// The same for a write.
     pipe_write_entry,
-    /// What a write takes longer that begins a page, under the mutex.
+    /// What a write takes longer that begins a page, under the mutex. This item and the next ones up to
+    /// `mutex_spin` count on machines whose CPUs take turns (`turn`).
     pipe_new_page,
     /// The same on top where the page has to be allocated.
     pipe_alloc_page,
@@ -244,11 +244,13 @@ costs! {
     detach_task,
     /// Putting one task on a runqueue in load balance, with the lock held.
     attach_task,
-    /// Load balance: reading the statistics of one CPU behind the same LLC.
+    /// Load balance: reading the statistics of one CPU whose runqueue was last written behind the same LLC,
+    /// and locking it.
     balance_cpu_same_llc,
-    /// Load balance: reading the statistics of one CPU of the same socket.
+    /// Load balance: the same where it was written elsewhere in the same socket. What this is more than
+    /// behind the same LLC is a transfer, and takes as long whatever the clock.
     balance_cpu_same_socket,
-    /// Load balance: reading the statistics of one CPU of another socket.
+    /// Load balance: the same where it was written in another socket.
     balance_cpu_cross_socket,
     /// Load balance: summing up one group.
     balance_group,

@@ -80,20 +80,38 @@ fn threads_that_fit_an_llc_do_not_leave_it_whatever_the_seed() {
     }
 }
 
-/// Predictions 1 and 9: two pairs are faster where they share an LLC, and always as fast. Without it the
-/// balancer of an idle machine spreads them in the course of half a second, each time otherwise.
+/// How far the ends of three runs are apart.
+fn spread(ends: [u64; 3]) -> u64 {
+    ends.iter().max().unwrap() - ends.iter().min().unwrap()
+}
+
+/// When three runs of this command end, without cache-aware load balancing and with it.
+fn ends(machine: &str, patched: &str, command: &str) -> [[u64; 3]; 2] {
+    let end = |policy: &str, seed| run(machine, policy, command, seed).end.get();
+    ["eevdf@7.0", patched].map(|policy| [1, 2, 3].map(|seed| end(policy, seed)))
+}
+
+/// Predictions 1 and 9: two pairs are faster where they share an LLC. Without it the balancer of an idle
+/// machine spreads them in the course of half a second, each time otherwise (published deviations of this cell:
+/// 2.9 and 1.2 %).
 #[test]
-fn staying_behind_one_llc_saves_time_and_takes_luck_out_of_it() {
+fn staying_behind_one_llc_saves_time() {
     let command = "hackbench -g 1 -f 2 -l 2100000 --threads --pipe";
-    let ends =
-        |policy: &str| [1, 2, 3].map(|seed| run("genoa-4n32", policy, command, seed).end.get());
-    let [plain, patched] = ["eevdf@7.0", "cache_aware"].map(ends);
+    let [plain, patched] = ends("genoa-4n32", "cache_aware", command);
     let pairs = plain.into_iter().zip(patched);
     assert!(
         pairs.into_iter().all(|(plain, patched)| patched * 10 < plain * 9),
         "{plain:?} {patched:?}"
     );
-    let spread = |ends: [u64; 3]| ends.iter().max().unwrap() - ends.iter().min().unwrap();
+    assert!(spread(patched) < spread(plain), "{plain:?} {patched:?}");
+}
+
+/// Prediction 9: whether the balancer parts eight pairs within a second is a matter of luck, and no longer
+/// with it (published deviations of this cell: 4.69 and 0.03 %).
+#[test]
+fn staying_behind_one_llc_takes_luck_out_of_time() {
+    let command = "hackbench -g 1 -f 8 -l 300000 --threads --pipe";
+    let [plain, patched] = ends("spr-2x60", "cache_aware@v4", command);
     assert!(spread(patched) * 5 < spread(plain), "{plain:?} {patched:?}");
 }
 

@@ -113,6 +113,11 @@ impl Run {
         self.count(Stats::wakeups)
     }
 
+    /// How often the workload's marks were reached: what it counts as done.
+    fn done(&self) -> u64 {
+        self.count(|stats| stats.marks().iter().map(|mark| mark.count).sum())
+    }
+
     /// CPU time that was spent on `what`, ns.
     fn cost(&self, what: Cost) -> u64 {
         self.count(|stats| stats.total_cpu_time()[what as usize])

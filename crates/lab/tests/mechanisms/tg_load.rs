@@ -1,7 +1,7 @@
 //! "sched/fair: Make tg->load_avg per node", A. Lu, 2023-05-16: one number that all CPUs of a task
 //! group write and read.
 
-use simsched_core::{Config, Cost, Seed, SimTime};
+use simsched_core::{Config, Cost, Nanos, Seed, SimTime};
 use simsched_topology::{OsCosts, Topology};
 
 use super::{Free, Priced, Run, cut};
@@ -77,20 +77,24 @@ fn a_counter_for_each_node_pays_where_the_line_is_fought_for() {
 }
 
 /// Prediction P1.4: share and throughput are not locked together. On Sapphire Rapids throughput gains
-/// more than the readers' share loses (published: +50 % and -5 %); on Ice Lake with few pairs the share
-/// changes and throughput does not. Control: that time saved is share saved is refused in both.
+/// more than the readers' share loses (published: +50 % and -5 %); with a database on Ice Lake the share
+/// changes and throughput does not (published: +27 % and -0.4 %; the share's sign is not reproduced here).
+/// Control: that time saved is share saved is refused in both.
 #[test]
 fn share_and_throughput_are_not_locked_together() {
-    let both = |machine, nr_pairs| {
-        let run = |policy| Run::steady(machine, policy, nr_pairs);
-        let (one, each) = (run("cfs"), run("cfs+tg_per_node"));
-        let share = |run: &Run| run.part(&[Cost::UpdateCfsGroup]).max(1);
-        (more(share(&one), share(&each)), more(one.wakeups(), each.wakeups()))
-    };
-    let (share, throughput) = both("spr-2x48", 192);
-    assert!(throughput >= 20 && throughput + share >= 10, "{share} % {throughput} %");
-    let (share, throughput) = both("icelake", 48);
-    assert!(share.abs() >= 5 && throughput.abs() <= 3, "{share} % {throughput} %");
+    let share = |run: &Run| run.part(&[Cost::UpdateCfsGroup]).max(1);
+    let [one, each] = ["cfs", "cfs+tg_per_node"].map(|policy| Run::steady("spr-2x48", policy, 192));
+    let (less, throughput) = (more(share(&one), share(&each)), more(one.wakeups(), each.wakeups()));
+    assert!(throughput >= 20 && throughput + less >= 10, "{less} % {throughput} %");
+    let [one, each] = ["cfs", "cfs+tg_per_node"].map(|policy| {
+        let machine = Topology::builtin("icelake", None).unwrap();
+        let span = [100, 300].map(|ms| SimTime::ZERO + Nanos::from_millis(ms));
+        let config = Config { seed: Seed(1), hardware: Priced, ..Config::default() };
+        let command = "sysbench oltp_read_write --threads=128 run";
+        Run::between(&machine, policy, "container", command, config, span)
+    });
+    let (other, throughput) = (more(share(&one), share(&each)), more(one.done(), each.done()));
+    assert!(other.abs() >= 5 && throughput.abs() <= 1, "{other} % {throughput} %");
 }
 
 /// Prediction P1.6, as far as it is a mechanism: a node without an idle CPU has no wakeup that migrates

@@ -94,12 +94,12 @@ impl Fair {
         let mut all = Look::default();
         if let Some(llc) = self.all.llc.as_mut().filter(|llc| llc.has_work(task)) {
             let cpus = llc.scan(world, cpu, task);
-            all += look(world.topology(), cpu, &cpus, 0);
+            all += look(world.topology(), cpu, &cpus);
         }
         if let Some(cas) = self.all.cas.as_mut().filter(|cas| cas.has_work(task)) {
             let cpus = cas.scan(world, task);
             // Of each CPU its epochs and the runtime of the process are read (spec 07 section 3).
-            let each = look(world.topology(), cpu, &cpus, 0);
+            let each = look(world.topology(), cpu, &cpus);
             all += each;
             all += each;
         }

@@ -160,27 +160,21 @@ impl Prices {
         u32::from(near) * llc + u32::from(same_socket) * socket + u32::from(cross_socket) * cross
     }
 
-    /// Reading the statistics of the CPUs and summing up the groups that a balancer looks at.
+    /// Reading the statistics of the CPUs and summing up the groups that a balancer looks at, were all
+    /// behind the LLC of the reader.
     pub(crate) fn balance_look(&self, look: &Look) -> u32 {
-        let Look { cpus, far: Far { same_socket, cross_socket }, groups } = *look;
-        let near = cpus - same_socket - cross_socket;
-        let search = if groups > 0 { self.costs.balance_domain } else { 0 };
+        let search = if look.groups > 0 { self.costs.balance_domain } else { 0 };
         search
-            + u32::from(near) * self.costs.balance_cpu_same_llc
-            + u32::from(same_socket) * self.costs.balance_cpu_same_socket
-            + u32::from(cross_socket) * self.costs.balance_cpu_cross_socket
-            + u32::from(groups) * self.costs.balance_group
+            + u32::from(look.cpus) * self.costs.balance_cpu_same_llc
+            + u32::from(look.groups) * self.costs.balance_group
     }
 
-    /// Locking the runqueue of a CPU that is `distance` away, to balance it.
-    pub(crate) fn balance_lock(&self, distance: Distance) -> u32 {
-        match distance {
-            Distance::SameCpu | Distance::SameCore | Distance::SameLlc => {
-                self.costs.balance_cpu_same_llc
-            }
-            Distance::CrossSocket => self.costs.balance_cpu_cross_socket,
-            _ => self.costs.balance_cpu_same_socket,
-        }
+    /// What that takes longer since lines come from other LLCs, whatever the clock of the reader.
+    pub(crate) fn balance_lines(&self, look: &Look) -> u32 {
+        let near = self.costs.balance_cpu_same_llc;
+        let Far { same_socket, cross_socket } = look.far;
+        u32::from(same_socket) * self.costs.balance_cpu_same_socket.saturating_sub(near)
+            + u32::from(cross_socket) * self.costs.balance_cpu_cross_socket.saturating_sub(near)
     }
 
     /// Taking `tasks` tasks off one runqueue and putting them on another.

@@ -8,7 +8,7 @@ use crate::time::{Nanos, SimTime};
 /// The locks of all runqueues, in order of arrival.
 ///
 /// Who takes the lock of another CPU's runqueue waits for those before, and for `rq_lines` lines to
-/// come from there; it holds the lock for `rq_lock_hold`. Source: section 5 of the cost model (4 to 6
+/// come from who has written them last; it holds the lock for `rq_lock_hold`. Source: section 5 of the cost model (4 to 6
 /// lines at the distance of the two CPUs) and its section 8 (200 to 500 ns).
 ///
 /// Who hands a wakee over takes no lock, but lines all the same: those of the wakee from where it ran,
@@ -35,16 +35,19 @@ impl RunqueueLocks {
         }
     }
 
-    /// What the lines of the runqueue of `cpu` take to come to `taker`, ns.
+    /// What the lines of the runqueue of `cpu` take to come to `taker`, ns: from the cache of its last
+    /// `writer`, or not at all if that is `taker` itself. A CPU does not wait for those of its own.
     pub(crate) fn transfer(
         &self,
         topology: &Topology,
         transfers: &Transfers,
-        taker: CpuId,
+        [writer, taker]: [CpuId; 2],
         cpu: CpuId,
     ) -> u32 {
-        let home = topology.package_of(cpu);
-        self.lines.saturating_mul(transfers.ns(cpu, taker, home))
+        if taker == cpu || taker == writer {
+            return 0;
+        }
+        self.lines.saturating_mul(transfers.ns(writer, taker, topology.package_of(cpu)))
     }
 
     /// What the lines take to come to `waker`, ns, that puts a wakee on the list of `cpu`; the wakee ran
@@ -103,7 +106,11 @@ mod tests {
         let mut lock = |at| locks.lock(CpuId(1), SimTime(at), Nanos(285)).0;
         assert_eq!([lock(1000), lock(1100), lock(5000)], [0, 485, 0]);
         let transfers = Transfers::new(&topology);
-        assert_eq!(locks.transfer(&topology, &transfers, CpuId(0), CpuId(1)), 5 * 57);
+        let transfer =
+            |cpus: [u16; 2]| locks.transfer(&topology, &transfers, cpus.map(CpuId), CpuId(1));
+        assert_eq!(transfer([1, 0]), 5 * 57, "from the CPU itself");
+        assert_eq!(transfer([2, 0]), 5 * 57, "from who came before");
+        assert_eq!([transfer([0, 0]), transfer([0, 1])], [0, 0], "here still, or its own");
     }
 
     #[test]

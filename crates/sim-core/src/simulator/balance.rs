@@ -138,11 +138,14 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.moves.tasks.clear();
         let mut wait = Nanos::ZERO;
         let ns = match self.policy.balance_step(&self.world, cpu, &mut self.moves) {
-            BalanceStep::Look(look) => self.prices.balance_look(&look),
+            BalanceStep::Look(look) => {
+                let lines = if self.hardware.free { 0 } else { self.prices.balance_lines(&look) };
+                wait = Nanos(u64::from(lines));
+                self.prices.balance_look(&look)
+            }
             BalanceStep::Lock(locked) => {
                 self.desk(cpu).locking = Some(locked);
-                let distance = self.world.topology().distance_class(cpu, locked);
-                let ns = self.prices.balance_lock(distance);
+                let ns = self.prices.list().balance_cpu_same_llc;
                 wait = self.lock_rq(cpu, locked, ns);
                 ns
             }
@@ -159,10 +162,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             BalanceStep::Done => return self.balance_done(cpu),
         };
         let ns = self.jittered(cpu, ns);
-        if wait > Nanos::ZERO {
-            self.note_stall(cpu, Cost::RqLock, wait);
-        }
-        self.begin(cpu, Stage::Balance, Cost::Balance, ns + wait);
+        self.stall(cpu, Cost::RqLock, wait);
+        self.begin(cpu, Stage::Balance, Cost::Balance, ns);
         Ok(())
     }
 

@@ -191,7 +191,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let topology = self.world.topology();
         let now = self.world.now() + Nanos(u64::from(self.cpus[taker.idx()].debt + later));
         let hardware = &mut self.hardware;
-        let ns = hardware.runqueues.transfer(topology, &hardware.transfers, taker, cpu);
+        let from = self.world.rq(cpu).writer;
+        let ns = hardware.runqueues.transfer(topology, &hardware.transfers, [from, taker], cpu);
         let transfer = hardware.uncore(topology, taker, now, u64::from(ns));
         hardware.runqueues.lock(cpu, now, transfer) + transfer
     }

@@ -162,7 +162,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 return (Cost::Memory, self.memory_begins(cpu, task, op, false));
             }
             Op::Write { pipe, bytes } | Op::Read { pipe, bytes } => {
-                return (Cost::Syscall, self.pipe_op(cpu, op, pipe, syscall, bytes));
+                let entry = self.prices.pipe_entry(op);
+                return (Cost::Syscall, self.pipe_op(cpu, op, pipe, entry, bytes));
             }
             Op::Send { .. } | Op::Recv { .. } => {
                 return (Cost::Syscall, self.socket_op(cpu, op, syscall));

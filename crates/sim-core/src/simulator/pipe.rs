@@ -102,8 +102,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let mut at_once = self.counters.at_once;
         let (at_once_limit, until) = (self.at_once_limit, self.agenda.stages_until(horizon));
         let list = self.prices.list();
-        let (syscall, has_tails) =
-            (list.syscall, list.pipe_read_tail > 0 || list.pipe_write_tail > 0);
+        let has_tails = list.pipe_read_tail > 0 || list.pipe_write_tail > 0;
+        let [read_entry, write_entry] =
+            [list.pipe_read_entry, list.pipe_write_entry].map(|ns| list.syscall + ns);
         let mut desk = PipeDesk {
             prices: &self.prices,
             ipc: &mut self.ipc,
@@ -134,11 +135,11 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             let ns = match op {
                 Op::Read { pipe, bytes } if pipe.idx() < desk.free.len() => {
                     row.run.op = Op::Read { pipe, bytes };
-                    desk.time::<true>(row, cpu, (pipe, bytes), (syscall, false), now)
+                    desk.time::<true>(row, cpu, (pipe, bytes), (read_entry, false), now)
                 }
                 Op::Write { pipe, bytes } if pipe.idx() < desk.free.len() => {
                     row.run.op = Op::Write { pipe, bytes };
-                    desk.time::<false>(row, cpu, (pipe, bytes), (syscall, false), now)
+                    desk.time::<false>(row, cpu, (pipe, bytes), (write_entry, false), now)
                 }
                 _ => break Then::Op(task, op),
             };

@@ -39,7 +39,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if look.cpus == 0 {
             return false;
         }
-        let ns = self.jittered(cpu, self.prices.balance_look(&look));
+        let ns = self.prices.balance_look(&look) + self.prices.balance_lines(&look);
+        let ns = self.jittered(cpu, ns);
         self.begin(cpu, Stage::Debt, Cost::Syscall, ns);
         true
     }

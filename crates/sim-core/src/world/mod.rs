@@ -49,7 +49,7 @@ impl World {
         World {
             now: SimTime::ZERO,
             tick: Nanos(1_000_000_000 / u64::from(hz)),
-            rqs: vec![RqRow::new(BOOT_CLOCK); nr_cpus],
+            rqs: (0..nr_cpus).map(|cpu| RqRow::new(CpuId::new(cpu), BOOT_CLOCK)).collect(),
             tasks: Tasks::new(specs),
             idle,
             idle_cores: idle,
@@ -231,14 +231,18 @@ impl World {
     /// `update_rq_clock()` of `cpu`.
     #[inline]
     pub(crate) fn update_rq_clock(&mut self, cpu: CpuId) {
-        let now = self.sched_clock();
-        self.rqs[cpu.idx()].update_clock(now);
+        let (now, this_cpu) = (self.sched_clock(), self.this_cpu);
+        let rq = &mut self.rqs[cpu.idx()];
+        rq.update_clock(now);
+        rq.writer = this_cpu;
     }
 
     /// `update_rq_clock()` of `cpu`, unless somebody has just done it and asked that it count as the
     /// time of the next `schedule()` (`rq_clock_skip_update()`).
     pub(crate) fn update_rq_clock_unless_skipped(&mut self, cpu: CpuId) {
-        if !std::mem::take(&mut self.rqs[cpu.idx()].skip_update) {
+        let rq = &mut self.rqs[cpu.idx()];
+        rq.writer = cpu;
+        if !std::mem::take(&mut rq.skip_update) {
             self.update_rq_clock(cpu);
         }
     }

@@ -1,5 +1,7 @@
 //! `RqRow`: what is true of one CPU's runqueue, whatever the policy.
 
+use simsched_topology::CpuId;
+
 use crate::ids::TaskId;
 
 /// What is true of one CPU (`struct rq`, without what belongs to a class).
@@ -39,12 +41,16 @@ pub struct RqRow {
     pub yld_count: u64,
     /// The next `schedule()` leaves the clock as it is (`RQCF_REQ_SKIP`).
     pub(crate) skip_update: bool,
+    /// Who has taken the lock last, this CPU in its `schedule()` or another one: what the lock protects is
+    /// in that CPU's cache, modified.
+    pub writer: CpuId,
 }
 
 impl RqRow {
-    /// An idle CPU whose clocks stand at `clock`.
-    pub(crate) fn new(clock: u64) -> RqRow {
+    /// The idle `cpu`, whose clocks stand at `clock`.
+    pub(crate) fn new(cpu: CpuId, clock: u64) -> RqRow {
         RqRow {
+            writer: cpu,
             clock,
             clock_task: clock,
             irq_time: 0,

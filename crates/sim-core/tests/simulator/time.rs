@@ -130,7 +130,8 @@ fn a_copy_is_paid_when_data_moves() {
     let (status, sim) = simulate(script, RoundRobin::default());
     assert_eq!(status, Ok(Status::Finished));
     let copy = u64::from(costs.pipe_copy) + u64::from(bytes) * u64::from(costs.copy_per_kib) / 1024;
-    let look = u64::from(costs.syscall + costs.recheck + costs.pipe_read_tail);
+    let look =
+        u64::from(costs.syscall + costs.pipe_read_entry + costs.recheck + costs.pipe_read_tail);
     let exit = u64::from(costs.process_exit);
     let ran = |t: &Tracepoint| matches!(t, Tracepoint::Running { task, .. } if *task == reader);
     assert_eq!(sim.observer().count(ran), 2);

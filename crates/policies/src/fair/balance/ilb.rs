@@ -81,7 +81,7 @@ impl Fair {
                     return None;
                 };
                 (ilb.cpu, ilb.at) = (next, At::Found);
-                return Some(BalanceStep::Look(look_at(world.topology(), this, next)));
+                return Some(BalanceStep::Look(look_at(world, this, next)));
             }
             At::Found if !world.is_idle(cpu) => ilb.seek(),
             At::Found if !world.is_idle(this) && world.rq(this).need_resched => {

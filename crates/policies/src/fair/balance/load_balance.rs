@@ -4,7 +4,7 @@ use simsched_core::{BalanceStep, Cause, Moves, Reason, World};
 use simsched_topology::CpuId;
 
 use super::env::NR_MIGRATE;
-use super::steps::{Ended, Pass, look};
+use super::steps::{Ended, Pass, look_at_all};
 use super::{CpuIdleType, LbEnv, MigrationType, SdState};
 use crate::fair::features::Version;
 use crate::fair::{Fair, reason};
@@ -132,7 +132,7 @@ impl Fair {
             return self.balanced(env, Balanced::Yes);
         }
         let groups = self.domain(env).nr_groups();
-        let look = look(world.topology(), this, &env.cpus, groups);
+        let look = look_at_all(world, this, &env.cpus, groups);
         Next::Step(At::Decide, BalanceStep::Look(look))
     }
 

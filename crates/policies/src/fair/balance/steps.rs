@@ -178,13 +178,8 @@ impl Fair {
     }
 }
 
-/// What it takes `reader` to look at `cpus` in so many groups.
-pub(in crate::fair) fn look(
-    topology: &Topology,
-    reader: CpuId,
-    cpus: &CpuSet,
-    groups: usize,
-) -> Look {
+/// What it takes `reader` to look at what tasks leave on `cpus`.
+pub(in crate::fair) fn look(topology: &Topology, reader: CpuId, cpus: &CpuSet) -> Look {
     let count = |nr: usize| u16::try_from(nr).expect("at most 1024 CPUs");
     let all = cpus.len();
     let in_llc = cpus.and_len(topology.llc_span(topology.llc_of(reader)));
@@ -195,17 +190,20 @@ pub(in crate::fair) fn look(
     Look {
         cpus: count(all),
         far: Far { same_socket: count(in_socket - in_llc), cross_socket: count(all - in_socket) },
-        groups: count(groups),
+        groups: 0,
     }
 }
 
-/// What it takes `reader` to look at `cpu`.
-pub(super) fn look_at(topology: &Topology, reader: CpuId, cpu: CpuId) -> Look {
-    let is_near = topology.llc_of(cpu) == topology.llc_of(reader);
-    let is_in_socket = topology.package_of(cpu) == topology.package_of(reader);
-    let far = Far {
-        same_socket: u16::from(is_in_socket && !is_near),
-        cross_socket: u16::from(!is_in_socket && !is_near),
-    };
-    Look { cpus: 1, far, groups: 0 }
+/// What it takes `reader` to look at the runqueue of `cpu`: its lines come from the CPU that has written
+/// them last. One that balances for an idle CPU again and again still has them.
+pub(super) fn look_at(world: &World, reader: CpuId, cpu: CpuId) -> Look {
+    let (topology, writer) = (world.topology(), world.rq(cpu).writer);
+    Look { cpus: 1, far: Far::at(topology.distance_class(reader, writer), 1), groups: 0 }
+}
+
+/// The same of the runqueues of `cpus` in so many groups.
+pub(super) fn look_at_all(world: &World, reader: CpuId, cpus: &CpuSet, groups: usize) -> Look {
+    let mut all = Look::default();
+    cpus.iter().for_each(|cpu| all += look_at(world, reader, cpu));
+    Look { groups: u16::try_from(groups).expect("at most 1024 groups"), ..all }
 }
