@@ -203,7 +203,15 @@ pub(super) fn look_at(world: &World, reader: CpuId, cpu: CpuId) -> Look {
 
 /// The same of the runqueues of `cpus` in so many groups.
 pub(super) fn look_at_all(world: &World, reader: CpuId, cpus: &CpuSet, groups: usize) -> Look {
-    let mut all = Look::default();
-    cpus.iter().for_each(|cpu| all += look_at(world, reader, cpu));
-    Look { groups: u16::try_from(groups).expect("at most 1024 groups"), ..all }
+    let topology = world.topology();
+    let (llc, package) = (topology.llc_of(reader), topology.package_of(reader));
+    let (mut nr, mut near, mut cross_socket) = (0, 0, 0);
+    for cpu in cpus.iter() {
+        let writer = world.rq(cpu).writer;
+        nr += 1;
+        near += u16::from(topology.llc_of(writer) == llc);
+        cross_socket += u16::from(topology.package_of(writer) != package);
+    }
+    let far = Far { same_socket: nr - near - cross_socket, cross_socket };
+    Look { cpus: nr, far, groups: u16::try_from(groups).expect("at most 1024 groups") }
 }
