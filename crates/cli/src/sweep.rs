@@ -38,8 +38,12 @@ pub(crate) fn run(args: &RunArgs, registry: &Registry) -> Result<(), Failure> {
     if let Some(note) = scenario.note() {
         output::say(&format!("note: {note}"));
     }
-    for line in scenario.without_effect(args.seed)? {
-        output::say(&format!("note: {line}"));
+    let notes = scenario.without_effect(args.seed)?;
+    for note in notes.iter().take(MOST_NOTES) {
+        output::say(&format!("note: {note}"));
+    }
+    if let Some(more) = notes.len().checked_sub(MOST_NOTES).filter(|more| *more > 0) {
+        output::say(&format!("note: and {more} more like these"));
     }
     // Whoever stops us from here on leaves no temporary file.
     interrupt::listen();
@@ -53,6 +57,9 @@ pub(crate) fn run(args: &RunArgs, registry: &Registry) -> Result<(), Failure> {
         Some(seeds) => many(args, &scenario, seeds, (place, mmtests)),
     }
 }
+
+/// Notes on a workload's file that are said; a generated file may have one for each line.
+const MOST_NOTES: usize = 20;
 
 /// One run; what it is recorded in are files that tell one run.
 fn one(

@@ -75,3 +75,18 @@ fn a_file_that_is_wrong_or_not_there_is_said_in_a_sentence() {
         assert_eq!(errors.lines().count(), 1, "{errors}");
     }
 }
+
+/// A generated file of tens of thousands of tasks is read in one pass, and what it has in each task that has
+/// no effect is said some times and not each.
+#[test]
+fn a_file_of_twenty_thousand_tasks_is_read_with_a_few_notes() {
+    let task = |nth: usize| format!("\"t{nth}\": {{ \"loop\": 1, \"run\": 10, \"other\": 1 }}");
+    let tasks: Vec<String> = (0..20_000).map(task).collect();
+    let path = file("rt-app-many.json", &format!("{{ \"tasks\": {{\n{}\n}} }}", tasks.join(",\n")));
+    let args = format!("run --topo t8 -q --duration 1us --json - -- rt-app {}", path.display());
+    let output = simsched(&args);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.lines().count() == 21 && said.contains("note: line 2: `other`"), "{said}");
+    assert!(said.contains("note: and 19980 more like these"), "{said}");
+}

@@ -91,7 +91,9 @@ pub fn parse(
 ) -> Result<Box<dyn Benchmark>, WorkloadError> {
     let Given { file, reading } = given(args)?;
     let name = if file == "-" { "standard input" } else { file };
-    let config = read(File { name, text }, reading, topology).map_err(usage)?;
+    let line_ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+    let source = File { name, text, line_ends: &line_ends };
+    let config = read(source, reading, topology).map_err(usage)?;
     let mut command = NAME.to_owned();
     for (is_given, option) in [(reading.workgen, " --workgen"), (reading.is_1_0, " --release 1.0")]
     {

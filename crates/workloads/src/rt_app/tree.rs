@@ -1,5 +1,7 @@
 //! An object of the file as rt-app asks it: keys once, values by type, complaints with their place.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use simsched_topology::on_one_line;
 
 use super::json::{self, Entry, Kind, Value, Wrong};
@@ -9,12 +11,14 @@ use super::json::{self, Entry, Kind, Value, Wrong};
 pub(super) struct File<'a> {
     pub(super) name: &'a str,
     pub(super) text: &'a str,
+    /// Where its lines end, in order: a long file may have a note for each.
+    pub(super) line_ends: &'a [usize],
 }
 
 impl File<'_> {
     /// The line of a place.
     pub(super) fn line(&self, at: usize) -> usize {
-        json::line_and_column(self.text, at).0
+        self.line_ends.partition_point(|end| *end < at) + 1
     }
 
     /// A complaint with file, line and column.
@@ -31,9 +35,13 @@ pub(super) fn keep_last(value: &mut Value, file: File<'_>, notes: &mut Vec<Strin
         Kind::Array(items) => items.iter_mut().for_each(|item| keep_last(item, file, notes)),
         Kind::Object(entries) => {
             let mut kept: Vec<Entry> = Vec::new();
+            let mut places: BTreeMap<String, usize> = BTreeMap::new();
             for entry in std::mem::take(entries) {
-                match kept.iter_mut().find(|known| known.key == entry.key) {
-                    None => kept.push(entry),
+                match places.get(&entry.key).map(|&place| &mut kept[place]) {
+                    None => {
+                        places.insert(entry.key.clone(), kept.len());
+                        kept.push(entry);
+                    }
                     Some(known) => {
                         notes.push(format!(
                             "`{}` of line {} counts in place of that of line {}, as in rt-app: keys \
@@ -59,16 +67,15 @@ pub(super) fn number_keys(value: &mut Value) {
         Kind::Array(items) => items.iter_mut().for_each(number_keys),
         Kind::Object(entries) => {
             let mut number = 1;
-            for nth in 0..entries.len() {
-                let (before, rest) = entries.split_at_mut(nth);
-                let is_taken = |key: &str| before.iter().any(|entry| entry.key == key);
-                let entry = &mut rest[0];
-                if is_taken(&entry.key) {
-                    while is_taken(&format!("{}{number}", entry.key)) {
+            let mut taken: BTreeSet<String> = BTreeSet::new();
+            for entry in entries {
+                if taken.contains(&entry.key) {
+                    while taken.contains(&format!("{}{number}", entry.key)) {
                         number += 1;
                     }
                     entry.key = format!("{}{number}", entry.key);
                 }
+                taken.insert(entry.key.clone());
                 number_keys(&mut entry.value);
             }
         }
