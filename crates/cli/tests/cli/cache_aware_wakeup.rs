@@ -142,7 +142,7 @@ fn a_process_with_fewer_threads_than_cpus_is_never_inhibited() {
     let workload = "schbench -m 1 -t 64";
     let mandatory = "cache_aware_wakeup+always_check";
     let [small, checked] =
-        [PATCHED, mandatory].map(|policy| runs("spr-2x60", policy, "1s", workload));
+        [PATCHED, mandatory].map(|policy| runs("spr-2x60", policy, "2s", workload));
     let inhibited = |run: &Value| number(run, "policy_metrics/cas_inhibited");
     assert!(small.iter().all(|run| number(run, "policy_metrics/cas_closed") > 0.0));
     assert!(small.iter().all(|run| inhibited(run) == 0.0));
