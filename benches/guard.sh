@@ -2,7 +2,7 @@
 # Whether anything has moved: `benches/guard.sh [--record | --against BINARY]`, a minute once it is built.
 # It compares the digests of some 80 runs with benches/digests.txt, and what some 80 commands print and
 # write with crates/cli/tests/data/outputs. --record keeps what is found, for a change that is meant to
-# move it, and asks whether published mechanisms still show (a minute more); --against compares the
+# move it, and asks whether published mechanisms still show (two minutes more); --against compares the
 # output with that of another build, to the byte.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,4 +16,5 @@ cargo test --locked --quiet -p simsched-benches --test digests
 cargo test --locked --quiet -p simsched-cli --test cli outputs::
 if [[ "${1-}" == --record ]]; then
     cargo test --locked --quiet -p simsched-lab --test all mechanisms::
+    cargo test --locked --quiet -p simsched-cli --test cli
 fi

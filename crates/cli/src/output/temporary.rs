@@ -88,8 +88,12 @@ fn sweep_once(folder: &Path) {
 
 /// Removes this temporary file if nobody writes it.
 fn sweep(path: &Path) -> io::Result<()> {
-    File::open(path)?.try_lock()?;
-    fs::remove_file(path)
+    let file = File::open(path)?;
+    file.try_lock()?;
+    // Locked until it is gone: whoever has just made it waits, and makes another one.
+    let removed = fs::remove_file(path);
+    drop(file);
+    removed
 }
 
 #[cfg(test)]
