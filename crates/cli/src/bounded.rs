@@ -1,4 +1,4 @@
-//! Reading what is outside: not more of it than was meant to be there, and text as text.
+//! Reading files and the standard input with a limit on their size, so that memory is bounded.
 
 use std::fs::File;
 use std::io::Read;
@@ -27,19 +27,19 @@ pub(crate) fn bytes(reader: impl Read, path: &Path, most: u64) -> Result<Vec<u8>
     Ok(bytes)
 }
 
-/// The same of a file.
+/// The bytes of the file at `path`.
 ///
 /// # Errors
-/// As [`bytes`].
+/// One sentence about a file that cannot be read, or has more than `most` bytes.
 pub(crate) fn file(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
     let file = File::open(path).map_err(|error| Failure::file(path, &error))?;
     bytes(file, path, most)
 }
 
-/// The text of a file.
+/// The text of the file at `path`.
 ///
 /// # Errors
-/// As [`bytes`]; and when it is no text in UTF-8.
+/// One sentence about a file that cannot be read, has more than `most` bytes, or is no text in UTF-8.
 pub(crate) fn text(path: &Path, most: u64) -> Result<String, Failure> {
     utf8(file(path, most)?, path)
 }

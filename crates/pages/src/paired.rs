@@ -6,16 +6,16 @@ use crate::student::{Spread, two_sided_p};
 
 /// How two sides differ, seed by seed.
 ///
-/// What is told is the ratio of the means, and its interval is one of its logarithm: no number that is
-/// positive can fall by more than 100 %, and half is as far from the whole as double. The deviation of the
+/// The difference is the ratio of the means less one. Its 95 % interval is symmetric on the log scale, since a
+/// positive number cannot fall by more than 100 %, and half is as far from the whole as double. The deviation of the
 /// logarithm is that of `other / mean(other) - base / mean(base)` (the delta method), of which Student's t
 /// gives the interval. It is no bootstrap: of 3 to 20 values a bootstrap has too few to draw from, and its
 /// intervals are too narrow (3 have 10 distinct samples). Of 20,000 log-normal samples of 3 to 10 seeds with
 /// deviations of 10, 30 and 80 %, 94.5 to 95, 94.5 to 94.7 and 92.6 to 92.9 % held the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Paired {
-    /// How much the mean of the other side differs from that of the base, in percent of it; none of a base
-    /// of zero.
+    /// How much the mean of the other side differs from that of the base, in percent of the base's; none if that
+    /// is zero.
     pub difference_pct: Option<f64>,
     /// Half the width of its 95 % interval, in points; one pair has none, nor have means of zero or of
     /// different signs.
@@ -31,7 +31,7 @@ pub struct Paired {
     pub significant: bool,
 }
 
-/// Of fewer seeds no difference is told to be sure.
+/// The least number of seeds with which a difference can be [`Paired::significant`].
 pub const FEWEST: usize = 5;
 
 impl Paired {

@@ -44,6 +44,8 @@ impl Nanos {
 impl SimTime {
     /// The start of the run.
     pub const ZERO: SimTime = SimTime(0);
+    /// The last instant that a run can show: 2^53 - 1 ns, 104 days.
+    pub const LAST: SimTime = SimTime((1 << 53) - 1);
     /// Later than any run: the time of what is not planned.
     pub const NEVER: SimTime = SimTime(u64::MAX);
 

@@ -1,6 +1,6 @@
 //! The values of options: how they are read, and what is said of one that cannot be.
 
-use simsched_core::Nanos;
+use simsched_core::{Nanos, SimTime};
 
 pub(super) fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
@@ -41,14 +41,11 @@ pub(super) fn events(text: &str) -> Result<u64, String> {
     })
 }
 
-/// The clock of a run has so many ns: 104 days.
-const CLOCK_END: u64 = 1 << 53;
-
 pub(super) fn duration(text: &str) -> Result<Nanos, String> {
     let units = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
     let found = units.into_iter().find_map(|(unit, nanos)| {
         let number = text.strip_suffix(unit)?.parse::<u64>().ok()?;
-        number.checked_mul(nanos).filter(|nanos| (1..CLOCK_END).contains(nanos))
+        number.checked_mul(nanos).filter(|nanos| (1..=SimTime::LAST.get()).contains(nanos))
     });
     let expected = "expected a whole number of ns, us, ms or s from 1ns to 9007199s, such as 500ms";
     found.map(Nanos).ok_or_else(|| expected.to_owned())

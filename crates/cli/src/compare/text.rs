@@ -10,7 +10,7 @@ use crate::output::units::{self, decimal, span_of};
 use crate::sensitivity;
 use crate::states::States;
 
-/// Of what it is told whether seeds fall into two states.
+/// The metrics of which the table says if their seeds fall into two states: what programs are run for.
 const STATED: [&str; 4] = ["time", "throughput", "bandwidth:triad", "rps:p50"];
 
 /// What is said of a comparison without intervals.
@@ -146,7 +146,8 @@ fn table(text: &mut String, comparison: &Comparison) {
     }
     text.push_str(
         "\nIn parentheses the change from the first policy in percent, its 95 % interval below; *: sure (five \
-         seeds or\nmore that vary, and an interval without 0). Percentiles are read to 1/128 of themselves.\n",
+         seeds or\nmore that vary, and an interval without 0). Percentiles come from buckets of at most 1/128 of their values,\n\
+         schbench's own from whole us.\n",
     );
     let _ = write!(text, "\n{:<40}{:<8}", "", "");
     for policy in policies {
@@ -158,7 +159,7 @@ fn table(text: &mut String, comparison: &Comparison) {
     }
     for row in &comparison.rows {
         for (policy, cell) in policies.iter().zip(&row.cells) {
-            // One number of each side is asked, so that chance has few chances.
+            // Each metric more would be another chance for a false alarm.
             let is_asked = STATED.contains(&row.name);
             if let Some(states) = States::of(&cell.values).filter(|_| is_asked) {
                 let _ =

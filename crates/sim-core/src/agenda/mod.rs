@@ -34,8 +34,8 @@ pub enum Event {
     Timer(TaskId),
 }
 
-/// The last instant that can be planned: 104 days. What lies beyond never comes.
-pub(crate) const LAST: SimTime = SimTime((1 << 53) - 1);
+/// The last instant that can be planned. What lies beyond never comes.
+const LAST: SimTime = SimTime::LAST;
 
 /// The plans of all sources.
 #[derive(Clone, Debug)]

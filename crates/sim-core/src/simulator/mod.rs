@@ -10,6 +10,7 @@ mod hand_off;
 mod hardware;
 mod irq;
 mod mutex;
+mod op_kinds;
 mod ops;
 mod pipe;
 mod sem;
@@ -25,7 +26,7 @@ pub use state::Simulator;
 
 use simsched_topology::CpuId;
 
-use crate::agenda::{Event, LAST};
+use crate::agenda::Event;
 use crate::error::{Blocked, SimError};
 use crate::ids::TaskId;
 use crate::ipc::Verdict;
@@ -285,7 +286,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Time does not pass: nor can it behind the end of the clock.
     fn livelock(&self, at: SimTime) -> SimError {
-        if at >= LAST {
+        if at >= SimTime::LAST {
             return SimError::ClockEnd { at };
         }
         let current = (0..self.cpus.len()).find_map(|idx| self.world.curr(CpuId::new(idx)));

@@ -29,21 +29,6 @@ const MIN_DELTA: Nanos = Nanos::from_micros(1);
 /// next time would be at the ninth.
 const CALLBACK_TICKS: u64 = 6;
 
-impl Op {
-    /// Whether the op stays in user space as long as nobody waits or has to wait; else it makes a
-    /// futex call.
-    #[inline]
-    fn is_lock(self) -> bool {
-        matches!(self, Op::Lock(_) | Op::Unlock(_) | Op::Barrier(_))
-    }
-
-    /// Whether the task computes in user space: it can be rescheduled at any instant.
-    #[inline]
-    pub(super) fn is_user(self) -> bool {
-        matches!(self, Op::Run(_) | Op::Fetch { .. }) || self.is_memory()
-    }
-}
-
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Begins `op`, or the first of those after it that takes time.
     pub(super) fn begin_op(&mut self, cpu: CpuId, task: TaskId, mut op: Op) -> Step {

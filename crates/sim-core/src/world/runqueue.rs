@@ -41,8 +41,9 @@ pub struct RqRow {
     pub yld_count: u64,
     /// The next `schedule()` leaves the clock as it is (`RQCF_REQ_SKIP`).
     pub(crate) skip_update: bool,
-    /// Who has taken the lock last, this CPU in its `schedule()` or another one: what the lock protects is
-    /// in that CPU's cache, modified.
+    /// The CPU that last held the lock of this runqueue: this CPU (in `schedule()` or its tick), or a waker
+    /// or balancer elsewhere. The cache lines that the lock protects are in that CPU's cache, modified, and a
+    /// CPU that takes the lock next waits for them to come from there.
     pub writer: CpuId,
 }
 

@@ -314,7 +314,8 @@ fn a_switch_after_a_yield_happens_on_the_clock_of_the_yield() {
     assert_eq!(now - clock, u64::from(costs.sleep_entry + costs.pick));
 }
 
-/// A task that sleeps and computes past 104 days is told where the clock ends, and not that it is stuck.
+/// A run that sleeps beyond 2^53 ns ends with [`SimError::ClockEnd`] and not with a livelock: many sleeps then
+/// end at the last instant of the clock.
 #[test]
 fn the_end_of_the_clock_is_not_taken_for_a_livelock() {
     let mut script = Script::new(objects());

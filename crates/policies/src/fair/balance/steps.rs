@@ -201,7 +201,8 @@ pub(super) fn look_at(world: &World, reader: CpuId, cpu: CpuId) -> Look {
     Look { cpus: 1, far: Far::at(topology.distance_class(reader, writer), 1), groups: 0 }
 }
 
-/// The same of the runqueues of `cpus` in so many groups.
+/// What it takes `reader` to look at the runqueues of `cpus` (as [`look_at`] does at one) and to sum them up
+/// in so many sched groups.
 pub(super) fn look_at_all(world: &World, reader: CpuId, cpus: &CpuSet, groups: usize) -> Look {
     let topology = world.topology();
     let (llc, package) = (topology.llc_of(reader), topology.package_of(reader));
