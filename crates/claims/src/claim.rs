@@ -23,6 +23,8 @@ pub struct Claim {
     pub workload: String,
     /// What was measured.
     pub metric: Metric,
+    /// What is to be said where the file uses a name that the metric had in the past.
+    pub note: Option<String>,
     /// Its unit, as published.
     pub unit: String,
     /// In which direction it is good.

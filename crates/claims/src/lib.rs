@@ -12,6 +12,7 @@ pub mod error;
 mod lines;
 pub mod metric;
 mod reader;
+mod renamed;
 pub mod score;
 pub mod verdict;
 

@@ -17,18 +17,20 @@ pub enum Family {
     Bandwidth,
     /// Requests per second.
     Rps,
-    /// From a wakeup to running.
+    /// The wakeup latency that the program measures and prints itself, as schbench does.
+    ReportedWakeupLatency,
+    /// From the waking call to the first instruction of the wakee, of all wakeups.
     WakeupLatency,
     /// From a request to its answer.
     RequestLatency,
-    /// Switches away from the program's tasks.
-    ContextSwitches,
-    /// The same for each second of CPU time that they used.
-    ContextSwitchesPerCpuSecond,
-    /// Changes of a task's CPU.
-    Migrations,
-    /// The same for each second of CPU time that the tasks used.
-    MigrationsPerCpuSecond,
+    /// Switches away from a task: `context-switches` of `perf stat`.
+    TaskSwitches,
+    /// Switches away from a task for each second of busy CPU time.
+    TaskSwitchesPerCpuSecond,
+    /// Tasks that are switched in on another CPU than before: `cpu-migrations` of `perf stat`.
+    CpuMigrations,
+    /// `cpu-migrations` of `perf stat` for each second of busy CPU time.
+    CpuMigrationsPerCpuSecond,
     /// How many CPUs are busy on average.
     BusyCpus,
     /// The part of one kernel function in the busy CPU time, in percent.
@@ -77,17 +79,18 @@ const PERCENTS: &[(&str, f64)] = &[("%", 1.0), ("% cycles", 1.0), ("percent", 1.
 
 const LATENCIES: &[&str] = &["p50", "p90", "p99", "p99.9"];
 
-const FAMILIES: [(&str, Family, Parts); 15] = [
+const FAMILIES: [(&str, Family, Parts); 16] = [
     ("time", Family::Time, Parts::None),
     ("throughput", Family::Throughput, Parts::None),
     ("bandwidth", Family::Bandwidth, Parts::OneOf(&["copy", "scale", "add", "triad"])),
     ("rps", Family::Rps, Parts::OneOf(&["p20", "p50", "p90", "mean"])),
+    ("reported_wakeup_latency", Family::ReportedWakeupLatency, Parts::OneOf(LATENCIES)),
     ("wakeup_latency", Family::WakeupLatency, Parts::OneOf(LATENCIES)),
     ("request_latency", Family::RequestLatency, Parts::OneOf(LATENCIES)),
-    ("context_switches", Family::ContextSwitches, Parts::None),
-    ("context_switches_per_cpu_second", Family::ContextSwitchesPerCpuSecond, Parts::None),
-    ("migrations", Family::Migrations, Parts::None),
-    ("migrations_per_cpu_second", Family::MigrationsPerCpuSecond, Parts::None),
+    ("task_switches", Family::TaskSwitches, Parts::None),
+    ("task_switches_per_cpu_second", Family::TaskSwitchesPerCpuSecond, Parts::None),
+    ("cpu_migrations", Family::CpuMigrations, Parts::None),
+    ("cpu_migrations_per_cpu_second", Family::CpuMigrationsPerCpuSecond, Parts::None),
     ("busy_cpus", Family::BusyCpus, Parts::None),
     ("share", Family::Share, Parts::OneOf(&["update_cfs_group", "update_load_avg"])),
     ("stalled", Family::Stalled, Parts::OneOf(&["backend"])),
@@ -138,7 +141,7 @@ impl Family {
     pub fn units(self) -> Option<&'static [(&'static str, f64)]> {
         match self {
             Family::Time => Some(TIMES),
-            Family::WakeupLatency | Family::RequestLatency => Some(LATENCY_UNITS),
+            latency if latency.is_latency() => Some(LATENCY_UNITS),
             Family::Bandwidth => Some(BANDWIDTHS),
             Family::Share | Family::Stalled => Some(PERCENTS),
             _ => None,
@@ -159,7 +162,8 @@ impl Family {
     #[must_use]
     pub fn good(self) -> Option<Better> {
         match self {
-            Family::Time | Family::WakeupLatency | Family::RequestLatency => Some(Better::Lower),
+            Family::Time => Some(Better::Lower),
+            latency if latency.is_latency() => Some(Better::Lower),
             Family::Throughput | Family::Bandwidth | Family::Rps => Some(Better::Higher),
             _ => None,
         }
@@ -172,12 +176,12 @@ impl Family {
             Family::Time => "s",
             Family::Bandwidth => "MB/s",
             Family::Rps => "requests/s",
-            Family::WakeupLatency | Family::RequestLatency => "us",
-            Family::ContextSwitchesPerCpuSecond | Family::MigrationsPerCpuSecond => "1/(CPU s)",
+            Family::ReportedWakeupLatency | Family::WakeupLatency | Family::RequestLatency => "us",
+            Family::TaskSwitchesPerCpuSecond | Family::CpuMigrationsPerCpuSecond => "1/(CPU s)",
             Family::BusyCpus => "CPUs",
             Family::Share | Family::Stalled => "%",
-            Family::ContextSwitches
-            | Family::Migrations
+            Family::TaskSwitches
+            | Family::CpuMigrations
             | Family::Throughput
             | Family::ImbNumaNr
             | Family::Setting => "",
@@ -187,7 +191,8 @@ impl Family {
     /// Whether it is a latency.
     #[must_use]
     pub fn is_latency(self) -> bool {
-        matches!(self, Family::WakeupLatency | Family::RequestLatency)
+        use Family::{ReportedWakeupLatency, RequestLatency, WakeupLatency};
+        matches!(self, ReportedWakeupLatency | WakeupLatency | RequestLatency)
     }
 }
 
@@ -291,7 +296,7 @@ mod tests {
     fn a_slip_is_answered_with_the_nearest_name() {
         for (slip, right) in [
             ("wakeup_latency:p95", "wakeup_latency:p90"),
-            ("migration", "migrations"),
+            ("cpu_migration", "cpu_migrations"),
             ("tiem", "time"),
             ("share:update_cfs_gruop", "share:update_cfs_group"),
             ("bandwith:copy", "bandwidth:copy"),

@@ -10,6 +10,7 @@ use crate::claim::{Better, Claim, Kind, Published, Values};
 use crate::error::{ClaimError, Refused};
 use crate::lines::{Lines, line};
 use crate::metric::{Family, Metric};
+use crate::renamed::{note, present_name};
 
 /// How large a number can be whose quotients and squares are to be numbers, too.
 ///
@@ -136,7 +137,8 @@ impl<'a> Reader<'a> {
             return Err(Refused { nearest, ..self.refused(key, &described(value), &known) });
         }
         let id = self.text("id", "a name that is unique in the file")?;
-        let metric = self.metric()?;
+        let command = self.maybe_text("workload", COMMAND)?.unwrap_or_default();
+        let (metric, note) = self.metric(&command)?;
         let kind = self.name_of("kind", &Kind::NAMES)?;
         self.check_kind(kind, &metric)?;
         let is_parameter = kind == Kind::Parameter;
@@ -151,10 +153,7 @@ impl<'a> Reader<'a> {
         let real_seconds = self.real_seconds(&metric, &unit, &published)?;
         let baseline = self.maybe_text("baseline", "a policy expression")?;
         let (baseline, workload) = if is_parameter {
-            (
-                baseline.unwrap_or_default(),
-                self.maybe_text("workload", COMMAND)?.unwrap_or_default(),
-            )
+            (baseline.unwrap_or_default(), command)
         } else {
             (self.text("baseline", "a policy expression")?, self.text("workload", COMMAND)?)
         };
@@ -167,6 +166,7 @@ impl<'a> Reader<'a> {
             patched: self.text("patched", "a policy expression")?,
             workload,
             metric,
+            note,
             unit,
             better,
             real_seconds,
@@ -176,12 +176,16 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn metric(&self) -> Result<Metric, Refused> {
+    /// The metric, and what is to be said of its name.
+    fn metric(&self, workload: &str) -> Result<(Metric, Option<String>), Refused> {
         let text = self.text("metric", "a metric, such as time")?;
-        Metric::parse(&text).map_err(|unknown| Refused {
-            nearest: unknown.nearest.into(),
-            ..self.refused("metric", &format!("\"{text}\""), &unknown.expected)
-        })
+        let present = present_name(&text, workload);
+        let metric =
+            Metric::parse(present.as_deref().unwrap_or(&text)).map_err(|unknown| Refused {
+                nearest: unknown.nearest.into(),
+                ..self.refused("metric", &format!("\"{text}\""), &unknown.expected)
+            })?;
+        Ok((metric, present.map(|present| note(&text, &present))))
     }
 
     /// Parameters are computed, everything else is run.

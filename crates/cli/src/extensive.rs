@@ -65,7 +65,7 @@ impl Extensive {
             span_ns: totals.span_ns,
             context_switches: stats.context_switches(),
             task_switches: totals.task_switches,
-            cpu_migrations: totals.migrations,
+            cpu_migrations: totals.cpu_migrations,
             preemptions: stats.preemptions(),
             migrations: Migrations::of(stats, reasons, &domains.names),
             domains: domains.to_json(),

@@ -204,8 +204,8 @@ type Rate = (&'static str, fn(&Totals) -> Option<f64>);
 /// What must be steady in a run that is stationary.
 pub(crate) const RATES: [Rate; 3] = [
     ("operations", |totals| totals.per_second(totals.ops)),
-    ("migrations", |totals| totals.per_second(totals.migrations)),
-    ("context_switches", |totals| totals.per_second(totals.task_switches)),
+    ("cpu_migrations", |totals| totals.per_second(totals.cpu_migrations)),
+    ("task_switches", |totals| totals.per_second(totals.task_switches)),
 ];
 
 /// CPU time by what it was spent on, in ns.
@@ -219,8 +219,7 @@ pub(crate) struct Totals {
     pub(crate) ops: u64,
     rounds: u64,
     pub(crate) task_switches: u64,
-    /// As perf counts them.
-    pub(crate) migrations: u64,
+    pub(crate) cpu_migrations: u64,
     pub(crate) by_node: Vec<Costs>,
 }
 
@@ -243,7 +242,7 @@ impl Totals {
             ops: meter.counts.ops.get(),
             rounds: meter.counts.rounds.get(),
             task_switches: window.counters.task_switches,
-            migrations: window.counters.cpu_migrations,
+            cpu_migrations: window.counters.cpu_migrations,
             by_node,
         }
     }
@@ -261,7 +260,7 @@ impl Totals {
             ops: self.ops - earlier.ops,
             rounds: self.rounds - earlier.rounds,
             task_switches: self.task_switches - earlier.task_switches,
-            migrations: self.migrations - earlier.migrations,
+            cpu_migrations: self.cpu_migrations - earlier.cpu_migrations,
             by_node: self.by_node.iter().zip(&earlier.by_node).map(minus).collect(),
         }
     }

@@ -37,15 +37,15 @@ impl Number {
             Family::Bandwidth | Family::Rps | Family::RequestLatency => {
                 told(metric.family.name(), &metric.part, outcome)
             }
-            Family::WakeupLatency => told(metric.family.name(), &metric.part, outcome)
-                .or_else(|_| wakeup(metric, outcome)),
-            Family::ContextSwitches => count(outcome, |totals| totals.task_switches),
-            Family::Migrations => count(outcome, |totals| totals.migrations),
-            Family::ContextSwitchesPerCpuSecond => {
+            Family::ReportedWakeupLatency => told("wakeup_latency", &metric.part, outcome),
+            Family::WakeupLatency => wakeup(metric, outcome),
+            Family::TaskSwitches => count(outcome, |totals| totals.task_switches),
+            Family::CpuMigrations => count(outcome, |totals| totals.cpu_migrations),
+            Family::TaskSwitchesPerCpuSecond => {
                 each(outcome, |totals| per_cpu_second(totals, totals.task_switches))
             }
-            Family::MigrationsPerCpuSecond => {
-                each(outcome, |totals| per_cpu_second(totals, totals.migrations))
+            Family::CpuMigrationsPerCpuSecond => {
+                each(outcome, |totals| per_cpu_second(totals, totals.cpu_migrations))
             }
             Family::BusyCpus => each(outcome, busy_cpus),
             Family::Share => share(metric, outcome),
@@ -98,7 +98,7 @@ fn count(outcome: &Outcome, count: impl Fn(&Totals) -> u64) -> Result<Number, St
 /// Whether the value of a count is one of each second: of a run of which a span was measured and whose
 /// program does no fixed amount of work.
 pub(crate) fn is_per_second(metric: &Metric, outcome: &Outcome) -> bool {
-    let is_count = matches!(metric.family, Family::ContextSwitches | Family::Migrations);
+    let is_count = matches!(metric.family, Family::TaskSwitches | Family::CpuMigrations);
     is_count && outcome.cut.is_some() && total_work(outcome).is_none()
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn told(family: &str, part: &str, outcome: &Outcome) -> Result<Number
     found.ok_or_else(|| nothing_told(outcome, &key))
 }
 
-/// That of all wakeups, in us.
+/// The wakeup latency of all tasks as the scheduler sees it, in us.
 fn wakeup(metric: &Metric, outcome: &Outcome) -> Result<Number, String> {
     let Percentiles { p50, p90, p99, p99_9, .. } = outcome.report.wakeup_latency_ns;
     let nanos = match metric.part.as_str() {

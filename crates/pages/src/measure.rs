@@ -50,7 +50,7 @@ macro_rules! measure {
 }
 
 /// All of them, in the order in which they are shown.
-pub(crate) const MEASURES: [Measure; 17] = [
+pub(crate) const MEASURES: [Measure; 19] = [
     measure!("time", "time of the program", Span, Lower, time),
     measure!("throughput", "throughput per second", Rate, Higher, throughput),
     measure!("request_p50", "request latency, median", Span, Lower, |run| {
@@ -80,15 +80,20 @@ pub(crate) const MEASURES: [Measure; 17] = [
     measure!("wait_p99", "runqueue wait, p99", Span, Lower, |run| {
         number(run, "runqueue_wait_ns.p99")
     }),
-    measure!("switches", "context switches of tasks", Count, Neither, |run| {
-        Some(number(run, "task_switches").or_else(|| number(run, "context_switches"))? * whole(run))
+    measure!("task_switches", "task switches (perf)", Count, Neither, |run| {
+        Some(number(run, "task_switches")? * whole(run))
+    }),
+    measure!("context_switches", "context switches", Count, Neither, |run| {
+        Some(number(run, "context_switches")? * whole(run))
     }),
     measure!("preemptions", "preemptions", Count, Neither, |run| {
         Some(number(run, "preemptions")? * whole(run))
     }),
+    measure!("cpu_migrations", "CPU migrations (perf)", Count, Neither, |run| {
+        Some(number(run, "cpu_migrations")? * whole(run))
+    }),
     measure!("migrations", "migrations", Count, Neither, |run| {
-        let moves = number(run, "cpu_migrations").or_else(|| number(run, "migrations.total"));
-        Some(moves? * whole(run))
+        Some(number(run, "migrations.total")? * whole(run))
     }),
     measure!("wakeups", "wakeups", Count, Neither, |run| {
         Some(number(run, "wakeups.total")? * whole(run))
@@ -185,7 +190,7 @@ impl Measure {
         let figure = match self.name {
             "time" => "time",
             "throughput" => "operations",
-            "switches" => "context_switches",
+            "context_switches" => "context_switches",
             "migrations" => "migrations",
             _ => return None,
         };

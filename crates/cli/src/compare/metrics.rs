@@ -8,21 +8,25 @@ use crate::scenario::Outcome;
 use crate::student::Spread;
 
 /// What is compared, and in which direction it is good.
-const METRICS: [(&str, &str, Better); 15] = [
+const METRICS: [(&str, &str, Better); 19] = [
     ("time", "s", Better::Lower),
     ("throughput", "1/s", Better::Higher),
     ("bandwidth:triad", "MB/s", Better::Higher),
     ("rps:p50", "1/s", Better::Higher),
     ("request_latency:p50", "us", Better::Lower),
     ("request_latency:p99", "us", Better::Lower),
+    ("reported_wakeup_latency:p50", "us", Better::Lower),
+    ("reported_wakeup_latency:p90", "us", Better::Lower),
+    ("reported_wakeup_latency:p99", "us", Better::Lower),
+    ("reported_wakeup_latency:p99.9", "us", Better::Lower),
     ("wakeup_latency:p50", "us", Better::Lower),
     ("wakeup_latency:p90", "us", Better::Lower),
     ("wakeup_latency:p99", "us", Better::Lower),
     ("wakeup_latency:p99.9", "us", Better::Lower),
-    ("context_switches", "", Better::None),
-    ("context_switches_per_cpu_second", "1/s", Better::None),
-    ("migrations", "", Better::None),
-    ("migrations_per_cpu_second", "1/s", Better::None),
+    ("task_switches", "", Better::None),
+    ("task_switches_per_cpu_second", "1/s", Better::None),
+    ("cpu_migrations", "", Better::None),
+    ("cpu_migrations_per_cpu_second", "1/s", Better::None),
     ("busy_cpus", "", Better::None),
 ];
 

@@ -80,7 +80,7 @@ fn jsonl(table: &Table) -> String {
 const SHOWN: [(&str, &str, bool); 4] = [
     ("elapsed_ns", "elapsed", true),
     ("context_switches", "ctx switches", false),
-    ("cpu_migrations", "migrations", false),
+    ("migrations.total", "migrations", false),
     ("wakeup_latency_ns.p99", "wakeup p99", true),
 ];
 

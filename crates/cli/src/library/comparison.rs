@@ -156,15 +156,6 @@ impl Comparison {
     }
 }
 
-/// The wakeup latency that the program measures itself, by the name of the other.
-fn reported(name: &str) -> Metric {
-    let part = name.strip_prefix(LATENCY).unwrap_or("p50");
-    format!("reported_wakeup_latency:{part}").parse().expect("a part of that latency")
-}
-
-/// The name of the wakeup latency before its part.
-const LATENCY: &str = "wakeup_latency:";
-
 impl Compared {
     /// The sides with their runs.
     #[must_use]
@@ -176,28 +167,12 @@ impl Compared {
     #[must_use]
     pub fn rows(&self) -> Vec<Row> {
         let row = |row: &compare::Row| Row {
-            metric: self.metric(row.name),
+            metric: row.name.parse().expect("a metric of the table"),
             values: row.cells.iter().map(|cell| cell.values.clone()).collect(),
             spreads: row.cells.iter().map(|cell| cell.spread).collect(),
             paired: row.cells.iter().map(|cell| cell.paired).collect(),
         };
         self.inside.rows.iter().map(row).collect()
-    }
-
-    /// The metric that a row of the command shows under this name: perf's counts, and the latency that the
-    /// program measures itself, where it does.
-    fn metric(&self, name: &str) -> Metric {
-        let measures = |run: &Run| run.metric(&reported(name)).is_ok();
-        let is_reported = self.sides.iter().flat_map(|side| side.runs.runs()).all(measures);
-        let name = match name {
-            "context_switches" => "task_switches",
-            "migrations" => "cpu_migrations",
-            "context_switches_per_cpu_second" => "task_switches_per_cpu_second",
-            "migrations_per_cpu_second" => "cpu_migrations_per_cpu_second",
-            name if name.starts_with(LATENCY) && is_reported => return reported(name),
-            name => name,
-        };
-        name.parse().expect("a metric of the command's rows")
     }
 
     /// Any metric on all sides.

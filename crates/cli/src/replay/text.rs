@@ -90,7 +90,7 @@ fn totals(replayed: &Replayed) -> String {
     for (label, [from, to], is_time) in [
         ("time", spans.map(Some), true),
         ("runtime", [recorded.runtime, again.runtime].map(Some), true),
-        ("context switches", [recorded.switches, again.switches].map(Some), false),
+        ("task switches", [recorded.switches, again.switches].map(Some), false),
         ("migrations", [recorded.migrations, again.migrations].map(Some), false),
         ("wakeups", [recorded.wakeups, again.wakeups].map(Some), false),
         ("latency mean", [mean(&recorded), mean(&again)], true),

@@ -232,7 +232,7 @@ impl Measured {
     /// Whether the value is that of the whole program, so that its level can be compared: a count of
     /// a part of a run is not.
     fn is_of_the_whole(&self, claim: &Claim) -> bool {
-        let is_count = matches!(claim.metric.family, Family::Migrations | Family::ContextSwitches);
+        let is_count = matches!(claim.metric.family, Family::CpuMigrations | Family::TaskSwitches);
         !is_count || self.cut.as_ref().is_none_or(|cut| cut.work_total.is_some())
     }
 }

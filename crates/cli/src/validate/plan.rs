@@ -72,7 +72,10 @@ impl Plan {
     pub(super) fn of(claims: Vec<Claim>, args: &ValidateArgs, registry: &Registry) -> Plan {
         let mut planner = Planner { args, registry, jobs: Vec::new(), topologies: BTreeMap::new() };
         let mut prepare = |claim: Claim| match planner.ready(&claim) {
-            Ok((ready, notes)) => Prepared { claim, ready, notes },
+            Ok((ready, mut notes)) => {
+                notes.extend(claim.note.clone());
+                Prepared { claim, ready, notes }
+            }
             Err((key, why)) => {
                 Prepared { claim, ready: Ready::Failed(format!("{key}: {why}")), notes: Vec::new() }
             }

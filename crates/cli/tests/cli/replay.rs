@@ -91,7 +91,7 @@ fn a_recording_is_a_workload_that_policies_can_be_compared_with() {
         "compare --topo t16 --policy cfs --policy eevdf@6.12 --seeds 1 -q -- replay {path} --timers relative"
     ));
     assert!(text.contains(&format!("replay {path} --timers relative")), "{text}");
-    assert!(text.contains("context_switches"), "{text}");
+    assert!(text.contains("task_switches"), "{text}");
     let same = format!("run --topo t16 -q --json - -- replay {path}");
     assert_eq!(json(&same), json(&same));
 }

@@ -76,10 +76,10 @@ fn every_metric_that_a_run_has_can_be_claimed() {
     let metrics = [
         "time",
         "throughput",
-        "context_switches",
-        "context_switches_per_cpu_second",
-        "migrations",
-        "migrations_per_cpu_second",
+        "task_switches",
+        "task_switches_per_cpu_second",
+        "cpu_migrations",
+        "cpu_migrations_per_cpu_second",
         "busy_cpus",
         "wakeup_latency:p99",
     ];
@@ -95,6 +95,19 @@ fn every_metric_that_a_run_has_can_be_claimed() {
         assert_eq!((&claim["metric"], &claim["state"]), (&metric.into(), &"judged".into()));
         assert!(claim["result"]["baseline"]["mean"].as_f64().unwrap() > 0.0, "{claim}");
     }
+}
+
+#[test]
+fn a_name_of_the_past_is_read_as_what_it_was_with_a_note() {
+    let load = ("workload", "\"hackbench -g 1 -f 4 -T -p -l 50\"");
+    let text = claim("old", &[("metric", "\"migrations\""), load])
+        + &claim("new", &[("metric", "\"cpu_migrations\""), load]);
+    let found = validated(&file("past.toml", &text), "--seeds 1");
+    let [old, new] = [&found["claims"][0], &found["claims"][1]];
+    assert_eq!((&old["metric"], &old["result"]), (&new["metric"], &new["result"]));
+    let note = old["notes"][0].as_str().unwrap();
+    assert!(note.contains("migrations is read as cpu_migrations"), "{note}");
+    assert_eq!(new["notes"], serde_json::json!([]));
 }
 
 /// The worked numbers of the thread: 2 in the socket and 4 for the pair, and a quarter of the CPU.

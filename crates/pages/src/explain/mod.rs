@@ -130,7 +130,11 @@ const GROUPS: [Group; 8] = [
         measures: &["wait_mean", "wait_p99"],
         is_outcome: false,
     },
-    Group { title: "The number of context switches", measures: &["switches"], is_outcome: false },
+    Group {
+        title: "The number of context switches",
+        measures: &["context_switches"],
+        is_outcome: false,
+    },
     Group { title: "The number of preemptions", measures: &["preemptions"], is_outcome: false },
     Group { title: "The number of migrations", measures: &["migrations"], is_outcome: false },
 ];

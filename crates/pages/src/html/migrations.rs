@@ -35,8 +35,8 @@ pub(super) fn of(view: &View<'_>) -> String {
     }
     if view.any("cpu_migrations") {
         text += &note(
-            "Each change of a CPU counts here. Among the figures a task that was moved several times \
-             before it ran counts once, as perf stat counts.",
+            "Each change of a CPU counts, those of a fork included. The CPU migrations among the figures are \
+             those of perf stat: a task that was moved several times before it ran counts once.",
         );
     }
     text + &matrices(view)

@@ -255,7 +255,8 @@ fn a_run_that_was_cut_counts_for_the_whole_work() {
     let xml = xml(&html);
     let rows = rows(&xml);
     assert_eq!(rows[0], ["time of the program", "10.00 ms"]);
-    assert!(rows.contains(&vec!["context switches of tasks".to_owned(), "40,000".to_owned()]));
+    assert!(rows.contains(&vec!["task switches (perf)".to_owned(), "40,000".to_owned()]));
+    assert!(rows.contains(&vec!["context switches".to_owned(), "90,000".to_owned()]));
     assert!(rows.contains(&vec!["migrations".to_owned(), "10,000".to_owned()]));
     let part = text(section(&xml, "migrations"));
     assert!(part.contains("8,000 80.0 %"), "by cause: {part}");

@@ -18,10 +18,6 @@ impl Metric {
             Source::Claims(family) => self.of_claims(family, outcome),
             Source::Counted(family, _) if outcome.cut.is_some() => self.of_claims(family, outcome),
             Source::Counted(_, count) => counted(count(outcome), outcome),
-            Source::Program => {
-                number::told(self.row().name.trim_start_matches("reported_"), part, outcome)
-                    .map(|found| measured(found.value))
-            }
             Source::ProgramKey => key(&outcome.report.workload, part, "program").map(measured),
             Source::PolicyKey => key(&outcome.report.policy_metrics, part, "policy").map(measured),
             Source::Latency(histogram) => point(histogram(outcome), part).map(measured),
@@ -39,7 +35,7 @@ impl Metric {
         let found = number::Number::of(&metric, outcome)
             .map_err(|why| why.splitn(3, ": ").last().unwrap_or_default().to_owned())?;
         let is_count =
-            matches!(family, claims::Family::ContextSwitches | claims::Family::Migrations);
+            matches!(family, claims::Family::TaskSwitches | claims::Family::CpuMigrations);
         let basis = match family {
             claims::Family::Time if is_extrapolated(outcome) => Basis::WholeWork,
             _ if is_count => basis(outcome),
