@@ -152,6 +152,10 @@ impl<W: Workload> Workload for Metered<W> {
         op
     }
 
+    fn leave(&mut self, task: TaskId) -> Option<simsched_core::Nanos> {
+        self.workload.leave(task)
+    }
+
     fn dispatch(&self, task: TaskId) -> Option<simsched_core::Nanos> {
         self.workload.dispatch(task)
     }

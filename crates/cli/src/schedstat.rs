@@ -135,7 +135,7 @@ impl SchedInfo {
 impl Observer for SchedInfo {
     fn on(&mut self, world: &World, tracepoint: Tracepoint) {
         match tracepoint {
-            Tracepoint::Waking { wakee, waker }
+            Tracepoint::Waking { wakee, waker, .. }
                 if world.task(wakee).state == TaskState::Sleeping =>
             {
                 self.tasks[wakee.idx()].waker = Some(waker);

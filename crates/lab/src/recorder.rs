@@ -351,7 +351,7 @@ impl Recorder {
 impl Observer for Recorder {
     fn on(&mut self, world: &World, tracepoint: Tracepoint) {
         match tracepoint {
-            Tracepoint::Waking { wakee, waker } => self.waking(world, wakee, waker),
+            Tracepoint::Waking { wakee, waker, .. } => self.waking(world, wakee, waker),
             Tracepoint::Wakeup { wakee, cpu, .. } => self.wakeup(world, wakee, cpu),
             Tracepoint::Switch { cpu, prev, next, preempted } => {
                 let state = match prev.map(|task| world.task(task).state) {

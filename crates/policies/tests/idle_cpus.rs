@@ -12,7 +12,7 @@ use simsched_policies::fair::{Fair, Features, Overrides};
 use simsched_topology::{CpuId, CpuSet, Topology};
 
 const WAIT: Op = Op::FutexWait { futex: FutexId(0), value: 0 };
-const WAKE: Op = Op::FutexWake { futex: FutexId(0), count: 9 };
+const WAKE: Op = Op::FutexWake { futex: FutexId(0), count: 9, sync: false };
 
 /// All tracepoints.
 #[derive(Default)]

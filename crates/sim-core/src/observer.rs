@@ -130,6 +130,8 @@ pub enum Tracepoint {
         wakee: TaskId,
         /// Where the waking code runs.
         waker: CpuId,
+        /// Whether the waker says that it is about to sleep (`WF_SYNC`), as in wakeups of pipes and sockets.
+        sync: bool,
     },
     /// `wakee` is runnable on `cpu` (`sched_wakeup`).
     Wakeup {

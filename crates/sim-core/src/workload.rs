@@ -35,6 +35,14 @@ pub trait Workload {
         None
     }
 
+    /// How long `task`, which has just gone to sleep, goes on to run inside `schedule()`, from leaving its
+    /// runqueue to the switch away from it, if that was measured ([`RecordedTimes`]); `None` is as long as
+    /// that takes on the machine. It is asked once for each time that a task leaves.
+    fn leave(&mut self, task: TaskId) -> Option<Nanos> {
+        let _ = task;
+        None
+    }
+
     /// What it has counted itself up to `now` is not to count: only what follows is measured.
     fn measure_from(&mut self, now: SimTime) {
         let _ = now;
@@ -82,6 +90,10 @@ impl<T: Workload + ?Sized> Workload for Box<T> {
         (**self).dispatch(task)
     }
 
+    fn leave(&mut self, task: TaskId) -> Option<Nanos> {
+        (**self).leave(task)
+    }
+
     fn measure_from(&mut self, now: SimTime) {
         (**self).measure_from(now);
     }
@@ -104,6 +116,17 @@ pub enum Op {
     Sleep(Nanos),
     /// Sleep until this instant and the timer slack; a microsecond if it has passed.
     SleepUntil(SimTime),
+    /// Sleep, and be woken from an interrupt on the CPU of another task so long from now: who plays a
+    /// recording makes a wakeup so whose caller has passed its call already. Where that CPU is idle, the
+    /// interrupt comes on the sleeper's own.
+    AwaitCall {
+        /// On whose CPU.
+        from: TaskId,
+        /// When.
+        after: Nanos,
+        /// Whether the wakeup says that the waker is about to sleep (`WF_SYNC`).
+        sync: bool,
+    },
     /// Write all `bytes` to a pipe; ends with [`Outcome::Done`].
     Write {
         /// The pipe.
@@ -210,6 +233,9 @@ pub enum Op {
         futex: FutexId,
         /// How many sleepers at most.
         count: u32,
+        /// Whether the wakeups say that the waker is about to sleep (`WF_SYNC`). Those of futexes do not;
+        /// who plays a recording also makes the wakeups of pipes in this way.
+        sync: bool,
     },
     /// Start a task that `setup` declared (`clone` or `fork`, by whether the process is the same).
     Spawn(TaskId),

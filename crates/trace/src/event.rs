@@ -62,6 +62,9 @@ pub enum What {
         wakee: ThreadIx,
         /// The CPU that it is on before the choice.
         target_cpu: u32,
+        /// Whether the waker says that it is about to sleep (`WF_SYNC`). Kernels do not tell; the text of a
+        /// simulation does.
+        sync: bool,
     },
     /// `sched_wakeup`: `wakee` is runnable.
     Wakeup {

@@ -64,9 +64,13 @@ impl fmt::Display for Fields<'_> {
                     next.prio
                 )
             }
-            What::Waking { wakee, target_cpu }
-            | What::Wakeup { wakee, target_cpu }
-            | What::WakeupNew { wakee, target_cpu } => {
+            What::Waking { wakee, target_cpu, sync } => {
+                who(f, get(wakee))?;
+                write!(f, " target_cpu={target_cpu:03}")?;
+                // Who reads by the names of fields goes past it.
+                if sync { f.write_str(" sync=1") } else { Ok(()) }
+            }
+            What::Wakeup { wakee, target_cpu } | What::WakeupNew { wakee, target_cpu } => {
                 who(f, get(wakee))?;
                 write!(f, " target_cpu={target_cpu:03}")
             }

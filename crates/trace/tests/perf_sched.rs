@@ -73,9 +73,11 @@ impl Recording {
                 };
                 What::Switch { prev: who(self, "prev_"), prev_state, next: who(self, "next_") }
             }
-            "sched_waking" => {
-                What::Waking { wakee: who(self, ""), target_cpu: number(&field("target_cpu")) }
-            }
+            "sched_waking" => What::Waking {
+                wakee: who(self, ""),
+                target_cpu: number(&field("target_cpu")),
+                sync: false,
+            },
             "sched_wakeup" => {
                 What::Wakeup { wakee: who(self, ""), target_cpu: number(&field("target_cpu")) }
             }

@@ -38,7 +38,7 @@ fn schedule() -> Vec<Event> {
         (4_500, 0, MAIN, What::WakeupNew { wakee: CHILD, target_cpu: 1 }),
         (5_000, 1, IDLE_1, switch(IDLE_1, running(false), CHILD)),
         (6_000, 0, MAIN, switch(MAIN, PrevState::Uninterruptible, IDLE_0)),
-        (9_000, 1, CHILD, What::Waking { wakee: MAIN, target_cpu: 0 }),
+        (9_000, 1, CHILD, What::Waking { wakee: MAIN, target_cpu: 0, sync: false }),
         (9_100, 1, CHILD, What::Migrate { task: MAIN, orig_cpu: 0, dest_cpu: 1 }),
         (9_200, 1, CHILD, What::Wakeup { wakee: MAIN, target_cpu: 1 }),
         (9_300, 1, CHILD, switch(CHILD, running(true), MAIN)),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
-use simsched_trace::history::{Begin, Does, End, History, Wake};
+use simsched_trace::history::{Begin, Does, End, History, Sync, Wake};
 use simsched_trace::reader::{Context, Format, ReadError, Trace, read};
 use simsched_trace::{Event, Ftrace, PrevState, Sink, Thread, ThreadIx, Threads, What};
 
@@ -178,11 +178,11 @@ fn a_history_tells_who_woke_whom_and_what_an_interrupt_did() {
     let deeds = |life: &simsched_trace::history::Life| -> Vec<(u64, Does)> {
         life.deeds.iter().map(|deed| (deed.time, deed.does)).collect()
     };
-    let woken = |us, by, dispatch| Does::Sleep(Some(Wake { time: at(us), by, dispatch }));
+    let woken = |us, by, dispatch| Does::Sleep(Some(Wake { time: at(us), by, dispatch, early: 0 }));
     let own = [
         (at(10), Does::In(0)),
         // Called for in the microsecond in which the wakee was last seen asleep, and so behind it.
-        (at(11), Does::Wakes(b, 0)),
+        (at(11), Does::Wakes(b, 0, Sync::No)),
         (at(14), woken(20, None, Some(4_000))),
         (at(24), Does::In(0)),
         (at(24), Does::Prio(110)),
@@ -241,7 +241,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
             let (one, other) = (ThreadIx(one), ThreadIx(other));
             let what = match kind {
                 0..3 => What::Switch { prev: one, prev_state, next: other },
-                3 => What::Waking { wakee: other, target_cpu: 1 - cpu },
+                3 => What::Waking { wakee: other, target_cpu: 1 - cpu, sync: false },
                 4 => What::Wakeup { wakee: other, target_cpu: cpu },
                 5 => What::Migrate { task: other, orig_cpu: cpu, dest_cpu: 1 - cpu },
                 _ => What::Exit { task: one },

@@ -39,7 +39,7 @@ fn schedule() -> Vec<Event> {
     add(1_000_003_000, 0, 2, What::WakeupNew { wakee: ix(3), target_cpu: 1 });
     add(1_000_004_000, 1, 1, switch(1, runs, 3));
     add(1_999_999_600, 1, 3, switch(3, PrevState::Uninterruptible, 1));
-    add(2_500_000_000, 0, 2, What::Waking { wakee: ix(3), target_cpu: 1 });
+    add(2_500_000_000, 0, 2, What::Waking { wakee: ix(3), target_cpu: 1, sync: false });
     add(2_500_000_900, 0, 2, What::Migrate { task: ix(3), orig_cpu: 1, dest_cpu: 0 });
     add(2_500_001_000, 0, 2, What::Wakeup { wakee: ix(3), target_cpu: 0 });
     add(2_500_002_000, 0, 2, switch(2, PrevState::Running { preempted: true }, 4));

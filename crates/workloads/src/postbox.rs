@@ -53,8 +53,9 @@ impl Postbox {
 
     /// Wakes a task that waits, or is about to: what is to be stored and then called, if anything.
     pub(crate) fn post(&mut self, task: u32) -> Option<[Op; 2]> {
-        (self.words[task as usize] == BLOCKED)
-            .then(|| [self.run(task), Op::FutexWake { futex: FutexId(task), count: 1 }])
+        (self.words[task as usize] == BLOCKED).then(|| {
+            [self.run(task), Op::FutexWake { futex: FutexId(task), count: 1, sync: false }]
+        })
     }
 
     /// One look of a task that waits until it is posted.
@@ -91,7 +92,7 @@ mod tests {
     #[test]
     fn a_post_calls_the_kernel_only_for_who_waits() {
         let mut box_ = Postbox::new(2, 1);
-        let wake = Op::FutexWake { futex: FutexId(1), count: 1 };
+        let wake = Op::FutexWake { futex: FutexId(1), count: 1, sync: false };
         assert!(matches!(box_.wait(1), Wait::Sleep(_)));
         assert_eq!(box_.post(1).map(|ops| ops[1]), Some(wake));
         assert_eq!(box_.post(1), None);

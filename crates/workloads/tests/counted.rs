@@ -113,7 +113,7 @@ impl Observer for Wakings {
                 self.born = now;
                 self.calls.clear();
             }
-            Tracepoint::Waking { wakee, waker } if self.born > 0 && wakee.0 <= 32 => {
+            Tracepoint::Waking { wakee, waker, .. } if self.born > 0 && wakee.0 <= 32 => {
                 self.calls.push((now, world.curr(waker)));
             }
             _ => {}

@@ -225,8 +225,10 @@ fn a_stack_is_taken_as_a_whole() {
     }
     let mut programs = b.build(Seed(1)).unwrap();
     let mut next = |task| programs.next_op(TaskId(task), SimTime::ZERO, Outcome::Done);
-    let (wake, pause) =
-        (|futex| Op::FutexWake { futex: FutexId(futex), count: 1 }, Op::Run(Nanos(1000)));
+    let (wake, pause) = (
+        |futex| Op::FutexWake { futex: FutexId(futex), count: 1, sync: false },
+        Op::Run(Nanos(1000)),
+    );
     assert_eq!(next(0), pause, "nobody is there");
     for task in [1, 3, 3, 4] {
         assert_eq!(next(task), Op::Yield);

@@ -10,10 +10,16 @@ use simsched_core::{
 use simsched_policies::catalog;
 use simsched_topology::Topology;
 use simsched_workloads::replay::{
-    Act, Affinity, Begin, Deed, Does, End, Options, Players, Recording, Thread, Timers, Wake, lower,
+    Act, Affinity, Begin, Deed, Does, End, Options, Players, Recording, Thread, Timers, Wake,
+    Woken, lower,
 };
 
 const TICK: u64 = 4_000_000;
+
+/// A sleep that ended so, by a call that came when the sleeper was gone.
+fn woken(by: Wake, dispatch: Option<u64>) -> Woken {
+    Woken { by, dispatch, early: 0 }
+}
 
 /// How long each task has had a CPU, and how often it has left it.
 #[derive(Debug, Default)]
@@ -108,18 +114,38 @@ fn replayed(recording: &Recording, options: &Options, policy: &str) -> (Vec<u64>
 /// CPU it comes to that sleep when the call is over.
 #[test]
 fn who_slept_sleeps_although_its_wakeup_has_come() {
-    let waker = [(0, Does::In), (50_000, Does::Wakes(0, 0)), (100_000, Does::Out)];
-    let wake = Some((Wake::Thread, None));
+    let waker = [(0, Does::In), (50_000, Does::Wakes(0, 0, false)), (100_000, Does::Out)];
+    let wake = Some(woken(Wake::Thread, None));
     let wakee =
         [(0, Does::In), (10_000, Does::Sleep(wake)), (60_000, Does::In), (70_000, Does::Out)];
     let begin = Begin::Running(0);
     let threads = vec![thread(begin, &wakee, End::Awake), thread(begin, &waker, End::Awake)];
-    let recording = Recording { span: 100_000, dispatch: 0, preempt: 0, threads };
+    let recording = Recording { span: 100_000, dispatch: 0, preempt: 0, leave: 0, threads };
     let beside = replayed(&recording, &Options::default(), "cfs");
     let one = Options { affinity: Affinity::Seen, ..Options::default() };
     let behind = replayed(&recording, &one, "cfs");
     assert_eq!((&behind.0, &beside.0), (&vec![20_000, 100_000], &vec![20_000, 100_000]));
     assert_eq!((beside.1[0], behind.1[0]), (2, 2), "it sleeps once, and leaves at the end");
+}
+
+/// It is called for 2 us before the switch away from it, so it is asleep by then and still on its CPU: it goes
+/// on to the switch, comes back there, and neither computes more nor less than it did.
+#[test]
+fn who_is_called_for_on_the_way_out_still_leaves() {
+    let wake = Some(Woken { early: 2_000, ..woken(Wake::Thread, Some(1_000)) });
+    let waker = [(0, Does::In), (8_000, Does::Wakes(0, 0, false)), (100_000, Does::Out)];
+    let wakee =
+        [(0, Does::In), (10_000, Does::Sleep(wake)), (11_000, Does::In), (70_000, Does::Out)];
+    let threads = vec![
+        thread(Begin::Running(0), &wakee, End::Awake),
+        thread(Begin::Running(1), &waker, End::Awake),
+    ];
+    let recording = Recording { span: 100_000, dispatch: 0, preempt: 0, leave: 0, threads };
+    let acts = lowered(&recording, &Options::default()).acts;
+    let sleeps = [Act::Run(8_000), Act::Leave(2_000), Act::Early(2_000), Act::Dispatch(1_000)];
+    assert!(acts.windows(4).any(|acts| acts == sleeps), "{acts:?}");
+    let (runtime, switches, _) = replayed(&recording, &Options::default(), "cfs");
+    assert_eq!((runtime, switches[0]), (vec![69_000, 100_000], 2));
 }
 
 #[test]
@@ -130,6 +156,7 @@ fn any_number_of_a_priority_has_a_nice_value() {
             span: 9,
             dispatch: 0,
             preempt: 0,
+            leave: 0,
             threads: vec![Thread { prio, ..begins }],
         };
         let lowered = lowered(&recording, &Options::default());
@@ -139,26 +166,26 @@ fn any_number_of_a_priority_has_a_nice_value() {
 
 #[test]
 fn a_thread_computes_between_what_it_does_for_others() {
-    let sleep = Does::Sleep(Some((Wake::Outside(900), Some(30))));
+    let sleep = Does::Sleep(Some(woken(Wake::Outside(900), Some(30))));
     let one = [
         (0, Does::In),
-        (100, Does::Wakes(1, 0)),
+        (100, Does::Wakes(1, 0, false)),
         (150, Does::Out),
         (200, Does::In),
         // It takes effect when its waker has gone to sleep, and is done before.
-        (290, Does::Wakes(1, 1)),
+        (290, Does::Wakes(1, 1, false)),
         (260, sleep),
         (950, Does::Prio(125)),
         (930, Does::In),
         (1_000, Does::Out),
     ];
-    let wait = Does::Sleep(Some((Wake::Thread, None)));
+    let wait = Does::Sleep(Some(woken(Wake::Thread, None)));
     let two = [(0, wait), (120, Does::In), (130, wait), (300, Does::In), (310, Does::Exits)];
     let threads = vec![
         thread(Begin::Running(0), &one, End::Awake),
         thread(Begin::Asleep(3), &two, End::Exited),
     ];
-    let recording = Recording { span: 1_000, dispatch: 5, preempt: 0, threads };
+    let recording = Recording { span: 1_000, dispatch: 5, preempt: 0, leave: 0, threads };
     let of = |timers| {
         let lowered = lowered(&recording, &Options { timers, ..Options::default() });
         let player = lowered.players[1];
@@ -184,7 +211,7 @@ fn a_thread_computes_between_what_it_does_for_others() {
 fn a_replay_begins_so_that_its_ticks_come_with_those_of_the_recording() {
     let deeds = [(0, Does::In), (9_000_000, Does::Out)];
     let threads = vec![thread(Begin::Running(2), &deeds, End::Awake)];
-    let recording = Recording { span: 9_000_000, dispatch: 0, preempt: 0, threads };
+    let recording = Recording { span: 9_000_000, dispatch: 0, preempt: 0, leave: 0, threads };
     let options = Options { tick: Some(TICK + 700_000), ..Options::default() };
     let lowered = lowered(&recording, &options);
     // 3.3 ms into the run the recording begins, 0.7 ms before a tick.
@@ -198,7 +225,7 @@ fn threads_of_the_kernel_stay_on_the_cpu_of_their_name() {
         let deeds = [(0, Does::In), (5, Does::Exits)];
         let thread = thread(Begin::Running(0), &deeds, End::Exited);
         let threads = vec![Thread { comm: comm.to_owned(), cpus: vec![2, 3], ..thread }];
-        let recording = Recording { span: 5, dispatch: 0, preempt: 0, threads };
+        let recording = Recording { span: 5, dispatch: 0, preempt: 0, leave: 0, threads };
         let lowered = lowered(&recording, &Options { affinity, ..Options::default() });
         lowered.setup.tasks[0].allowed.map(|set| set.to_string())
     };
@@ -220,7 +247,7 @@ fn a_thread_that_was_kept_stays_until_it_is_let_go_unless_that_is_not_asked_for(
     let child = [(20, Does::In), (40, Does::Out)];
     let kept = Thread { kept: Some(3), ..thread(Begin::Waiting(3), &child, End::Awake) };
     let threads = vec![thread(Begin::Running(3), &parent, End::Awake), kept];
-    let recording = Recording { span: 40, dispatch: 0, preempt: 0, threads };
+    let recording = Recording { span: 40, dispatch: 0, preempt: 0, leave: 0, threads };
     let of = |affinity, nr_cpus| {
         let options = Options { affinity, ..Options::default() };
         let lowered = lower(&recording, &options, nr_cpus, TICK).unwrap();
@@ -250,7 +277,8 @@ fn a_slice_begins_as_long_behind_its_tick_as_the_switch_came() {
     };
     for (preempt, slice) in [(0, 12), (5_000, 16)] {
         let threads = vec![hog(Begin::Running(0), 0), hog(Begin::Waiting(0), 960_000_000)];
-        let recording = Recording { span: 1_920_000_000, dispatch: 5_000, preempt, threads };
+        let recording =
+            Recording { span: 1_920_000_000, dispatch: 5_000, preempt, leave: 0, threads };
         let (runtime, switches, _) = replayed(&recording, &Options::default(), "cfs");
         assert_eq!(runtime, [960_000_000; 2]);
         let all: u64 = switches.iter().sum();
@@ -264,6 +292,7 @@ fn a_recording_in_which_nobody_begins_is_refused() {
         span: 5,
         dispatch: 0,
         preempt: 0,
+        leave: 0,
         threads: vec![thread(Begin::Forked(None), &[], End::Awake)],
     };
     let told = lower(&recording, &Options::default(), 8, TICK).unwrap_err().to_string();
@@ -276,12 +305,13 @@ fn a_recording_in_which_nobody_begins_is_refused() {
 fn a_ping_pong_is_repeated_switch_by_switch() {
     const TURNS: u64 = 50;
     let mut deeds = [vec![(0, Does::In)], vec![]];
-    deeds[1].push((0, Does::Sleep(Some((Wake::Thread, Some(5_000))))));
+    deeds[1].push((0, Does::Sleep(Some(woken(Wake::Thread, Some(5_000))))));
     for turn in 0..TURNS {
         let (at, own) = (turn * 7_000, usize::try_from(turn % 2).unwrap());
-        deeds[own].push((at + 2_000, Does::Wakes(1 - own, u32::try_from(turn / 2).unwrap())));
-        let woken = (turn + 2 <= TURNS).then_some((Wake::Thread, Some(5_000)));
-        deeds[own].push((at + 3_000, Does::Sleep(woken)));
+        deeds[own]
+            .push((at + 2_000, Does::Wakes(1 - own, u32::try_from(turn / 2).unwrap(), false)));
+        let wake = (turn + 2 <= TURNS).then(|| woken(Wake::Thread, Some(5_000)));
+        deeds[own].push((at + 3_000, Does::Sleep(wake)));
         deeds[1 - own].push((at + 7_000, Does::In));
     }
     let last = usize::try_from(TURNS % 2).unwrap();
@@ -290,7 +320,8 @@ fn a_ping_pong_is_repeated_switch_by_switch() {
         thread(Begin::Running(0), &deeds[0], if last == 0 { End::Awake } else { End::Asleep }),
         thread(Begin::Asleep(1), &deeds[1], if last == 1 { End::Awake } else { End::Asleep }),
     ];
-    let recording = Recording { span: TURNS * 7_000 + 1_000, dispatch: 5_000, preempt: 0, threads };
+    let recording =
+        Recording { span: TURNS * 7_000 + 1_000, dispatch: 5_000, preempt: 0, leave: 0, threads };
     let want: Vec<u64> = recording.threads.iter().map(recorded).collect();
     for policy in ["cfs", "eevdf@6.12"] {
         let (runtime, switches, now) = replayed(&recording, &Options::default(), policy);
@@ -322,7 +353,7 @@ fn made(threads: usize, moves: &[Move]) -> Recording {
             if let Some((place, until)) = asleep[other]
                 && until <= now
             {
-                deeds[other][place].1 = Does::Sleep(Some((Wake::Outside(until), None)));
+                deeds[other][place].1 = Does::Sleep(Some(woken(Wake::Outside(until), None)));
                 deeds[other].push((until, Does::In));
                 asleep[other] = None;
             }
@@ -344,8 +375,9 @@ fn made(threads: usize, moves: &[Move]) -> Recording {
                     (0..threads).find(|t| asleep[*t].is_some_and(|(_, at)| at == u64::MAX));
                 let Some(wakee) = sleeps else { continue };
                 let (place, _) = asleep[wakee].take().unwrap();
-                deeds[wakee][place].1 = Does::Sleep(Some((Wake::Thread, None)));
-                deeds[own].push((now, Does::Wakes(wakee, waits[wakee])));
+                let wake = Woken { early: later % 3, ..woken(Wake::Thread, None) };
+                deeds[wakee][place].1 = Does::Sleep(Some(wake));
+                deeds[own].push((now, Does::Wakes(wakee, waits[wakee], false)));
                 waits[wakee] += 1;
                 deeds[wakee].push((now, Does::In));
             }
@@ -364,6 +396,7 @@ fn made(threads: usize, moves: &[Move]) -> Recording {
         span,
         dispatch: 5_000,
         preempt: 0,
+        leave: 0,
         threads: deeds.iter_mut().enumerate().map(life).collect(),
     }
 }

@@ -242,10 +242,10 @@ impl Observer for Recorder {
                 self.switch(world, cpu, next, state);
             }
             // Nobody calls for a new task: that it is runnable is all that is traced of it.
-            Tracepoint::Waking { wakee, waker } if self.woken[wakee.idx()] => {
+            Tracepoint::Waking { wakee, waker, sync } if self.woken[wakee.idx()] => {
                 let target_cpu = world.task(wakee).cpu.0.into();
                 let wakee = self.table.task(wakee);
-                self.tell(world, waker, What::Waking { wakee, target_cpu });
+                self.tell(world, waker, What::Waking { wakee, target_cpu, sync });
             }
             Tracepoint::Wakeup { wakee, cpu, .. } => self.wakeup(world, wakee, cpu),
             // The first CPU of a new task is no migration to a tracer.

@@ -36,8 +36,8 @@ pub(crate) fn recording(trace: &Trace, history: &History) -> (Vec<ThreadIx>, Rec
     });
     let threads = threads.collect();
     let span = history.end - history.begin;
-    let (dispatch, preempt) = (history.dispatch, history.preempt);
-    (players, Recording { span, dispatch, preempt, threads })
+    let History { dispatch, preempt, leave, .. } = *history;
+    (players, Recording { span, dispatch, preempt, leave, threads })
 }
 
 fn begin(life: &Life) -> workload::Begin {
@@ -57,13 +57,15 @@ fn lowered(deed: Deed, zero: u64, places: &[usize]) -> workload::Deed {
         Does::In(_) => workload::Does::In,
         Does::Out => workload::Does::Out,
         Does::Sleep(wake) => workload::Does::Sleep(wake.map(|wake| {
-            let how = match wake.by {
+            let by = match wake.by {
                 Some(_) => workload::Wake::Thread,
                 None => workload::Wake::Outside(wake.time.saturating_sub(zero)),
             };
-            (how, wake.dispatch)
+            workload::Woken { by, dispatch: wake.dispatch, early: wake.early }
         })),
-        Does::Wakes(wakee, nth) => workload::Does::Wakes(place(wakee), nth),
+        Does::Wakes(wakee, nth, sync) => {
+            workload::Does::Wakes(place(wakee), nth, sync == history::Sync::Yes)
+        }
         Does::Forks(child) => workload::Does::Forks(place(child)),
         Does::Keeps(thread, cpu) => workload::Does::Keeps(place(thread), cpu),
         Does::Prio(prio) => workload::Does::Prio(prio),

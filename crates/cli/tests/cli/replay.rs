@@ -120,3 +120,19 @@ fn what_cannot_be_replayed_is_told_with_its_line() {
         assert_eq!(errors.lines().count(), 1, "{errors}");
     }
 }
+
+/// Wakeups of pipes are synchronous, those of futexes are not.
+#[test]
+fn the_text_of_a_run_says_which_wakeups_are_synchronous() {
+    let calls = |name: &str, load: &str| {
+        let path = file(name, "").display().to_string();
+        prints(&format!("run --topo t8 -q --duration 20ms --ftrace {path} -- {load}"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        let calls: Vec<&str> = text.lines().filter(|line| line.contains("sched_waking:")).collect();
+        (calls.len(), calls.iter().filter(|line| line.ends_with(" sync=1")).count())
+    };
+    let (all, sync) = calls("sync-pipes.txt", "hackbench -g 1 -f 4 -T -p -l 50");
+    assert!(all > 20 && sync > all / 2, "{sync} of {all}");
+    let (all, sync) = calls("sync-futexes.txt", "schbench -m 1 -t 4 -r 1");
+    assert!(all > 20 && sync == 0, "{sync} of {all}");
+}

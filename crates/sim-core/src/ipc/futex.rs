@@ -47,11 +47,12 @@ impl Futex {
     pub(super) fn wake(
         &mut self,
         count: u32,
+        sync: Sync,
         sleepers: &mut Sleepers,
         wakes: &mut Wakes,
     ) -> Verdict {
         for _ in 0..count {
-            if !sleepers.wake_first(&mut self.queue, Sync::No, wakes) {
+            if !sleepers.wake_first(&mut self.queue, sync, wakes) {
                 break;
             }
         }

@@ -351,8 +351,9 @@ impl Ipc {
                 self.futexes[id.idx()].wait(id, value, task, sleepers)
             }
             Op::FutexSet { futex, value } => self.futexes[futex.idx()].set(value),
-            Op::FutexWake { futex, count } => {
-                self.futexes[futex.idx()].wake(count, sleepers, wakes)
+            Op::FutexWake { futex, count, sync } => {
+                let sync = if sync { Sync::Yes } else { Sync::No };
+                self.futexes[futex.idx()].wake(count, sync, sleepers, wakes)
             }
             Op::Join(child) => self.lives.join(child, task, sleepers),
             Op::WaitAny => self.lives.wait_any(task, sleepers),

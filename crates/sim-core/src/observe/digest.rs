@@ -78,7 +78,7 @@ impl Observer for Digest {
 #[inline]
 fn words(tracepoint: Tracepoint) -> (u64, u64) {
     match tracepoint {
-        Tracepoint::Waking { wakee, waker } => (what(1, 0, waker.0, 0), u64::from(wakee.0)),
+        Tracepoint::Waking { wakee, waker, .. } => (what(1, 0, waker.0, 0), u64::from(wakee.0)),
         Tracepoint::Wakeup { wakee, cpu, reason, scanned } => {
             (what(2, reason.0.into(), cpu.0, scanned), u64::from(wakee.0))
         }
@@ -168,9 +168,9 @@ mod tests {
         let wakeup =
             |reason, scanned| Tracepoint::Wakeup { wakee: TASK, cpu: CPU, reason, scanned };
         vec![
-            Tracepoint::Waking { wakee: TASK, waker: CPU },
-            Tracepoint::Waking { wakee: TASK, waker: CpuId(4) },
-            Tracepoint::Waking { wakee: TaskId(3), waker: CPU },
+            Tracepoint::Waking { wakee: TASK, waker: CPU, sync: false },
+            Tracepoint::Waking { wakee: TASK, waker: CpuId(4), sync: false },
+            Tracepoint::Waking { wakee: TaskId(3), waker: CPU, sync: false },
             wakeup(REASON, 0),
             wakeup(REASON, 1),
             wakeup(Reason(0), 0),

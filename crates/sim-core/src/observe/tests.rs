@@ -44,7 +44,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (1u32..5_000).prop_map(move |bytes| Op::Read { pipe, bytes }),
         1 => Just(Op::PollPipe(pipe)),
         1 => Just(Op::FutexWait { futex, value: 0 }),
-        2 => Just(Op::FutexWake { futex, count: 2 }),
+        2 => Just(Op::FutexWake { futex, count: 2, sync: false }),
         2 => (1u64..200_000).prop_map(move |_| Op::Lock(lock)),
         1 => Just(Op::Yield),
         1 => Just(Op::Mark(MarkId(0))),
@@ -122,7 +122,7 @@ fn script(plan: &Plan) -> Script {
 fn feeding() -> Vec<Op> {
     let sleep = Op::Sleep(Nanos(1_000_000));
     let write = Op::Write { pipe: PipeId(0), bytes: 100 };
-    let wake = Op::FutexWake { futex: FutexId(0), count: 9 };
+    let wake = Op::FutexWake { futex: FutexId(0), count: 9, sync: false };
     [sleep, write, wake].repeat(60)
 }
 

@@ -12,7 +12,7 @@ use crate::ipc::Wake;
 use crate::observer::{Cost, Observer};
 use crate::policy::{Policy, Preempt};
 use crate::time::{Nanos, SimTime};
-use crate::workload::{Outcome, Workload};
+use crate::workload::{Op, Outcome, Workload};
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Plans that `cpu` looks at its flag and its hand-off list at `at`, if not earlier.
@@ -157,8 +157,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             }
             Irq::Timer(task) => {
                 self.counters.timers -= u32::from(!self.world.tasks().is_background(task));
-                self.timed_out(task);
-                if self.begin_wakeup(cpu, Wake { task, sync: false })? {
+                let sync = self.timed_out(task);
+                if self.begin_wakeup(cpu, Wake { task, sync })? {
                     return Ok(());
                 }
             }
@@ -181,10 +181,12 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         true
     }
 
-    fn timed_out(&mut self, task: TaskId) {
+    /// The sleep of `task` is over; whether the wakeup is synchronous.
+    fn timed_out(&mut self, task: TaskId) -> bool {
         let run = self.run(task);
         run.progress = Progress::Next;
         run.outcome = Outcome::Done;
+        matches!(run.op, Op::AwaitCall { sync: true, .. })
     }
 
     /// `scheduler_tick()`.

@@ -186,7 +186,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.world.set_this_cpu(cpu);
         self.policy.task_fork(&self.world, cpu, None, task);
         self.emit(Tracepoint::Fork { parent: None, child: task });
-        self.emit(Tracepoint::Waking { wakee: task, waker: cpu });
+        self.emit(Tracepoint::Waking { wakee: task, waker: cpu, sync: false });
         self.enqueue_new(cpu, cpu, task, Reason::PINNED, 0);
         self.plan_resched(cpu, SimTime::ZERO);
         Ok(())

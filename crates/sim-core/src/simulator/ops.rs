@@ -139,6 +139,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let syscall = list.syscall;
         let ns = match op {
             Op::Run(ns) => {
+                let ns = self.without_spins(task, ns);
                 self.computes(cpu, task, ns);
                 return (Cost::User, ns);
             }
@@ -172,6 +173,17 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         (Cost::Syscall, self.jittered(cpu, ns))
     }
 
+    /// What is left of `ns` when a waker has spun for some of it, which is in its recorded times.
+    fn without_spins(&mut self, task: TaskId, ns: Nanos) -> Nanos {
+        if !self.recorded {
+            return ns;
+        }
+        let spun = &mut self.spun[task.idx()];
+        let done = (*spun).min(ns);
+        *spun = Nanos(spun.0 - done.0);
+        Nanos(ns.0 - done.0)
+    }
+
     /// An op has taken its time: now it takes effect.
     #[inline]
     pub(super) fn end_op(&mut self, cpu: CpuId) -> Step {
@@ -200,8 +212,14 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.memory_stops(cpu);
                 self.done(cpu, Outcome::Done);
             }
-            Op::Sleep(ns) => self.sleep_until(cpu, task, self.world.now() + ns),
-            Op::SleepUntil(at) => self.sleep_until(cpu, task, at),
+            Op::Sleep(ns) => self.sleep_until(cpu, task, self.world.now() + ns, cpu),
+            Op::SleepUntil(at) => self.sleep_until(cpu, task, at, cpu),
+            Op::AwaitCall { from, after, .. } => {
+                let callers = self.world.task(from).cpu;
+                let is_busy = self.cpus[callers.idx()].task.is_some();
+                let on = if is_busy { callers } else { cpu };
+                self.sleep_until(cpu, task, self.world.now() + after, on);
+            }
             Op::Spawn(child) => return self.spawn(cpu, task, child),
             Op::Yield => return self.sched_yield(cpu, task),
             Op::SetNice(nice) => self.set_nice(cpu, task, nice),
@@ -281,9 +299,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.cpus[cpu.idx()].run.progress == Progress::Blocked
     }
 
-    fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: SimTime) {
+    /// `task` on `cpu` sleeps until its timer expires on the CPU `on`.
+    fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: SimTime, on: CpuId) {
         let run = &mut self.cpu(cpu).run;
-        (run.progress, run.timer_cpu) = (Progress::Timed, cpu);
+        (run.progress, run.timer_cpu) = (Progress::Timed, on);
         let row = self.world.task_mut(task);
         (row.state, row.uninterruptible) = (TaskState::Sleeping, false);
         self.arm_timer(task, at);

@@ -51,6 +51,9 @@ pub struct Simulator<P: ?Sized, W, O> {
     pub(super) at_once_limit: u64,
     /// What the kernel does where a task is current is part of what the tasks compute,
     pub(super) recorded: bool,
+    /// By task: how long it has spun for wakees that were leaving their CPUs, which is still to be taken out
+    /// of what it computes; empty where nothing is recorded.
+    pub(super) spun: Vec<Nanos>,
     /// and an idle CPU takes so long to a task; none takes what it takes here.
     pub(super) dispatch: Option<Nanos>,
     /// How long a task goes on that has to go, where recorded times are replayed.
@@ -160,6 +163,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             ipc: Ipc::new(&setup, config.ipc),
             prices: prices.of(is_free, setup.recorded.is_some()),
             recorded: setup.recorded.is_some(),
+            spun: setup.recorded.map_or(Vec::new(), |_| vec![Nanos::ZERO; setup.tasks.len()]),
             dispatch: setup.recorded.filter(|_| is_free).map(|times| times.dispatch),
             preempt: setup.recorded.map_or(Nanos::ZERO, |times| times.preempt),
             nr_regions: setup.regions.len(),

@@ -51,10 +51,11 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             return self.uncounted(cpu);
         }
         self.world.rq_update(cpu, |rq| rq.leaving = true);
-        match self.prices.list().dequeue_count {
-            0 => self.uncounted(cpu),
-            ns => {
-                let ns = self.jittered(cpu, ns);
+        let leave = if self.recorded { self.workload.leave(task) } else { None };
+        match (leave, self.prices.list().dequeue_count) {
+            (None, 0) => self.uncounted(cpu),
+            (leave, ns) => {
+                let ns = leave.unwrap_or_else(|| self.jittered(cpu, ns));
                 self.begin(cpu, Stage::Dequeue, Cost::ContextSwitch, ns);
                 Ok(())
             }

@@ -48,7 +48,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.world.task(task).state != TaskState::Sleeping {
             return Ok(false);
         }
-        self.emit(Tracepoint::Waking { wakee: task, waker: cpu });
+        self.emit(Tracepoint::Waking { wakee: task, waker: cpu, sync: wake.sync });
         if self.world.task(task).on_rq {
             self.ttwu_runnable(cpu, task);
             return Ok(false);
@@ -145,6 +145,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         };
         let wait = until.since(now).max(Nanos(1));
         self.desk(cpu).wakee = Some((task, kind));
+        if let Some(waker) = self.cpus[cpu.idx()].task.filter(|_| self.is_paid(cpu)) {
+            // As long as this one spun in the recording is in what it computes.
+            self.spun[waker.idx()] += wait;
+        }
         self.begin(cpu, Stage::Spin, Cost::Wakeup, wait);
     }
 

@@ -67,10 +67,16 @@ fn a_futex_holds_sleepers_only_while_its_word_has_the_value() {
     }
     assert_eq!(rig.op(3, Op::FutexSet { futex: FUTEX, value: 1 }), (DONE, nobody()));
     assert_eq!(rig.op(3, wait(0)), (DONE, nobody()));
-    assert_eq!(rig.op(3, Op::FutexWake { futex: FUTEX, count: 2 }), (DONE, plain([0, 1])));
+    assert_eq!(
+        rig.op(3, Op::FutexWake { futex: FUTEX, count: 2, sync: false }),
+        (DONE, plain([0, 1]))
+    );
     assert_eq!(rig.retry(0, wait(0)), (DONE, nobody()));
-    assert_eq!(rig.op(3, Op::FutexWake { futex: FUTEX, count: 9 }), (DONE, plain([2])));
-    assert_eq!(rig.op(3, Op::FutexWake { futex: FUTEX, count: 9 }), (DONE, nobody()));
+    assert_eq!(
+        rig.op(3, Op::FutexWake { futex: FUTEX, count: 9, sync: false }),
+        (DONE, plain([2]))
+    );
+    assert_eq!(rig.op(3, Op::FutexWake { futex: FUTEX, count: 9, sync: false }), (DONE, nobody()));
 }
 
 /// Tasks 0 to 7 share a process, 8 is in another: a thread's end is a futex wakeup, a process's end

@@ -162,7 +162,7 @@ fn an_interrupt_in_the_middle_of_a_softirq_is_handled_before_it_ends() {
     let mut script = Script::new(objects());
     let sleeper = script.task(CpuId(0), &[WAIT, run(MS)]);
     let current = script.task(CpuId(0), &[run(10 * MS)]);
-    let wake = Op::FutexWake { futex: FutexId(0), count: 1 };
+    let wake = Op::FutexWake { futex: FutexId(0), count: 1, sync: false };
     script.task(CpuId(8), &[run(tick + 50_000), wake]);
     let mut policy = balancing(vec![pass(Place::Softirq, 0, 0, &[look(10_000, 0)])]);
     policy.preempts = true;

@@ -73,7 +73,7 @@ fn an_object_that_was_not_declared_is_the_workloads_fault() {
         Op::Write { pipe: PipeId(77), bytes: 1 },
         Op::Spawn(TaskId(99)),
         Op::Join(TaskId(50)),
-        Op::FutexWake { futex: FutexId(70), count: 1 },
+        Op::FutexWake { futex: FutexId(70), count: 1, sync: false },
     ] {
         let mut script = Script::new(objects());
         script.task(CpuId(0), &[op]);

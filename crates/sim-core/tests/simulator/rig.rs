@@ -88,7 +88,7 @@ pub(super) fn simulate_on(
 
 pub(super) const WRITE: Op = Op::Write { pipe: PipeId(0), bytes: 100 };
 pub(super) const WAIT: Op = Op::FutexWait { futex: FutexId(0), value: 0 };
-pub(super) const WAKE: Op = Op::FutexWake { futex: FutexId(0), count: 2 };
+pub(super) const WAKE: Op = Op::FutexWake { futex: FutexId(0), count: 2, sync: false };
 pub(super) const READ: Op = Op::Read { pipe: PipeId(0), bytes: 100 };
 
 /// On 8 CPUs whose prices are counted, four pairs that share two CPUs and send each other `messages`.

@@ -264,7 +264,7 @@ fn nobody_preempts_the_stopper() {
     let sleeper = script.task(CpuId(2), &[WAIT, run(MS)]);
     let hog = script.task(CpuId(2), &[run(8 * MS)]);
     script.task(CpuId(0), &[run(MS), confine(hog, 1)]);
-    let wake = Op::FutexWake { futex: FutexId(0), count: 1 };
+    let wake = Op::FutexWake { futex: FutexId(0), count: 1, sync: false };
     script.task(CpuId(1), &[run(MS + 100_000), wake]);
     let mut policy = RoundRobin::default();
     policy.preempts = true;

@@ -25,7 +25,7 @@ fn a_wakeup_delays_the_waker_by_the_sum_of_its_items() {
     assert_eq!(status, Ok(Status::Finished));
     let topology = topology();
     let costs = topology.costs();
-    let waking = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee } if *wakee == TaskId(0));
+    let waking = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee, .. } if *wakee == TaskId(0));
     let woke = sim.observer().find(waking).unwrap();
     let marked = sim.observer().find(|t| matches!(t, Tracepoint::Mark { .. })).unwrap();
     // The mark stands where the system call returns, after the interrupt that was sent with the
@@ -243,7 +243,7 @@ fn a_long_wake_list_is_interrupted_by_ticks() {
         script.task(CpuId(1), &[WAIT]);
     }
     let waker = TaskId::new(nr_tasks);
-    let wake = Op::FutexWake { futex: FutexId(0), count: 12_000 };
+    let wake = Op::FutexWake { futex: FutexId(0), count: 12_000, sync: false };
     script.task(CpuId(0), &[Op::Run(Nanos::from_secs(1)), wake]);
     // A busy neighbour is sent no interrupt: nothing but the list itself gives way to the ticks.
     script.task(CpuId(1), &[Op::Run(Nanos::from_secs(3))]);
@@ -251,8 +251,9 @@ fn a_long_wake_list_is_interrupted_by_ticks() {
     assert_eq!(status, Ok(Status::Finished));
     let log = sim.observer();
     let exit = log.find(|t| matches!(t, Tracepoint::Exit { task } if *task == waker)).unwrap();
-    let first =
-        log.find(|t| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee } if *wakee != waker));
+    let first = log.find(
+        |t| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee, .. } if *wakee != waker),
+    );
     assert!(exit.since(first.unwrap()) > Nanos::from_millis(20));
     let ticks = log.charged(0, Cost::Tick) / u64::from(topology().costs().tick);
     // The tick goes on while callbacks wait for what the waker's end leaves behind, for six ticks.
@@ -271,7 +272,7 @@ fn the_next_wakeup_of_a_list_begins_when_the_last_is_paid() {
     let (status, sim) = simulate(script, RoundRobin::default());
     assert_eq!(status, Ok(Status::Finished));
     let waking = |task| {
-        let of = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee } if *wakee == TaskId(task));
+        let of = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee, .. } if *wakee == TaskId(task));
         sim.observer().find(of).unwrap()
     };
     let costs = *topology().costs();
@@ -307,7 +308,7 @@ fn a_wakeup_of_a_polling_cpu_takes_the_sum_of_its_items() {
     let wakee = script.task(CpuId(2), &[WAIT]);
     script.task(CpuId(0), &[Op::Run(Nanos(3_000_000)), WAKE]);
     let (_, sim) = simulate_on(spr.clone(), script, RoundRobin::default());
-    let waking = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee: w } if *w == wakee);
+    let waking = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee: w, .. } if *w == wakee);
     let woken = sim.observer().find(waking).unwrap();
     let runs = |(at, t): &&(SimTime, Tracepoint)| {
         *at > woken && matches!(t, Tracepoint::Running { task, .. } if *task == wakee)
@@ -332,7 +333,7 @@ fn an_interrupt_between_cpus_arrives_on_the_grid() {
     assert_eq!(status, Ok(Status::Finished));
     let topology = topology();
     let costs = topology.costs();
-    let waking = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee } if *wakee == sleeper);
+    let waking = |t: &Tracepoint| matches!(t, Tracepoint::Waking { waker: CpuId(0), wakee, .. } if *wakee == sleeper);
     let sent = sim.observer().find(waking).unwrap().0
         + u64::from(costs.wakeup + costs.handoff + costs.ipi_send);
     let woken = |(at, t): &&(SimTime, Tracepoint)| {

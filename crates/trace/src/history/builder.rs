@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::row::{Call, FIRST, LAST, MIDDLE, Row, State};
 use super::tick::WOKEN;
-use super::{Begin, Deed, Does, End, History, Wake, is_idle, is_player};
+use super::{Begin, Deed, Does, End, History, Sync, Wake, is_idle, is_player};
 use crate::event::{Event, PrevState, ThreadIx, Threads, What};
 use crate::reader::{Context, Renice, Told, Trace};
 
@@ -22,6 +22,8 @@ pub(super) struct Builder<'a> {
     dispatches: Vec<u64>,
     /// How long threads waited that took the CPU from one that could go on, in ns.
     preempts: Vec<u64>,
+    /// How long before the switch away from a sleeper it was called for, of those of which that was so, in ns.
+    leaves: Vec<u64>,
 }
 
 impl<'a> Builder<'a> {
@@ -37,6 +39,7 @@ impl<'a> Builder<'a> {
             on: BTreeMap::new(),
             dispatches: Vec::new(),
             preempts: Vec::new(),
+            leaves: Vec::new(),
         }
     }
 
@@ -69,7 +72,7 @@ impl<'a> Builder<'a> {
                 }
                 self.row(next).born = None;
             }
-            What::Waking { wakee, target_cpu } => self.waking(told, wakee, target_cpu),
+            What::Waking { wakee, target_cpu, .. } => self.waking(told, wakee, target_cpu),
             What::Wakeup { wakee, target_cpu } => self.wakeup(told, wakee, target_cpu),
             What::WakeupNew { wakee, target_cpu } => self.wakeup_new(told, wakee, target_cpu),
             What::Migrate { task, .. } => self.row(task).life.seen.migrations += 1,
@@ -77,7 +80,7 @@ impl<'a> Builder<'a> {
                 let by = Some((parent, self.row(parent).run));
                 let row = self.row(child);
                 if row.state == State::Unknown {
-                    row.state = State::New(Call { time, by });
+                    row.state = State::New(Call { time, by, sync: Sync::No });
                 }
             }
             What::Exit { .. } => {}
@@ -145,7 +148,7 @@ impl<'a> Builder<'a> {
             State::Unknown => self.row(next).life.begin = Begin::Waiting(cpu),
             State::Asleep(_) => {
                 // Whoever woke it called before it slept, or is not told of.
-                let call = self.row(next).called.unwrap_or(Call { time, by: None });
+                let call = self.row(next).called.unwrap_or(Call { time, by: None, sync: Sync::No });
                 self.wakes(next, call);
             }
             State::New(fork) => self.born(next, fork),
@@ -176,7 +179,9 @@ impl<'a> Builder<'a> {
         let is_own = told.context != Context::Interrupt && current != wakee;
         let by = (is_own && is_player(self.threads, current))
             .then(|| (current, self.rows[current.0 as usize].run));
-        Call { time, by }
+        let is_sync = matches!(told.event.what, What::Waking { sync: true, .. });
+        let sync = if is_sync { Sync::Yes } else { Sync::No };
+        Call { time, by, sync }
     }
 
     fn waking(&mut self, told: &Told, wakee: ThreadIx, target: u32) {
@@ -255,15 +260,21 @@ impl<'a> Builder<'a> {
         row.called = None;
         row.woken = Some(call.time);
         let by = call.by.map(|(by, _)| by);
-        let wake = Wake { time: call.time.max(since), by, dispatch: None };
+        let early = since.saturating_sub(call.time);
+        let is_early = early > 0 && early <= WOKEN;
+        let wake = Wake { time: call.time.max(since), by, dispatch: None, early };
         if let Some(Deed { does: Does::Sleep(woken), .. }) = row.last_sleep() {
             *woken = Some(wake);
         }
+        let leaves = &mut self.leaves;
+        leaves.extend(is_early.then_some(early));
+        let row = self.row(wakee);
         if let Some((by, run)) = call.by {
             let nth = row.waits;
             row.waits += 1;
-            let time = call.time.max(since + resolution);
-            let deed = Deed { time, does: Does::Wakes(wakee, nth) };
+            // Whoever calls in the same instant calls behind it.
+            let time = if early > 0 { call.time } else { call.time.max(since + resolution) };
+            let deed = Deed { time, does: Does::Wakes(wakee, nth, call.sync) };
             self.row(by).deeds.push(((run, MIDDLE, time), deed));
         }
     }
@@ -292,7 +303,9 @@ impl<'a> Builder<'a> {
         let lives = self.rows.into_iter().map(|row| row.life).collect();
         let dispatch = median(self.dispatches).unwrap_or(0);
         let preempt = median(self.preempts).unwrap_or(dispatch);
-        History { begin, end, lives, dispatch, preempt, gaps: self.gaps }
+        // Calls come at any instant of the way out.
+        let leave = 2 * median(self.leaves).unwrap_or(0);
+        History { begin, end, lives, dispatch, preempt, leave, gaps: self.gaps }
     }
 }
 

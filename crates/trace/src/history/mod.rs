@@ -36,6 +36,9 @@ pub struct History {
     /// How long it took from the call for a thread to the switch to it where that took the CPU from one
     /// that could go on: the median, in ns; `dispatch` if there was none.
     pub preempt: u64,
+    /// From the instant at which a thread is asleep to the switch away from it, in ns, as the calls tell that
+    /// came between: twice their median, as they come at any instant of it; 0 if there was none.
+    pub leave: u64,
     /// How often a thread was found elsewhere, or in another state, than its events before had said:
     /// events are missing.
     pub gaps: u64,
@@ -125,7 +128,7 @@ pub enum Does {
     /// It goes to sleep, and is woken then; `None` is not within the window.
     Sleep(Option<Wake>),
     /// It wakes this thread out of so-many-th of its sleeps that threads ended, from 0 on.
-    Wakes(ThreadIx, u32),
+    Wakes(ThreadIx, u32, Sync),
     /// It starts this thread.
     Forks(ThreadIx),
     /// It keeps this one on a CPU from now on, or lets it go everywhere.
@@ -145,6 +148,19 @@ pub struct Wake {
     pub by: Option<ThreadIx>,
     /// How long it took to the switch to it, in ns, where that was one from the idle task.
     pub dispatch: Option<u64>,
+    /// How long before the switch away from the sleeper it was called for, in ns: it was asleep by then, and
+    /// still on its way out of its CPU; 0 if the call came later.
+    pub early: u64,
+}
+
+/// Whether the waker says that it is about to sleep (`WF_SYNC`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sync {
+    /// It does not, or nothing is known of it.
+    #[default]
+    No,
+    /// It does, as in wakeups of pipes and sockets.
+    Yes,
 }
 
 /// Whether a thread is the idle task of a CPU.

@@ -1,6 +1,6 @@
 //! `Row`: what is known of a thread while a history is being told.
 
-use super::{Begin, Deed, Does, Life};
+use super::{Begin, Deed, Does, Life, Sync};
 use crate::event::ThreadIx;
 
 /// What is known of a thread while events come.
@@ -53,6 +53,8 @@ pub(super) struct Call {
     pub(super) time: u64,
     /// By whom, and in which of its runs; none is no thread.
     pub(super) by: Option<(ThreadIx, u32)>,
+    /// Whether the caller says that it is about to sleep.
+    pub(super) sync: Sync,
 }
 
 impl Row {

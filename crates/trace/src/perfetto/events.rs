@@ -46,7 +46,7 @@ pub(super) fn write(bundle: &mut Message, threads: &Threads, event: &Event) {
         What::Switch { prev, prev_state: state, next } => {
             of(field::SCHED_SWITCH, &|m| switch(m, thread(prev), state, thread(next)));
         }
-        What::Waking { wakee, target_cpu } => {
+        What::Waking { wakee, target_cpu, .. } => {
             of(field::SCHED_WAKING, &|m| wakeup(m, thread(wakee), target_cpu));
         }
         What::Wakeup { wakee, target_cpu } => {

@@ -19,7 +19,7 @@ pub(super) struct Named<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fields<'a> {
     Switch { prev: Named<'a>, state: PrevState, next: Named<'a> },
-    Waking { wakee: Named<'a>, target: u32 },
+    Waking { wakee: Named<'a>, target: u32, sync: bool },
     Wakeup { wakee: Named<'a>, target: u32 },
     WakeupNew { wakee: Named<'a>, target: u32 },
     Migrate { task: Named<'a>, from: u32, to: u32 },
@@ -45,7 +45,11 @@ pub(super) fn expected(event: &str) -> Option<&'static str> {
 pub(super) fn parse<'a>(event: &str, text: &'a str) -> Option<Fields<'a>> {
     match event {
         "sched_switch" => switch(text),
-        "sched_waking" => woken(text).map(|(wakee, target)| Fields::Waking { wakee, target }),
+        "sched_waking" => {
+            let told = cut(text, " sync=").filter(|(_, value)| ["0", "1"].contains(value));
+            let (text, sync) = told.map_or((text, false), |(rest, value)| (rest, value == "1"));
+            woken(text).map(|(wakee, target)| Fields::Waking { wakee, target, sync })
+        }
         "sched_wakeup" => woken(text).map(|(wakee, target)| Fields::Wakeup { wakee, target }),
         "sched_wakeup_new" => {
             woken(text).map(|(wakee, target)| Fields::WakeupNew { wakee, target })
@@ -184,6 +188,19 @@ mod tests {
             "sh: x:9 [115] CPU:012",
         ] {
             assert_eq!(parse("sched_wakeup", text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_is_synchronous_is_known_by_its_last_field() {
+        let want =
+            |sync| Some(Fields::Waking { wakee: thread("sh sync=1", 9, 115), target: 12, sync });
+        for (text, sync) in [
+            ("comm=sh sync=1 pid=9 prio=115 target_cpu=012 sync=1", true),
+            ("comm=sh sync=1 pid=9 prio=115 target_cpu=012 sync=0", false),
+            ("comm=sh sync=1 pid=9 prio=115 target_cpu=012", false),
+        ] {
+            assert_eq!(parse("sched_waking", text), want(sync), "{text}");
         }
     }
 

@@ -61,9 +61,9 @@ impl Table {
                 // The head may have been written a moment later, and then names another one.
                 (What::Switch { prev, prev_state: state, next }, prev)
             }
-            Fields::Waking { wakee, target } => {
+            Fields::Waking { wakee, target, sync } => {
                 let wakee = self.placed(wakee, target, time)?;
-                (What::Waking { wakee, target_cpu: target }, current)
+                (What::Waking { wakee, target_cpu: target, sync }, current)
             }
             Fields::Wakeup { wakee, target } => {
                 let wakee = self.placed(wakee, target, time)?;

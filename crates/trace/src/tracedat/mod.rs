@@ -195,7 +195,7 @@ fn fill(data: &mut Vec<u8>, threads: &Threads, event: &Event) {
             data.extend(prev_state_bits(prev_state).to_le_bytes());
             who(data, threads.get(next));
         }
-        What::Waking { wakee, target_cpu }
+        What::Waking { wakee, target_cpu, .. }
         | What::Wakeup { wakee, target_cpu }
         | What::WakeupNew { wakee, target_cpu } => {
             who(data, threads.get(wakee));

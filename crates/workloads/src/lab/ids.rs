@@ -75,7 +75,9 @@ impl Base {
             Op::Barrier(id) => Op::Barrier(BarrierId(id.0 + self.barriers)),
             Op::FutexWait { futex: id, value } => Op::FutexWait { futex: futex(id), value },
             Op::FutexSet { futex: id, value } => Op::FutexSet { futex: futex(id), value },
-            Op::FutexWake { futex: id, count } => Op::FutexWake { futex: futex(id), count },
+            Op::FutexWake { futex: id, count, sync } => {
+                Op::FutexWake { futex: futex(id), count, sync }
+            }
             Op::Spawn(id) => Op::Spawn(task(id)),
             Op::Join(id) => Op::Join(task(id)),
             Op::SetAffinity { task: id, mask } => {
@@ -86,6 +88,7 @@ impl Base {
             Op::Run(_)
             | Op::Sleep(_)
             | Op::SleepUntil(_)
+            | Op::AwaitCall { .. }
             | Op::GetCpu
             | Op::WaitAny
             | Op::Yield

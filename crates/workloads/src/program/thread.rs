@@ -96,7 +96,9 @@ impl Thread {
             Inst::UpWrite(id, held) => Op::UpWrite { sem: SemId(self.value(id)), held },
             Inst::Barrier(id) => Op::Barrier(BarrierId(self.value(id))),
             Inst::FutexWait(id, value) => Op::FutexWait { futex: FutexId(self.value(id)), value },
-            Inst::FutexWake(id, count) => Op::FutexWake { futex: FutexId(self.value(id)), count },
+            Inst::FutexWake(id, count) => {
+                Op::FutexWake { futex: FutexId(self.value(id)), count, sync: false }
+            }
             Inst::Spawn(id) => Op::Spawn(TaskId(self.value(id))),
             Inst::Join(id) => Op::Join(TaskId(self.value(id))),
             Inst::Touch(id, kib) => Op::Touch { region: RegionId(self.value(id)), kib },

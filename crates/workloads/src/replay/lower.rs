@@ -9,6 +9,7 @@ use simsched_topology::{CpuId, CpuSet};
 
 use super::{
     Act, Affinity, Begin, Deed, Does, Lowered, Options, Player, Recording, Thread, Timers, Wake,
+    Woken,
 };
 use crate::error::WorkloadError;
 
@@ -115,7 +116,8 @@ fn place(at: usize) -> Result<u32, WorkloadError> {
 
 /// By thread: the number of its first wakeup by another one; and how many of these there are.
 fn waits(recording: &Recording, wakeups: &mut u32) -> Vec<u32> {
-    let is_wait = |deed: &&Deed| matches!(deed.does, Does::Sleep(Some((Wake::Thread, _))));
+    let is_wait =
+        |deed: &&Deed| matches!(deed.does, Does::Sleep(Some(Woken { by: Wake::Thread, .. })));
     let mut first = |thread: &Thread| {
         let own = thread.deeds.iter().filter(is_wait).count();
         let next = wakeups.saturating_add(u32::try_from(own).unwrap_or(u32::MAX));
@@ -179,9 +181,12 @@ fn spec(thread: &Thread, proc: ProcId, affinity: Affinity, nr_cpus: usize) -> Ta
 
 /// How a task starts whose first act is this one: who does something before it sleeps is not asleep.
 fn start(start: Start, begins: Option<Act>) -> Start {
-    use Act::{Dispatch, Sleep, SleepUntil, Wait};
+    use Act::{Dispatch, Early, Leave, Sleep, SleepUntil, Wait};
     match (start, begins) {
-        (_, None | Some(Dispatch(_) | Wait(_) | Sleep(_) | SleepUntil(_))) => start,
+        (
+            _,
+            None | Some(Dispatch(_) | Early(_) | Leave(_) | Wait(_) | Sleep(_) | SleepUntil(_)),
+        ) => start,
         (Start::Asleep(cpu), _) => Start::AtZero(cpu),
         _ => start,
     }
@@ -260,9 +265,11 @@ impl Writer<'_> {
                     since = None;
                     self.sleep(time, wake);
                 }
-                Does::Wakes(wakee, nth) => {
+                Does::Wakes(wakee, nth, sync) => {
                     if let Some(task) = self.task(wakee) {
-                        self.act(Act::Wake(task, self.waits[wakee] + nth));
+                        let wakeup = self.waits[wakee] + nth;
+                        let wake = if sync { Act::WakeSync } else { Act::Wake };
+                        self.act(wake(task, wakeup));
                     }
                 }
                 Does::Forks(child) => {
@@ -308,11 +315,20 @@ impl Writer<'_> {
         self.task_of.get(thread).copied().flatten()
     }
 
-    fn sleep(&mut self, time: u64, wake: Option<(Wake, Option<u64>)>) {
-        if let Some((_, dispatch)) = wake {
+    fn sleep(&mut self, time: u64, woken: Option<Woken>) {
+        if let Some(Woken { by, dispatch, early }) = woken {
+            // Who is called for on the way out of its CPU was asleep by then.
+            let leave = self.done.min(early.max(self.recording.leave));
+            if by == Wake::Thread && leave > 0 {
+                self.done -= leave;
+                self.act(Act::Leave(short(Some(leave))));
+                if early > 0 {
+                    self.act(Act::Early(short(Some(early.min(leave)))));
+                }
+            }
             self.act(Act::Dispatch(short(dispatch)));
         }
-        match (wake.map(|(wake, _)| wake), self.timers) {
+        match (woken.map(|woken| woken.by), self.timers) {
             // The rest of the recording: all wait for its end.
             (None, _) => self.compute(),
             (Some(Wake::Thread), _) => {

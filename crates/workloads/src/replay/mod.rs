@@ -56,6 +56,9 @@ pub struct Recording {
     pub dispatch: u64,
     /// From the call for a thread, or the tick, to the switch away from the one that it preempts, in ns.
     pub preempt: u64,
+    /// From the instant at which a thread is asleep to the switch away from it, in ns, as far as calls tell
+    /// that come between; 0 if there was none.
+    pub leave: u64,
     /// All threads that are known to have done something. The idle tasks and the stoppers are none.
     pub threads: Vec<Thread>,
 }
@@ -123,11 +126,11 @@ pub enum Does {
     In,
     /// The CPU was taken from it.
     Out,
-    /// It went to sleep; none is for the rest of the recording. It took so many ns from the wakeup to
-    /// the switch to it, where its CPU was idle.
-    Sleep(Option<(Wake, Option<u64>)>),
-    /// It woke this one out of so-many-th of its sleeps that end by [`Wake::Thread`], from 0 on.
-    Wakes(usize, u32),
+    /// It went to sleep; none is for the rest of the recording.
+    Sleep(Option<Woken>),
+    /// It woke this one out of so-many-th of its sleeps that end by [`Wake::Thread`], from 0 on; and whether
+    /// it did so synchronously (`WF_SYNC`).
+    Wakes(usize, u32, bool),
     /// It started this one.
     Forks(usize),
     /// It kept this one on a CPU from then on, or let it go everywhere, as what that did tells.
@@ -136,6 +139,17 @@ pub enum Does {
     Prio(i32),
     /// It ended.
     Exits,
+}
+
+/// The end of a sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Woken {
+    /// Who ended it.
+    pub by: Wake,
+    /// From the call for the sleeper to the switch to it, in ns, where its CPU was idle.
+    pub dispatch: Option<u64>,
+    /// How long before the switch away from the sleeper it was called for, in ns; 0 if that was later.
+    pub early: u64,
 }
 
 /// How a sleep ended.
@@ -200,6 +214,10 @@ pub enum Act {
     RunUntil(u64),
     /// The next wakeup of this thread takes an idle CPU so many ns.
     Dispatch(u32),
+    /// The next wait begins so many ns before the switch away from this thread.
+    Leave(u32),
+    /// The next wait was over so many ns before that switch, in place of behind it.
+    Early(u32),
     /// Wait until this wakeup has come.
     Wait(u32),
     /// Sleep for so many ns.
@@ -208,6 +226,8 @@ pub enum Act {
     SleepUntil(u64),
     /// Give this thread this wakeup, whether it waits for it already or not.
     Wake(TaskId, u32),
+    /// Give this thread this wakeup synchronously, whether it waits for it already or not.
+    WakeSync(TaskId, u32),
     /// Start this thread.
     Spawn(TaskId),
     /// Keep this thread where that mask says.

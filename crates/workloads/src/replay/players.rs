@@ -33,8 +33,8 @@ pub struct Players {
     rows: Vec<Row>,
     /// How many have not come to the end of the recording.
     left: usize,
-    /// By wakeup: whether it has come.
-    come: Vec<bool>,
+    /// By wakeup: who has made it, if it has come.
+    come: Vec<Option<Caller>>,
     counts: Counts,
     ends: Option<Ends>,
 }
@@ -49,6 +49,12 @@ struct Row {
     waits: Option<u32>,
     /// How long an idle CPU takes to the next switch to it, in ns; 0 if that is not known.
     dispatch: u32,
+    /// How long it goes on to run when it has begun its next wait, in ns; 0 if that is not known.
+    leave: u32,
+    /// How long before the end of that time its wait was over in the recording, in ns; 0 if it was later.
+    early: u32,
+    /// Whether its next wakeup of another one is synchronous.
+    sync: bool,
 }
 
 /// What of an act is left to do.
@@ -71,6 +77,13 @@ enum Then {
     Exit,
 }
 
+/// Who has made a wakeup.
+#[derive(Clone, Copy, Debug)]
+struct Caller {
+    task: TaskId,
+    sync: bool,
+}
+
 /// What did not go as in the recording.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
@@ -89,9 +102,12 @@ impl Players {
             then: Then::Next,
             waits: None,
             dispatch: player.dispatch,
+            leave: 0,
+            early: 0,
+            sync: false,
         };
         let rows: Vec<Row> = lowered.players.iter().map(row).collect();
-        let come = vec![false; lowered.wakeups as usize];
+        let come = vec![None; lowered.wakeups as usize];
         Players { left: rows.len(), rows, come, lowered, counts: Counts::default(), ends }
     }
 
@@ -109,14 +125,16 @@ impl Players {
         match act {
             Act::Run(ns) => Op::Run(Nanos(ns)),
             Act::RunUntil(at) => Op::Run(SimTime(at).since(now)),
-            // It stands before a sleep.
-            Act::Dispatch(_) => Op::Run(Nanos::ZERO),
-            Act::Wait(wakeup) if self.come[wakeup as usize] => {
-                // Who slept in the recording sleeps here, too.
-                self.counts.passed += 1;
-                Op::Sleep(Nanos::ZERO)
-            }
+            // They stand before a sleep.
+            Act::Dispatch(_) | Act::Leave(_) | Act::Early(_) => Op::Run(Nanos::ZERO),
             Act::Wait(wakeup) => {
+                if let Some(Caller { task: from, sync }) = self.come[wakeup as usize] {
+                    // Who slept in the recording sleeps here, too, and is woken from where its waker is.
+                    self.counts.passed += 1;
+                    let Row { leave, early, .. } = self.rows[task.idx()];
+                    let after = Nanos(u64::from(leave - early.min(leave)));
+                    return Op::AwaitCall { from, after, sync };
+                }
                 let row = &mut self.rows[task.idx()];
                 (row.then, row.waits) = (Then::Awake, Some(wakeup));
                 Op::FutexWait { futex: Players::word(task), value: 0 }
@@ -126,8 +144,10 @@ impl Players {
                 self.counts.late += u64::from(SimTime(at) <= now && now > SimTime::ZERO);
                 Op::SleepUntil(SimTime(at))
             }
-            Act::Wake(wakee, wakeup) => {
-                self.come[wakeup as usize] = true;
+            Act::Wake(wakee, wakeup) | Act::WakeSync(wakee, wakeup) => {
+                let sync = matches!(act, Act::WakeSync(..));
+                self.rows[task.idx()].sync = sync;
+                self.come[wakeup as usize] = Some(Caller { task, sync });
                 if self.rows[wakee.idx()].waits != Some(wakeup) {
                     return Op::Run(Nanos::ZERO);
                 }
@@ -179,7 +199,8 @@ impl Workload for Players {
             }
             Then::Wake(wakee) => {
                 row.then = Then::Next;
-                return Op::FutexWake { futex: Players::word(wakee), count: 1 };
+                let (futex, sync) = (Players::word(wakee), row.sync);
+                return Op::FutexWake { futex, count: 1, sync };
             }
             Then::Done => return self.end(task, now),
             Then::Last => {
@@ -188,17 +209,27 @@ impl Workload for Players {
             }
             Then::Release => {
                 row.then = Then::Exit;
-                return Op::FutexWake { futex: self.last_word(), count: u32::MAX };
+                return Op::FutexWake { futex: self.last_word(), count: u32::MAX, sync: false };
             }
             Then::Exit => return Op::Exit,
+        }
+        // It was called for before it had left, so it has not.
+        if row.leave > 0 {
+            return Op::Run(Nanos(std::mem::take(&mut row.leave).into()));
         }
         if row.at == self.lowered.players[task.idx()].end {
             return self.end(task, now);
         }
         let mut act = self.lowered.acts[row.at as usize];
         row.at += 1;
-        if let Act::Dispatch(ns) = act {
-            row.dispatch = ns;
+        (row.leave, row.early) = (0, 0);
+        while let Act::Dispatch(ns) | Act::Leave(ns) | Act::Early(ns) = act {
+            let time = match act {
+                Act::Leave(_) => &mut row.leave,
+                Act::Early(_) => &mut row.early,
+                _ => &mut row.dispatch,
+            };
+            *time = ns;
             act = self.lowered.acts[row.at as usize];
             row.at += 1;
         }
@@ -207,6 +238,11 @@ impl Workload for Players {
 
     fn dispatch(&self, task: TaskId) -> Option<Nanos> {
         let ns = self.rows[task.idx()].dispatch;
+        (ns > 0).then_some(Nanos(ns.into()))
+    }
+
+    fn leave(&mut self, task: TaskId) -> Option<Nanos> {
+        let ns = std::mem::take(&mut self.rows[task.idx()].leave);
         (ns > 0).then_some(Nanos(ns.into()))
     }
 

@@ -339,7 +339,7 @@ impl Program {
 
     /// Changes a futex word and wakes so many who sleep on it.
     pub(super) fn wake(&mut self, thread: usize, futex: FutexId, value: u32, count: u32) -> Op {
-        let wake = Step::Call(Op::FutexWake { futex, count });
+        let wake = Step::Call(Op::FutexWake { futex, count, sync: false });
         self.threads[thread].steps.push_front(wake);
         Op::FutexSet { futex, value }
     }

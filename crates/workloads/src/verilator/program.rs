@@ -143,7 +143,7 @@ impl Model {
         if std::mem::replace(&mut thread.word, AWAKE) == AWAKE {
             return None;
         }
-        self.second[0] = Some(Op::FutexWake { futex: FutexId(nth), count: 1 });
+        self.second[0] = Some(Op::FutexWake { futex: FutexId(nth), count: 1, sync: false });
         Some(Op::FutexSet { futex: FutexId(nth), value: AWAKE })
     }
 

@@ -41,7 +41,7 @@ fn switch(prev: Option<TaskId>, next: Option<TaskId>, preempted: bool) -> Tracep
 #[test]
 fn latency_starts_at_the_call_and_wait_at_the_enqueue() {
     let (mut kit, mut stats) = kit();
-    tell(&mut kit, &mut stats, 100, Tracepoint::Waking { wakee: A, waker: CpuId(1) });
+    tell(&mut kit, &mut stats, 100, Tracepoint::Waking { wakee: A, waker: CpuId(1), sync: false });
     tell(&mut kit, &mut stats, 130, wakeup(A, 0, Reason(4)));
     tell(&mut kit, &mut stats, 170, switch(None, Some(A), false));
     tell(&mut kit, &mut stats, 190, running(0, A));
@@ -68,7 +68,7 @@ fn a_preempted_task_waits_from_its_preemption() {
 fn a_wakee_that_is_still_current_has_no_latency() {
     let (mut kit, mut stats) = kit();
     kit.run_on(CpuId(0), Some(A));
-    tell(&mut kit, &mut stats, 10, Tracepoint::Waking { wakee: A, waker: CpuId(1) });
+    tell(&mut kit, &mut stats, 10, Tracepoint::Waking { wakee: A, waker: CpuId(1), sync: false });
     tell(&mut kit, &mut stats, 20, wakeup(A, 0, Reason::STILL_QUEUED));
     tell(&mut kit, &mut stats, 30, switch(Some(A), Some(B), true));
     tell(&mut kit, &mut stats, 90, running(0, A));
@@ -81,7 +81,7 @@ fn a_wakee_that_is_still_current_has_no_latency() {
 fn a_wakee_that_still_waits_has_waited_since_its_preemption() {
     let (mut kit, mut stats) = kit();
     tell(&mut kit, &mut stats, 30, switch(Some(A), Some(B), true));
-    tell(&mut kit, &mut stats, 40, Tracepoint::Waking { wakee: A, waker: CpuId(1) });
+    tell(&mut kit, &mut stats, 40, Tracepoint::Waking { wakee: A, waker: CpuId(1), sync: false });
     tell(&mut kit, &mut stats, 45, wakeup(A, 0, Reason::STILL_QUEUED));
     tell(&mut kit, &mut stats, 90, running(0, A));
     assert_eq!(stats.wakeup_latency().max(), Nanos(50));
@@ -94,7 +94,7 @@ fn the_first_wakeup_of_a_new_task_is_counted_aside() {
     kit.task(B).state = TaskState::New;
     tell(&mut kit, &mut stats, 5, Tracepoint::Fork { parent: None, child: A });
     tell(&mut kit, &mut stats, 6, Tracepoint::Fork { parent: Some(A), child: B });
-    tell(&mut kit, &mut stats, 6, Tracepoint::Waking { wakee: B, waker: CpuId(1) });
+    tell(&mut kit, &mut stats, 6, Tracepoint::Waking { wakee: B, waker: CpuId(1), sync: false });
     tell(&mut kit, &mut stats, 9, wakeup(B, 2, Reason(1)));
     tell(&mut kit, &mut stats, 19, running(2, B));
     assert_eq!((stats.forks(), stats.wakeups(), stats.new_by_reason()[1]), (1, 0, 1));
@@ -151,12 +151,12 @@ fn a_mark_has_a_first_and_a_last_time() {
 #[test]
 fn a_call_that_finds_the_task_awake_does_not_count() {
     let (mut kit, mut stats) = kit();
-    tell(&mut kit, &mut stats, 100, Tracepoint::Waking { wakee: A, waker: CpuId(1) });
+    tell(&mut kit, &mut stats, 100, Tracepoint::Waking { wakee: A, waker: CpuId(1), sync: false });
     kit.task(A).state = TaskState::Waking;
-    tell(&mut kit, &mut stats, 120, Tracepoint::Waking { wakee: A, waker: CpuId(2) });
+    tell(&mut kit, &mut stats, 120, Tracepoint::Waking { wakee: A, waker: CpuId(2), sync: false });
     tell(&mut kit, &mut stats, 130, wakeup(A, 0, Reason(0)));
     kit.task(A).state = TaskState::Running;
-    tell(&mut kit, &mut stats, 140, Tracepoint::Waking { wakee: A, waker: CpuId(2) });
+    tell(&mut kit, &mut stats, 140, Tracepoint::Waking { wakee: A, waker: CpuId(2), sync: false });
     tell(&mut kit, &mut stats, 200, running(0, A));
     assert_eq!((stats.wakeups(), stats.wakeup_latency().max()), (1, Nanos(100)));
 }
