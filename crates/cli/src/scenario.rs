@@ -381,8 +381,7 @@ fn recorded(
     topology: &Topology,
     settings: &Settings,
 ) -> Result<Option<Box<Recorded>>, Failure> {
-    let open =
-        || replay::open(&workload[1..], topology.nr_cpus(), settings.config.hz).map(Box::new);
+    let open = || replay::open(&workload[1..], topology, &settings.config).map(Box::new);
     replay::is_meant(workload).then(open).transpose()
 }
 

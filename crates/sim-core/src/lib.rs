@@ -38,6 +38,7 @@ pub use balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
 pub use config::{Config, HardwareModel, SETTINGS, SettingInfo};
 pub use effects::Effects;
 pub use error::{Blocked, SimError};
+pub use hardware::{FULL as FULL_SPEED, Speed};
 pub use ids::{
     BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, RegionId, SemId, SocketId, TaskId,
 };

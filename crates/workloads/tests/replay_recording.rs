@@ -77,7 +77,7 @@ fn recorded(thread: &Thread) -> u64 {
     let mut sum = 0;
     for deed in &thread.deeds {
         match deed.does {
-            Does::In => since = Some(deed.time),
+            Does::In(0) => since = Some(deed.time),
             Does::Out | Does::Sleep(_) | Does::Exits => {
                 sum += since.take().map_or(0, |since| deed.time - since);
             }
@@ -114,13 +114,21 @@ fn replayed(recording: &Recording, options: &Options, policy: &str) -> (Vec<u64>
 /// CPU it comes to that sleep when the call is over.
 #[test]
 fn who_slept_sleeps_although_its_wakeup_has_come() {
-    let waker = [(0, Does::In), (50_000, Does::Wakes(0, 0, false)), (100_000, Does::Out)];
+    let waker = [(0, Does::In(0)), (50_000, Does::Wakes(0, 0, false)), (100_000, Does::Out)];
     let wake = Some(woken(Wake::Thread, None));
     let wakee =
-        [(0, Does::In), (10_000, Does::Sleep(wake)), (60_000, Does::In), (70_000, Does::Out)];
+        [(0, Does::In(0)), (10_000, Does::Sleep(wake)), (60_000, Does::In(0)), (70_000, Does::Out)];
     let begin = Begin::Running(0);
     let threads = vec![thread(begin, &wakee, End::Awake), thread(begin, &waker, End::Awake)];
-    let recording = Recording { span: 100_000, dispatch: 0, preempt: 0, leave: 0, threads };
+    let recording = Recording {
+        span: 100_000,
+        dispatch: 0,
+        preempt: 0,
+        leave: 0,
+        here: false,
+        speeds: None,
+        threads,
+    };
     let beside = replayed(&recording, &Options::default(), "cfs");
     let one = Options { affinity: Affinity::Seen, ..Options::default() };
     let behind = replayed(&recording, &one, "cfs");
@@ -133,14 +141,22 @@ fn who_slept_sleeps_although_its_wakeup_has_come() {
 #[test]
 fn who_is_called_for_on_the_way_out_still_leaves() {
     let wake = Some(Woken { early: 2_000, ..woken(Wake::Thread, Some(1_000)) });
-    let waker = [(0, Does::In), (8_000, Does::Wakes(0, 0, false)), (100_000, Does::Out)];
+    let waker = [(0, Does::In(0)), (8_000, Does::Wakes(0, 0, false)), (100_000, Does::Out)];
     let wakee =
-        [(0, Does::In), (10_000, Does::Sleep(wake)), (11_000, Does::In), (70_000, Does::Out)];
+        [(0, Does::In(0)), (10_000, Does::Sleep(wake)), (11_000, Does::In(0)), (70_000, Does::Out)];
     let threads = vec![
         thread(Begin::Running(0), &wakee, End::Awake),
         thread(Begin::Running(1), &waker, End::Awake),
     ];
-    let recording = Recording { span: 100_000, dispatch: 0, preempt: 0, leave: 0, threads };
+    let recording = Recording {
+        span: 100_000,
+        dispatch: 0,
+        preempt: 0,
+        leave: 0,
+        here: false,
+        speeds: None,
+        threads,
+    };
     let acts = lowered(&recording, &Options::default()).acts;
     let sleeps = [Act::Run(8_000), Act::Leave(2_000), Act::Early(2_000), Act::Dispatch(1_000)];
     assert!(acts.windows(4).any(|acts| acts == sleeps), "{acts:?}");
@@ -151,12 +167,14 @@ fn who_is_called_for_on_the_way_out_still_leaves() {
 #[test]
 fn any_number_of_a_priority_has_a_nice_value() {
     for (prio, nice) in [(i32::MIN, -20), (100, -20), (119, -1), (139, 19), (i32::MAX, 19)] {
-        let begins = thread(Begin::Running(0), &[(0, Does::In), (9, Does::Out)], End::Awake);
+        let begins = thread(Begin::Running(0), &[(0, Does::In(0)), (9, Does::Out)], End::Awake);
         let recording = Recording {
             span: 9,
             dispatch: 0,
             preempt: 0,
             leave: 0,
+            here: false,
+            speeds: None,
             threads: vec![Thread { prio, ..begins }],
         };
         let lowered = lowered(&recording, &Options::default());
@@ -168,24 +186,32 @@ fn any_number_of_a_priority_has_a_nice_value() {
 fn a_thread_computes_between_what_it_does_for_others() {
     let sleep = Does::Sleep(Some(woken(Wake::Outside(900), Some(30))));
     let one = [
-        (0, Does::In),
+        (0, Does::In(0)),
         (100, Does::Wakes(1, 0, false)),
         (150, Does::Out),
-        (200, Does::In),
+        (200, Does::In(0)),
         // It takes effect when its waker has gone to sleep, and is done before.
         (290, Does::Wakes(1, 1, false)),
         (260, sleep),
         (950, Does::Prio(125)),
-        (930, Does::In),
+        (930, Does::In(0)),
         (1_000, Does::Out),
     ];
     let wait = Does::Sleep(Some(woken(Wake::Thread, None)));
-    let two = [(0, wait), (120, Does::In), (130, wait), (300, Does::In), (310, Does::Exits)];
+    let two = [(0, wait), (120, Does::In(0)), (130, wait), (300, Does::In(0)), (310, Does::Exits)];
     let threads = vec![
         thread(Begin::Running(0), &one, End::Awake),
         thread(Begin::Asleep(3), &two, End::Exited),
     ];
-    let recording = Recording { span: 1_000, dispatch: 5, preempt: 0, leave: 0, threads };
+    let recording = Recording {
+        span: 1_000,
+        dispatch: 5,
+        preempt: 0,
+        leave: 0,
+        here: false,
+        speeds: None,
+        threads,
+    };
     let of = |timers| {
         let lowered = lowered(&recording, &Options { timers, ..Options::default() });
         let player = lowered.players[1];
@@ -209,9 +235,17 @@ fn a_thread_computes_between_what_it_does_for_others() {
 
 #[test]
 fn a_replay_begins_so_that_its_ticks_come_with_those_of_the_recording() {
-    let deeds = [(0, Does::In), (9_000_000, Does::Out)];
+    let deeds = [(0, Does::In(0)), (9_000_000, Does::Out)];
     let threads = vec![thread(Begin::Running(2), &deeds, End::Awake)];
-    let recording = Recording { span: 9_000_000, dispatch: 0, preempt: 0, leave: 0, threads };
+    let recording = Recording {
+        span: 9_000_000,
+        dispatch: 0,
+        preempt: 0,
+        leave: 0,
+        here: false,
+        speeds: None,
+        threads,
+    };
     let options = Options { tick: Some(TICK + 700_000), ..Options::default() };
     let lowered = lowered(&recording, &options);
     // 3.3 ms into the run the recording begins, 0.7 ms before a tick.
@@ -222,10 +256,18 @@ fn a_replay_begins_so_that_its_ticks_come_with_those_of_the_recording() {
 #[test]
 fn threads_of_the_kernel_stay_on_the_cpu_of_their_name() {
     let named = |comm: &str, affinity| {
-        let deeds = [(0, Does::In), (5, Does::Exits)];
+        let deeds = [(0, Does::In(0)), (5, Does::Exits)];
         let thread = thread(Begin::Running(0), &deeds, End::Exited);
         let threads = vec![Thread { comm: comm.to_owned(), cpus: vec![2, 3], ..thread }];
-        let recording = Recording { span: 5, dispatch: 0, preempt: 0, leave: 0, threads };
+        let recording = Recording {
+            span: 5,
+            dispatch: 0,
+            preempt: 0,
+            leave: 0,
+            here: false,
+            speeds: None,
+            threads,
+        };
         let lowered = lowered(&recording, &Options { affinity, ..Options::default() });
         lowered.setup.tasks[0].allowed.map(|set| set.to_string())
     };
@@ -243,11 +285,19 @@ fn threads_of_the_kernel_stay_on_the_cpu_of_their_name() {
 
 #[test]
 fn a_thread_that_was_kept_stays_until_it_is_let_go_unless_that_is_not_asked_for() {
-    let parent = [(0, Does::In), (10, Does::Keeps(1, None)), (20, Does::Out)];
-    let child = [(20, Does::In), (40, Does::Out)];
+    let parent = [(0, Does::In(0)), (10, Does::Keeps(1, None)), (20, Does::Out)];
+    let child = [(20, Does::In(0)), (40, Does::Out)];
     let kept = Thread { kept: Some(3), ..thread(Begin::Waiting(3), &child, End::Awake) };
     let threads = vec![thread(Begin::Running(3), &parent, End::Awake), kept];
-    let recording = Recording { span: 40, dispatch: 0, preempt: 0, leave: 0, threads };
+    let recording = Recording {
+        span: 40,
+        dispatch: 0,
+        preempt: 0,
+        leave: 0,
+        here: false,
+        speeds: None,
+        threads,
+    };
     let of = |affinity, nr_cpus| {
         let options = Options { affinity, ..Options::default() };
         let lowered = lower(&recording, &options, nr_cpus, TICK).unwrap();
@@ -272,13 +322,20 @@ fn a_thread_that_was_kept_stays_until_it_is_let_go_unless_that_is_not_asked_for(
 #[test]
 fn a_slice_begins_as_long_behind_its_tick_as_the_switch_came() {
     let hog = |begin, from: u64| {
-        let deeds = [(from, Does::In), (from + 960_000_000, Does::Out)];
+        let deeds = [(from, Does::In(0)), (from + 960_000_000, Does::Out)];
         Thread { kept: Some(0), ..thread(begin, &deeds, End::Awake) }
     };
     for (preempt, slice) in [(0, 12), (5_000, 16)] {
         let threads = vec![hog(Begin::Running(0), 0), hog(Begin::Waiting(0), 960_000_000)];
-        let recording =
-            Recording { span: 1_920_000_000, dispatch: 5_000, preempt, leave: 0, threads };
+        let recording = Recording {
+            span: 1_920_000_000,
+            dispatch: 5_000,
+            preempt,
+            leave: 0,
+            here: false,
+            speeds: None,
+            threads,
+        };
         let (runtime, switches, _) = replayed(&recording, &Options::default(), "cfs");
         assert_eq!(runtime, [960_000_000; 2]);
         let all: u64 = switches.iter().sum();
@@ -293,6 +350,8 @@ fn a_recording_in_which_nobody_begins_is_refused() {
         dispatch: 0,
         preempt: 0,
         leave: 0,
+        here: false,
+        speeds: None,
         threads: vec![thread(Begin::Forked(None), &[], End::Awake)],
     };
     let told = lower(&recording, &Options::default(), 8, TICK).unwrap_err().to_string();
@@ -304,7 +363,7 @@ fn a_recording_in_which_nobody_begins_is_refused() {
 #[test]
 fn a_ping_pong_is_repeated_switch_by_switch() {
     const TURNS: u64 = 50;
-    let mut deeds = [vec![(0, Does::In)], vec![]];
+    let mut deeds = [vec![(0, Does::In(0))], vec![]];
     deeds[1].push((0, Does::Sleep(Some(woken(Wake::Thread, Some(5_000))))));
     for turn in 0..TURNS {
         let (at, own) = (turn * 7_000, usize::try_from(turn % 2).unwrap());
@@ -312,7 +371,7 @@ fn a_ping_pong_is_repeated_switch_by_switch() {
             .push((at + 2_000, Does::Wakes(1 - own, u32::try_from(turn / 2).unwrap(), false)));
         let wake = (turn + 2 <= TURNS).then(|| woken(Wake::Thread, Some(5_000)));
         deeds[own].push((at + 3_000, Does::Sleep(wake)));
-        deeds[1 - own].push((at + 7_000, Does::In));
+        deeds[1 - own].push((at + 7_000, Does::In(0)));
     }
     let last = usize::try_from(TURNS % 2).unwrap();
     deeds[last].push((TURNS * 7_000 + 1_000, Does::Out));
@@ -320,8 +379,15 @@ fn a_ping_pong_is_repeated_switch_by_switch() {
         thread(Begin::Running(0), &deeds[0], if last == 0 { End::Awake } else { End::Asleep }),
         thread(Begin::Asleep(1), &deeds[1], if last == 1 { End::Awake } else { End::Asleep }),
     ];
-    let recording =
-        Recording { span: TURNS * 7_000 + 1_000, dispatch: 5_000, preempt: 0, leave: 0, threads };
+    let recording = Recording {
+        span: TURNS * 7_000 + 1_000,
+        dispatch: 5_000,
+        preempt: 0,
+        leave: 0,
+        here: false,
+        speeds: None,
+        threads,
+    };
     let want: Vec<u64> = recording.threads.iter().map(recorded).collect();
     for policy in ["cfs", "eevdf@6.12"] {
         let (runtime, switches, now) = replayed(&recording, &Options::default(), policy);
@@ -341,7 +407,7 @@ type Move = (usize, u8, u64);
 
 /// A recording in which each thread has a CPU to itself, from moves.
 fn made(threads: usize, moves: &[Move]) -> Recording {
-    let mut deeds = vec![vec![(0, Does::In)]; threads];
+    let mut deeds = vec![vec![(0, Does::In(0))]; threads];
     let mut waits = vec![0; threads];
     // By thread: until when it sleeps, or for ever.
     let mut asleep: Vec<Option<(usize, u64)>> = vec![None; threads];
@@ -354,7 +420,7 @@ fn made(threads: usize, moves: &[Move]) -> Recording {
                 && until <= now
             {
                 deeds[other][place].1 = Does::Sleep(Some(woken(Wake::Outside(until), None)));
-                deeds[other].push((until, Does::In));
+                deeds[other].push((until, Does::In(0)));
                 asleep[other] = None;
             }
         }
@@ -379,7 +445,7 @@ fn made(threads: usize, moves: &[Move]) -> Recording {
                 deeds[wakee][place].1 = Does::Sleep(Some(wake));
                 deeds[own].push((now, Does::Wakes(wakee, waits[wakee], false)));
                 waits[wakee] += 1;
-                deeds[wakee].push((now, Does::In));
+                deeds[wakee].push((now, Does::In(0)));
             }
         }
     }
@@ -397,6 +463,8 @@ fn made(threads: usize, moves: &[Move]) -> Recording {
         dispatch: 5_000,
         preempt: 0,
         leave: 0,
+        here: false,
+        speeds: None,
         threads: deeds.iter_mut().enumerate().map(life).collect(),
     }
 }

@@ -29,6 +29,8 @@ struct Recording {
     gaps: u64,
     cpus: u32,
     resolution_ns: u64,
+    here: bool,
+    speeds: bool,
     threads: usize,
     left_out: usize,
     names_only: usize,
@@ -36,6 +38,7 @@ struct Recording {
     kept: usize,
     preempt_ns: u64,
     tick_ns: Option<u64>,
+    not_recorded: Vec<&'static str>,
 }
 
 /// What was counted of a thread, or of all.
@@ -84,6 +87,7 @@ fn counts(seen: &Seen, span_ns: Option<u64>) -> Counts {
 /// The JSON of a replay.
 pub(super) fn of(replayed: &Replayed) -> Replay<'_> {
     let Replayed { report, facts, threads, .. } = replayed;
+    let is_free = super::is_free(report);
     let thread = |pair: &'_ Pair| -> (Counts, Counts) {
         (counts(&pair.recorded, None), counts(&pair.replayed, None))
     };
@@ -98,6 +102,8 @@ pub(super) fn of(replayed: &Replayed) -> Replay<'_> {
             gaps: facts.gaps,
             cpus: facts.nr_cpus,
             resolution_ns: facts.resolution,
+            here: facts.is_here,
+            speeds: facts.has_speeds,
             threads: threads.len(),
             left_out: facts.left_out,
             names_only: facts.idle,
@@ -105,6 +111,7 @@ pub(super) fn of(replayed: &Replayed) -> Replay<'_> {
             kept: threads.iter().filter(|pair| pair.kept).count(),
             preempt_ns: facts.preempt,
             tick_ns: facts.tick,
+            not_recorded: facts.not_recorded(is_free).collect(),
         },
         recorded: counts(
             &sum(threads.iter().map(|pair| &pair.recorded)),

@@ -3,6 +3,7 @@
 
 mod command;
 mod json;
+mod machine;
 mod recording;
 mod source;
 mod tally;
@@ -10,15 +11,19 @@ mod text;
 
 use std::path::Path;
 
-use simsched_trace::Thread;
+use simsched_core::Config;
+use simsched_topology::Topology;
 use simsched_trace::history::{self, History, Seen};
 use simsched_trace::reader;
+use simsched_trace::{Thread, What};
 use simsched_workloads::replay::{self as workload, Recording, Replay};
 
 use crate::failure::Failure;
 use crate::identity;
+use crate::report::Report;
 
 pub(crate) use command::replay;
+use machine::Machine;
 use recording::recording as players;
 
 /// The threads of a trace as those of a workload.
@@ -54,6 +59,12 @@ pub(crate) struct Facts {
     pub(crate) nr_cpus: u32,
     /// In ns.
     pub(crate) resolution: u64,
+    /// Whether it was made on the machine on which it is replayed.
+    pub(crate) is_here: bool,
+    /// Whether what siblings and clocks took was taken out of the threads' times.
+    pub(crate) has_speeds: bool,
+    /// Whether some wakeup is told to be synchronous.
+    pub(crate) has_sync: bool,
     /// Idle tasks and stoppers.
     pub(crate) left_out: usize,
     /// Threads of which only a name is known.
@@ -66,34 +77,63 @@ pub(crate) struct Facts {
     pub(crate) tick: Option<u64>,
 }
 
+/// Whether a run was one on free hardware.
+fn is_free(report: &Report) -> bool {
+    report.scenario.settings.get("hardware").is_some_and(|model| model == "free")
+}
+
+impl Facts {
+    /// What the recording does not say and a replay needs, each with what is taken for it. Where the hardware is
+    /// free, siblings and clocks take nothing.
+    pub(crate) fn not_recorded(&self, is_free: bool) -> impl Iterator<Item = &'static str> {
+        let siblings =
+            "what busy siblings and slower clocks took: it counts as work (--recorded-on)";
+        let sync = "whether a wakeup was synchronous: none is";
+        let always = [
+            "why a thread slept: it waits for the wakeup that ended its sleep, or until its timer",
+            "time in interrupts: it counts as work of the thread that was interrupted",
+        ];
+        let siblings = (!self.has_speeds && !is_free).then_some(siblings);
+        let sync = (!self.has_sync).then_some(sync);
+        always.into_iter().chain(sync).chain(siblings)
+    }
+}
+
 /// Whether a command line names a recording.
 pub(crate) fn is_meant(argv: &[String]) -> bool {
     argv.first().is_some_and(|name| name == workload::NAME)
 }
 
-/// The recording that the words behind `replay` name, for a machine of so many CPUs with `hz` ticks each
-/// second.
+/// The recording that the words behind `replay` name, for this machine, configured so.
 ///
 /// # Errors
 /// One sentence about the options, or about the file and its line.
-pub(crate) fn open(args: &[String], nr_cpus: usize, hz: u32) -> Result<Recorded, Failure> {
-    let (file, mut options) = workload::parse(args).map_err(Failure::input)?;
+pub(crate) fn open(
+    args: &[String],
+    topology: &Topology,
+    config: &Config,
+) -> Result<Recorded, Failure> {
+    let named = workload::parse(args).map_err(Failure::input)?;
+    let (file, mut options) = (named.file, named.options);
     let bytes = source::bytes(Path::new(file), options.max_input)?;
     let trace = reader::read(&bytes).map_err(|e| Failure::Input(format!("{file}: {e}")))?;
     let hash = identity::hex(&bytes);
     drop(bytes);
     let history = History::of(&trace);
-    let tick = 1_000_000_000 / u64::from(hz.max(1));
+    let tick = 1_000_000_000 / u64::from(config.hz.max(1));
     options.tick = History::tick(&trace, tick);
-    let (players, recording) = players(&trace, &history);
+    let (players, mut recording) = players(&trace, &history);
+    let machine = Machine::of(&trace, named.recorded_on, topology, config)?;
+    recording.here = machine.is_this;
+    recording.speeds = machine.speeds(&trace, config.turbo);
     let lives = players.iter().map(|ix| &history.lives[ix.0 as usize]);
     let infers = options.affinity == workload::Affinity::Inferred;
     let kept = lives.clone().map(|life| infers && life.kept).collect();
     let seen = lives.map(|life| life.seen).collect();
     let threads: Vec<Thread> = players.iter().map(|ix| trace.threads.get(*ix).clone()).collect();
-    let machine = |thread: &&Thread| history::is_idle(thread) || history::is_stopper(thread);
-    let left_out = trace.threads.all.iter().filter(machine).count();
-    let replay = Replay::new(file, &recording, options, nr_cpus, tick)
+    let is_machines = |thread: &&Thread| history::is_idle(thread) || history::is_stopper(thread);
+    let left_out = trace.threads.all.iter().filter(is_machines).count();
+    let replay = Replay::new(named, &recording, options, topology.nr_cpus(), tick)
         .map_err(|e| Failure::Input(format!("{file}: {e}")))?;
     let facts = Facts {
         format: trace.format,
@@ -103,6 +143,12 @@ pub(crate) fn open(args: &[String], nr_cpus: usize, hz: u32) -> Result<Recorded,
         gaps: history.gaps,
         nr_cpus: trace.nr_cpus,
         resolution: trace.resolution,
+        has_sync: trace
+            .told
+            .iter()
+            .any(|told| matches!(told.event.what, What::Waking { sync: true, .. })),
+        is_here: recording.here,
+        has_speeds: machine.is_known(),
         left_out,
         idle: trace.threads.all.len() - left_out - threads.len(),
         real_time: threads.iter().filter(|thread| thread.prio < 100).count(),

@@ -37,7 +37,7 @@ pub(crate) fn recording(trace: &Trace, history: &History) -> (Vec<ThreadIx>, Rec
     let threads = threads.collect();
     let span = history.end - history.begin;
     let History { dispatch, preempt, leave, .. } = *history;
-    (players, Recording { span, dispatch, preempt, leave, threads })
+    (players, Recording { span, dispatch, preempt, leave, here: false, speeds: None, threads })
 }
 
 fn begin(life: &Life) -> workload::Begin {
@@ -54,7 +54,7 @@ fn begin(life: &Life) -> workload::Begin {
 fn lowered(deed: Deed, zero: u64, places: &[usize]) -> workload::Deed {
     let place = |ix: ThreadIx| places[ix.0 as usize];
     let does = match deed.does {
-        Does::In(_) => workload::Does::In,
+        Does::In(cpu) => workload::Does::In(cpu),
         Does::Out => workload::Does::Out,
         Does::Sleep(wake) => workload::Does::Sleep(wake.map(|wake| {
             let by = match wake.by {

@@ -50,6 +50,7 @@ pub(super) fn of(replayed: &Replayed, topology: &Topology, top: usize) -> String
 /// What of a recording was left out, or may be wrong.
 fn remarks(replayed: &Replayed, topology: &Topology) -> Vec<String> {
     let Replayed { report, facts, .. } = replayed;
+    let is_free = super::is_free(report);
     let mut remarks = Vec::new();
     let mut add = |number: u64, text: &str| {
         if number > 0 {
@@ -76,6 +77,7 @@ fn remarks(replayed: &Replayed, topology: &Topology) -> Vec<String> {
             "CPUs from {nr_cpus} on are not on this machine: threads begin on others"
         ));
     }
+    remarks.extend(facts.not_recorded(is_free).map(|text| format!("not recorded: {text}")));
     remarks
 }
 

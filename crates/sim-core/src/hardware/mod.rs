@@ -18,7 +18,8 @@ mod warmth;
 pub(crate) use idle::IdleGovernor;
 pub(crate) use pipes::Slots;
 pub(crate) use prices::Prices;
-pub(crate) use speed::{FULL, at_full_speed, at_speed, both_at_speed};
+pub use speed::{FULL, Speed};
+pub(crate) use speed::{at_full_speed, at_speed, both_at_speed};
 
 use simsched_topology::{CpuId, NodeId, PackageId, Topology};
 
@@ -31,7 +32,6 @@ use memory::Memory;
 use messages::Messages;
 use pipes::PipeLines;
 use runqueues::RunqueueLocks;
-use speed::Speed;
 use transfers::Transfers;
 use warmth::Warmth;
 
@@ -74,7 +74,8 @@ impl Hardware {
         let transfers = Transfers::new(topology);
         let mute = transfers.is_free() && costs.fill_llc_ps == 0 && costs.rq_lock_hold == 0;
         let is_free = config.hardware == HardwareModel::Free;
-        let free = is_free || mute;
+        let is_here = setup.recorded.is_some_and(|times| times.here);
+        let free = is_free || mute || is_here;
         let speed = || Speed::new(topology, setup.smt_milli).with_turbo(config.turbo, topology);
         let memory = if is_free { None } else { Memory::new(topology, setup)? };
         Ok(Hardware {
@@ -84,7 +85,7 @@ impl Hardware {
             pipes: PipeLines::new(setup.pipes as usize, topology.nr_cpus(), costs),
             runqueues: RunqueueLocks::new(topology.nr_cpus(), costs),
             warmth: Warmth::new(topology, footprints.map(|bytes| u64::from(*bytes)), costs),
-            speed: if free { Speed::free(topology) } else { speed() },
+            speed: if is_free || mute { Speed::free(topology) } else { speed() },
             transfers: if free { Transfers::free() } else { transfers },
             free,
         })

@@ -6,7 +6,7 @@ use super::divisor::Divisor;
 use crate::time::Nanos;
 
 /// Full speed, that of a core alone with all cores of its socket busy.
-pub(crate) const FULL: u16 = 1000;
+pub const FULL: u16 = 1000;
 
 /// The speeds that are divided by in a short way: up to twice the full one, and a little more.
 #[expect(clippy::cast_possible_truncation, reason = "a row of a short table")]
@@ -61,7 +61,7 @@ pub(crate) fn at_full_speed(ns: Nanos, speed: u16) -> Nanos {
 /// The clock falls on a line from that of one or two busy cores to that of all. Source: section 2 of
 /// the cost model; prices are those of a machine at work.
 #[derive(Clone, Debug)]
-pub(crate) struct Speed {
+pub struct Speed {
     busy: Vec<bool>,
     /// By core: its CPUs.
     threads: Vec<Vec<CpuId>>,
@@ -80,7 +80,8 @@ pub(crate) struct Speed {
 impl Speed {
     /// `smt_milli` is the speed of a thread beside one busy sibling where the workload knows it; more
     /// threads share what two have together.
-    pub(crate) fn new(topology: &Topology, smt_milli: Option<u16>) -> Speed {
+    #[must_use]
+    pub fn new(topology: &Topology, smt_milli: Option<u16>) -> Speed {
         let cores = (0..topology.nr_cores()).map(|core| topology.core_span(CoreId::new(core)));
         let threads: Vec<Vec<CpuId>> = cores.map(|core| core.iter().collect()).collect();
         let most = threads.iter().map(Vec::len).max().unwrap_or(1);
@@ -103,7 +104,8 @@ impl Speed {
     }
 
     /// Without turbo all cores have the clock of the data sheet, however many are busy.
-    pub(crate) fn with_turbo(mut self, turbo: bool, topology: &Topology) -> Speed {
+    #[must_use]
+    pub fn with_turbo(mut self, turbo: bool, topology: &Topology) -> Speed {
         if !turbo {
             self.clocks = base_clock(topology).into_iter().collect();
         }
@@ -119,12 +121,13 @@ impl Speed {
 
     /// Whether every CPU always runs at full speed.
     #[inline]
-    pub(crate) fn is_constant(&self) -> bool {
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
         self.constant
     }
 
     /// `cpu` gets busy or idle.
-    pub(crate) fn set_busy(&mut self, topology: &Topology, cpu: CpuId, busy: bool) {
+    pub fn set_busy(&mut self, topology: &Topology, cpu: CpuId, busy: bool) {
         if self.busy[cpu.idx()] == busy {
             return;
         }
@@ -144,17 +147,31 @@ impl Speed {
     }
 
     /// The speed of `cpu` now.
-    pub(crate) fn of(&self, topology: &Topology, cpu: CpuId) -> u16 {
-        let threads = self.busy_threads[topology.core_of(cpu).idx()];
-        let share = self.shares[usize::from(threads)];
-        let cores = self.busy_cores[topology.package_of(cpu).idx()] as usize;
-        match self.clocks.get(cores).or(self.clocks.last()) {
-            Some(clock) => {
-                let speed = u32::from(share) * u32::from(*clock) / u32::from(FULL);
+    #[must_use]
+    pub fn of(&self, topology: &Topology, cpu: CpuId) -> u16 {
+        let share = self.share(topology, cpu);
+        match self.clock(topology, cpu) {
+            FULL => share.max(1),
+            clock => {
+                let speed = u32::from(share) * u32::from(clock) / u32::from(FULL);
                 u16::try_from(speed).unwrap_or(FULL).max(1)
             }
-            None => share.max(1),
         }
+    }
+
+    /// What `cpu` has of its core now, beside its busy siblings, in thousandths of a core of its own.
+    #[inline]
+    #[must_use]
+    pub fn share(&self, topology: &Topology, cpu: CpuId) -> u16 {
+        self.shares[usize::from(self.busy_threads[topology.core_of(cpu).idx()])]
+    }
+
+    /// The clock of the package of `cpu` now, in thousandths of that with all its cores busy.
+    #[inline]
+    #[must_use]
+    pub fn clock(&self, topology: &Topology, cpu: CpuId) -> u16 {
+        let cores = self.busy_cores[topology.package_of(cpu).idx()] as usize;
+        self.clocks.get(cores).or(self.clocks.last()).copied().unwrap_or(FULL)
     }
 }
 

@@ -146,7 +146,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         world.set_resident(setup.resident_bytes());
         let Attached { rules, reasons, lines: line_nodes } = policy.attach(&world);
         let hardware = Hardware::new(&topology, &setup, &line_nodes, &config)?;
-        let is_free = config.hardware == HardwareModel::Free;
+        let is_here = setup.recorded.is_some_and(|times| times.here);
+        let is_free = is_here || config.hardware == HardwareModel::Free;
         let prices = match setup.recorded {
             Some(_) if is_free => Prices::nothing(&topology),
             _ => Prices::new(&topology, &config, &hardware.transfers),

@@ -117,8 +117,11 @@ pub struct RegionSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordedTimes {
     /// From the call for a task to the switch to it, on a CPU that was idle. It holds where the hardware
-    /// is free; else that takes what it takes on the machine.
+    /// is free, or [`RecordedTimes::here`] does; else that takes what it takes on the machine.
     pub dispatch: Nanos,
+    /// They were measured on the simulated machine: what the kernel's paths, cache lines and ways out of idle
+    /// states took is in them, and only a busy sibling and the clock still change how long something takes.
+    pub here: bool,
     /// From the instant at which the current task has to go to the switch away from it: so long it goes
     /// on with what it computes, for that is in its time.
     pub preempt: Nanos,

@@ -45,6 +45,12 @@ pub(super) struct Head<'a> {
 /// More CPUs than any kernel can be built for.
 pub(super) const MAX_CPUS: u32 = 8192;
 
+/// How many CPUs the machine has, as the line `cpus=N` says with which `trace-cmd report` begins; 0 of any other.
+pub(super) fn named_cpus(line: &str) -> u32 {
+    let number = line.trim().strip_prefix("cpus=").and_then(|text| text.parse::<u32>().ok());
+    number.filter(|cpus| *cpus <= MAX_CPUS).unwrap_or(0)
+}
+
 /// No event is later, in ns: 146 years since the boot or since 1970. Sums of two times are times.
 const LATEST: u64 = 1 << 62;
 

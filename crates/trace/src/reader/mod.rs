@@ -49,7 +49,7 @@ pub struct Trace {
     pub told: Vec<Told>,
     /// Priorities that change, in the order of time.
     pub renices: Vec<Renice>,
-    /// One more than the largest number of a CPU that is named.
+    /// How many CPUs the machine has, as the text begins; at least one more than the largest number that is named.
     pub nr_cpus: u32,
     /// The finest difference between two times that the text can tell, in ns: 1000 is a microsecond.
     pub resolution: u64,
@@ -70,6 +70,8 @@ struct Found<'a> {
     format: Option<Format>,
     lines: Vec<Line<'a>>,
     resolution: u64,
+    /// As the text begins; 0 where that does not say.
+    nr_cpus: u32,
     other_events: u64,
     lost_events: u64,
 }
@@ -113,7 +115,7 @@ pub fn read(bytes: &[u8]) -> Result<Trace, ReadError> {
     Ok(Trace {
         format,
         told,
-        nr_cpus: table.nr_cpus,
+        nr_cpus: table.nr_cpus.max(found.nr_cpus),
         renices: table.renices,
         threads: table.threads,
         resolution: found.resolution,
@@ -127,6 +129,7 @@ fn lines(text: &str) -> Result<Found<'_>, ReadError> {
         format: None,
         lines: Vec::new(),
         resolution: 1_000_000_000,
+        nr_cpus: 0,
         other_events: 0,
         lost_events: 0,
     };
@@ -139,6 +142,7 @@ fn lines(text: &str) -> Result<Found<'_>, ReadError> {
         };
         let Some((format, head)) = read else {
             let lost = remark(line).ok_or_else(|| ReadError::line(nth, line, LINE))?;
+            found.nr_cpus = found.nr_cpus.max(head::named_cpus(line));
             found.lost_events = found.lost_events.saturating_add(lost);
             continue;
         };

@@ -46,8 +46,11 @@ pub fn lower(
     for (task, thread) in threads.iter().enumerate() {
         task_of[*thread] = Some(TaskId::new(task));
     }
-    let recorded =
-        RecordedTimes { dispatch: Nanos(recording.dispatch), preempt: Nanos(recording.preempt) };
+    let recorded = RecordedTimes {
+        dispatch: Nanos(recording.dispatch),
+        preempt: Nanos(recording.preempt),
+        here: recording.here,
+    };
     // The switch comes so long behind its tick.
     let behind = |at: u64| (at + tick - recording.preempt % tick) % tick;
     let lead = options.tick.map_or(0, |at| (tick - behind(at % tick)) % tick);
@@ -254,12 +257,15 @@ impl Writer<'_> {
         for (deed, end) in thread.deeds.iter().zip(ends) {
             // A wakeup that took effect when its waker was gone was done before.
             let time = deed.time.min(end);
-            if let Some(since) = &mut since {
-                self.done += time.saturating_sub(*since);
+            if let Some((cpu, since)) = &mut since {
+                self.done += match &self.recording.speeds {
+                    Some(speeds) => speeds.work(*cpu, *since, time),
+                    None => time.saturating_sub(*since),
+                };
                 *since = time.max(*since);
             }
             match deed.does {
-                Does::In => since = Some(time),
+                Does::In(cpu) => since = Some((cpu, time)),
                 Does::Out | Does::Exits => since = None,
                 Does::Sleep(wake) => {
                     since = None;

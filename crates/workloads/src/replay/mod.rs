@@ -12,7 +12,8 @@
 //! paths take no time of their own where a task is current ([`Setup::recorded`]). What an idle CPU does
 //! from a wakeup to the switch is in nobody's time, and takes what it takes on the simulated machine.
 //! On hardware that is free each thread gets the CPU time of the recording to the nanosecond; else its
-//! work takes longer beside a busy sibling and on a slower clock.
+//! work takes longer beside a busy sibling and on a slower clock. Where the recording was made on that machine,
+//! what siblings and clocks took there is taken out of its times first ([`Speeds`]).
 //!
 //! # A wakeup that comes before its sleep
 //!
@@ -32,6 +33,7 @@
 
 mod lower;
 mod players;
+mod speeds;
 mod text;
 
 use std::sync::Arc;
@@ -40,7 +42,8 @@ use simsched_core::{MarkId, MaskId, TaskId};
 
 pub use lower::lower;
 pub use players::{Ends, Players};
-pub use text::{NAME, OPTIONS, Replay, parse};
+pub use speeds::Speeds;
+pub use text::{NAME, Named, OPTIONS, Replay, parse};
 
 /// A thread that is awake at the end of the recording has come to that point.
 pub const DONE: MarkId = MarkId(0);
@@ -48,7 +51,7 @@ pub const DONE: MarkId = MarkId(0);
 pub const END: MarkId = MarkId(1);
 
 /// A schedule that was recorded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// From its first event to its last, in ns.
     pub span: u64,
@@ -59,6 +62,12 @@ pub struct Recording {
     /// From the instant at which a thread is asleep to the switch away from it, in ns, as far as calls tell
     /// that come between; 0 if there was none.
     pub leave: u64,
+    /// It was made on the machine on which it is replayed: what the kernel's paths and cache lines took is in its
+    /// times.
+    pub here: bool,
+    /// How fast its CPUs were, where the machine is known and that changes; without, a time on a CPU is taken for
+    /// work at full speed.
+    pub speeds: Option<Speeds>,
     /// All threads that are known to have done something. The idle tasks and the stoppers are none.
     pub threads: Vec<Thread>,
 }
@@ -122,8 +131,8 @@ pub struct Deed {
 /// What a thread did; others are named by their place in [`Recording::threads`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Does {
-    /// It got a CPU.
-    In,
+    /// It got this CPU.
+    In(u32),
     /// The CPU was taken from it.
     Out,
     /// It went to sleep; none is for the rest of the recording.

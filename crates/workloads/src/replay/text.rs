@@ -28,6 +28,12 @@ pub const OPTIONS: &[OptionInfo] = &[
          one CPU, or only where they ran",
     ),
     OptionInfo::long(
+        "recorded-on",
+        Some("MACHINE|unknown"),
+        "this machine, if it has as many CPUs as the recording",
+        "what busy siblings and slower clocks took of its threads' times on that machine is taken out of them",
+    ),
+    OptionInfo::long(
         "max-input",
         Some("SIZE"),
         "2G",
@@ -36,13 +42,25 @@ pub const OPTIONS: &[OptionInfo] = &[
     ),
 ];
 
-/// The file that a command line names, and its options.
+/// What a command line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// The file with the recording.
+    pub file: &'a str,
+    /// The machine on which it was made, as `--topo` takes it, or `unknown`; none if nothing is said.
+    pub recorded_on: Option<&'a str>,
+    /// The rest.
+    pub options: Options,
+}
+
+/// What a command line says of a recording.
 ///
 /// # Errors
 /// One sentence that names the option or what is missing.
-pub fn parse(args: &[String]) -> Result<(&str, Options), WorkloadError> {
+pub fn parse(args: &[String]) -> Result<Named<'_>, WorkloadError> {
     let (given, words) = args::parse_with_words(NAME, OPTIONS, args)?;
     let mut options = Options::default();
+    let mut recorded_on = None;
     for given in given {
         let wrong = |expected| {
             let name = given.option.long.unwrap_or_default();
@@ -57,6 +75,7 @@ pub fn parse(args: &[String]) -> Result<(&str, Options), WorkloadError> {
                 Some(size) => options.max_input = size,
                 None => return wrong("a number of bytes such as 4G"),
             },
+            (Some("recorded-on"), machine) => recorded_on = Some(machine),
             (_, "inferred") => options.affinity = Affinity::Inferred,
             (_, "known") => options.affinity = Affinity::Known,
             (_, "seen") => options.affinity = Affinity::Seen,
@@ -64,7 +83,7 @@ pub fn parse(args: &[String]) -> Result<(&str, Options), WorkloadError> {
         }
     }
     match words[..] {
-        [file] => Ok((file, options)),
+        [file] => Ok(Named { file, recorded_on, options }),
         [] => Err(usage("found no file, expected the text of `perf script` or `trace-cmd report`")),
         [_, word, ..] => Err(usage(&format!("unexpected argument '{word}'"))),
     }
@@ -88,6 +107,7 @@ fn usage(what: &str) -> WorkloadError {
 #[derive(Clone, Debug)]
 pub struct Replay {
     file: String,
+    recorded_on: Option<String>,
     options: Options,
     span: u64,
     lowered: Shared,
@@ -95,19 +115,20 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// A recording out of `file`, for a machine of so many CPUs with ticks of `tick` ns.
+    /// A recording as a command line names it, with the options that hold, for a machine of so many CPUs with ticks of `tick` ns.
     ///
     /// # Errors
     /// When a run cannot hold it.
     pub fn new(
-        file: &str,
+        named: Named<'_>,
         recording: &Recording,
         options: Options,
         nr_cpus: usize,
         tick: u64,
     ) -> Result<Replay, WorkloadError> {
         let lowered = Arc::new(lower(recording, &options, nr_cpus, tick)?);
-        Ok(Replay { file: file.to_owned(), options, span: recording.span, lowered, ends: None })
+        let (file, recorded_on) = (named.file.to_owned(), named.recorded_on.map(str::to_owned));
+        Ok(Replay { file, recorded_on, options, span: recording.span, lowered, ends: None })
     }
 
     /// The same, and its one run tells when its tasks come to their ends.
@@ -133,6 +154,9 @@ impl Benchmark for Replay {
             Affinity::Inferred => {}
             Affinity::Known => command += " --affinity known",
             Affinity::Seen => command += " --affinity seen",
+        }
+        if let Some(machine) = &self.recorded_on {
+            command += &format!(" --recorded-on {machine}");
         }
         if self.options.max_input != Options::default().max_input {
             command += &format!(" --max-input {}", self.options.max_input);
@@ -181,7 +205,7 @@ mod tests {
 
     fn parsed(line: &str) -> Result<(String, Options), String> {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        parse(&args).map(|(file, options)| (file.to_owned(), options)).map_err(|e| e.to_string())
+        parse(&args).map(|it| (it.file.to_owned(), it.options)).map_err(|e| e.to_string())
     }
 
     #[test]
