@@ -46,6 +46,11 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_enum, default_value_t = AffinityArg::Inferred)]
     pub(crate) affinity: AffinityArg,
 
+    /// The machine on which the recording was made, as `--topo` takes it, or `unknown`; by default this one, if
+    /// it has as many CPUs: what busy siblings and slower clocks took there is taken out of its times
+    #[arg(long, value_name = "MACHINE")]
+    pub(crate) recorded_on: Option<String>,
+
     /// The text of the recording, unpacked, has at most so many bytes (by default 2G); K, M and G are 2^10,
     /// 2^20 and 2^30
     #[arg(long, value_name = "SIZE")]
@@ -98,6 +103,7 @@ impl ReplayArgs {
         };
         let size = self.max_input.as_ref().map(|size| format!("--max-input={size}"));
         let words = [simsched_workloads::replay::NAME, &self.trace, timers, affinity];
-        words.into_iter().map(str::to_owned).chain(size).collect()
+        let machine = self.recorded_on.as_ref().map(|name| format!("--recorded-on={name}"));
+        words.into_iter().map(str::to_owned).chain(machine).chain(size).collect()
     }
 }

@@ -3,6 +3,7 @@
 use simsched_trace::history::Seen;
 use simsched_workloads::replay::Ends;
 
+use super::quantiles::Quantiles;
 use super::tally::Tally;
 use super::{Facts, json, text};
 use simsched_policies::Registry;
@@ -26,6 +27,8 @@ pub(super) struct Replayed {
     pub(super) replayed_span: u64,
     /// By thread, those with most CPU time in the recording first.
     pub(super) threads: Vec<Pair>,
+    /// From calls for threads to the switches to them, recorded and replayed.
+    pub(super) latency: [Quantiles; 2],
 }
 
 /// A thread in the recording and in its replay.
@@ -49,8 +52,9 @@ pub(crate) fn replay(args: &ReplayArgs, registry: &Registry) -> Result<(), Failu
     let (tasks, lead) = (recorded.replay.lowered().threads.clone(), recorded.replay.lowered().lead);
     let ends = Ends::new(tasks.len());
     recorded.replay = recorded.replay.clone().telling(ends.clone());
-    let (tally, rows) = Tally::new(&recorded.recording, &tasks, (ends, lead));
+    let (tally, tallied) = Tally::new(&recorded.recording, &tasks, (ends, lead));
     let (facts, recorded_span) = (recorded.facts, recorded.recording.span);
+    let mut latencies = std::mem::take(&mut recorded.latencies);
     let kept = recorded.kept.iter().copied();
     let pair = |((thread, seen), kept): ((&simsched_trace::Thread, &Seen), bool)| Pair {
         comm: thread.comm.clone(),
@@ -67,16 +71,19 @@ pub(crate) fn replay(args: &ReplayArgs, registry: &Registry) -> Result<(), Failu
     let listener = Outputs::to(Box::new(tally));
     let Outcome { report, .. } = scenario.measure_into(args.seed, Some(&mut progress), listener)?;
     progress.clear();
-    for (row, thread) in rows.borrow().iter().zip(tasks) {
+    let recorded_latency = Quantiles::of(std::mem::take(&mut latencies));
+    let tallied = &mut *tallied.borrow_mut();
+    for (row, thread) in tallied.rows.iter().zip(tasks) {
         threads[thread].replayed = row.seen;
     }
+    let latency = [recorded_latency, Quantiles::of(std::mem::take(&mut tallied.latencies))];
     threads.sort_by_key(|thread| std::cmp::Reverse(thread.recorded.runtime));
     let replayed_span = match report.end {
         End::Finished => report.elapsed_ns.unwrap_or(0),
         _ => report.simulated_ns.saturating_sub(lead),
     };
     let events = report.events;
-    let replayed = Replayed { report, facts, recorded_span, replayed_span, threads };
+    let replayed = Replayed { report, facts, recorded_span, replayed_span, threads, latency };
     place.tell(&output::json(&json::of(&replayed)), || {
         text::of(&replayed, scenario.topology(), args.top)
     })?;

@@ -5,6 +5,7 @@ use simsched_trace::history::Seen;
 use simsched_trace::reader::Format;
 
 use super::command::{Pair, Replayed, sum};
+use super::quantiles::Quantiles;
 use crate::report::{Report, SCHEMA};
 
 /// A replay beside its recording.
@@ -51,7 +52,17 @@ struct Counts {
     migrations: u64,
     wakeups: u64,
     latency_mean_ns: Option<u64>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    latency: Option<Points>,
     latency_max_ns: Option<u64>,
+}
+
+/// Points of the latencies of all threads; null of none.
+#[derive(Serialize)]
+struct Points {
+    latency_p50_ns: Option<u64>,
+    latency_p90_ns: Option<u64>,
+    latency_p99_ns: Option<u64>,
 }
 
 /// A thread in both.
@@ -72,7 +83,7 @@ pub(super) fn format(format: Format) -> &'static str {
     }
 }
 
-fn counts(seen: &Seen, span_ns: Option<u64>) -> Counts {
+fn counts(seen: &Seen, span_ns: Option<u64>, latency: Option<Quantiles>) -> Counts {
     Counts {
         span_ns,
         runtime_ns: seen.runtime,
@@ -80,6 +91,11 @@ fn counts(seen: &Seen, span_ns: Option<u64>) -> Counts {
         migrations: seen.migrations,
         wakeups: seen.wakeups,
         latency_mean_ns: seen.latency_sum.checked_div(seen.wakeups),
+        latency: latency.map(|Quantiles { p50, p90, p99 }| Points {
+            latency_p50_ns: p50,
+            latency_p90_ns: p90,
+            latency_p99_ns: p99,
+        }),
         latency_max_ns: (seen.wakeups > 0).then_some(seen.latency_max),
     }
 }
@@ -89,7 +105,7 @@ pub(super) fn of(replayed: &Replayed) -> Replay<'_> {
     let Replayed { report, facts, threads, .. } = replayed;
     let is_free = super::is_free(report);
     let thread = |pair: &'_ Pair| -> (Counts, Counts) {
-        (counts(&pair.recorded, None), counts(&pair.replayed, None))
+        (counts(&pair.recorded, None, None), counts(&pair.replayed, None, None))
     };
     Replay {
         schema: SCHEMA,
@@ -116,10 +132,12 @@ pub(super) fn of(replayed: &Replayed) -> Replay<'_> {
         recorded: counts(
             &sum(threads.iter().map(|pair| &pair.recorded)),
             Some(replayed.recorded_span),
+            Some(replayed.latency[0]),
         ),
         replayed: counts(
             &sum(threads.iter().map(|pair| &pair.replayed)),
             Some(replayed.replayed_span),
+            Some(replayed.latency[1]),
         ),
         threads: threads
             .iter()

@@ -4,6 +4,7 @@
 mod command;
 mod json;
 mod machine;
+mod quantiles;
 mod recording;
 mod source;
 mod tally;
@@ -45,6 +46,8 @@ pub(crate) struct Recorded {
     /// By thread of the recording: whether it was not free to leave a CPU, and is not here.
     pub(crate) kept: Vec<bool>,
     pub(crate) recording: Recording,
+    /// From each call for a thread to the switch to it, in ns.
+    pub(crate) latencies: Vec<u64>,
 }
 
 /// What a file says beside its events.
@@ -155,5 +158,14 @@ pub(crate) fn open(
         preempt: history.preempt,
         tick: options.tick,
     };
-    Ok(Recorded { replay, hash, facts, seen, threads, kept, recording })
+    Ok(Recorded {
+        replay,
+        hash,
+        facts,
+        seen,
+        threads,
+        kept,
+        recording,
+        latencies: history.latencies,
+    })
 }

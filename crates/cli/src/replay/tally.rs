@@ -11,10 +11,18 @@ use simsched_workloads::replay::{End, Ends, Recording};
 
 /// Counts what the tasks of a replay do up to their ends.
 pub(super) struct Tally {
-    rows: Rc<RefCell<Vec<Row>>>,
+    tallied: Rc<RefCell<Tallied>>,
     ends: Ends,
     /// When the recording begins in the run, in ns.
     lead: u64,
+}
+
+/// What was counted.
+pub(super) struct Tallied {
+    /// By task.
+    pub(super) rows: Vec<Row>,
+    /// From each call for a task to the switch to it, in ns.
+    pub(super) latencies: Vec<u64>,
 }
 
 /// What is known of a task.
@@ -32,12 +40,12 @@ pub(super) struct Row {
 }
 
 impl Tally {
-    /// Of a recording whose threads are these `tasks`; and where its rows are, by task.
+    /// Of a recording whose threads are these `tasks`; and where it counts.
     pub(super) fn new(
         recording: &Recording,
         tasks: &[usize],
         (ends, lead): (Ends, u64),
-    ) -> (Tally, Rc<RefCell<Vec<Row>>>) {
+    ) -> (Tally, Rc<RefCell<Tallied>>) {
         let row = |thread: &usize| {
             let thread = &recording.threads[*thread];
             Row {
@@ -48,8 +56,9 @@ impl Tally {
                 gone: false,
             }
         };
-        let rows: Rc<RefCell<Vec<Row>>> = Rc::new(RefCell::new(tasks.iter().map(row).collect()));
-        (Tally { rows: Rc::clone(&rows), ends, lead }, rows)
+        let rows = tasks.iter().map(row).collect();
+        let tallied = Rc::new(RefCell::new(Tallied { rows, latencies: Vec::new() }));
+        (Tally { tallied: Rc::clone(&tallied), ends, lead }, tallied)
     }
 }
 
@@ -64,22 +73,22 @@ impl Row {
         self.seen.switches += u64::from(counts);
     }
 
-    fn gets(&mut self, time: u64, end: u64) {
+    /// It gets a CPU; how long ago it was called for, if it was.
+    fn gets(&mut self, time: u64, end: u64) -> Option<u64> {
         self.since = Some(time);
         let called = self.called.take().filter(|_| !self.gone && time <= end);
-        if let Some(called) = called {
-            let latency = time.saturating_sub(called);
-            self.seen.wakeups += 1;
-            self.seen.latency_sum += latency;
-            self.seen.latency_max = self.seen.latency_max.max(latency);
-        }
+        let latency = time.saturating_sub(called?);
+        self.seen.wakeups += 1;
+        self.seen.latency_sum += latency;
+        self.seen.latency_max = self.seen.latency_max.max(latency);
+        Some(latency)
     }
 }
 
 impl Sink for Tally {
     fn event(&mut self, _: &Threads, event: &Event) -> io::Result<()> {
         let time = event.time - BOOT_CLOCK;
-        let rows = &mut *self.rows.borrow_mut();
+        let Tallied { rows, latencies } = &mut *self.tallied.borrow_mut();
         // Behind the tasks come the idle tasks and the stoppers.
         let row = |ix: ThreadIx| ix.0 as usize;
         match event.what {
@@ -89,7 +98,7 @@ impl Sink for Tally {
                     row.out(time, self.ends.of(out), self.lead);
                 }
                 if let Some(row) = rows.get_mut(gets) {
-                    row.gets(time, self.ends.of(gets));
+                    latencies.extend(row.gets(time, self.ends.of(gets)));
                 }
             }
             What::Waking { wakee, .. } => {
@@ -110,7 +119,7 @@ impl Sink for Tally {
 
     /// A run ends with the end of its last task, before that has left its CPU.
     fn finish(&mut self, _: &Threads, time: u64) -> io::Result<()> {
-        for (nth, row) in self.rows.borrow_mut().iter_mut().enumerate() {
+        for (nth, row) in self.tallied.borrow_mut().rows.iter_mut().enumerate() {
             if row.since.is_some() {
                 row.out(time - BOOT_CLOCK, self.ends.of(nth), self.lead);
             }

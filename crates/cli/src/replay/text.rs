@@ -96,6 +96,9 @@ fn totals(replayed: &Replayed) -> String {
         ("migrations", [recorded.migrations, again.migrations].map(Some), false),
         ("wakeups", [recorded.wakeups, again.wakeups].map(Some), false),
         ("latency mean", [mean(&recorded), mean(&again)], true),
+        ("latency p50", replayed.latency.map(|it| it.p50), true),
+        ("latency p90", replayed.latency.map(|it| it.p90), true),
+        ("latency p99", replayed.latency.map(|it| it.p99), true),
         ("latency max", [recorded.latency_max, again.latency_max].map(Some), true),
     ] {
         let shown = |number: Option<u64>| match number {

@@ -30,6 +30,11 @@ pub(crate) fn prints_in(folder: &Path, args: &str) -> String {
     printed(args, &command(args).current_dir(folder).output().unwrap())
 }
 
+/// Runs `simsched` in a folder, however it ends.
+pub(crate) fn simsched_in(folder: &Path, args: &str) -> Output {
+    command(args).current_dir(folder).output().unwrap()
+}
+
 fn printed(args: &str, output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "simsched {args}: {errors}");

@@ -136,3 +136,48 @@ fn the_text_of_a_run_says_which_wakeups_are_synchronous() {
     let (all, sync) = calls("sync-futexes.txt", "schbench -m 1 -t 4 -r 1");
     assert!(all > 20 && sync == 0, "{sync} of {all}");
 }
+
+/// On its own machine and policy a trace gives itself: CPU time and switches within 1 %, and the points of its
+/// latencies within 5 %, where no threads share CPUs; on a server with its clocks and siblings, too.
+#[test]
+fn an_own_trace_repeats_itself_on_its_own_machine() {
+    for (topo, load) in [
+        ("t8", "hackbench -g 1 -f 4 -l 100"),
+        ("t16", "lab:periodic-H-stag"),
+        ("genoa", "schbench -m 2 -t 8 -r 1"),
+    ] {
+        let path = file(&format!("own-{topo}.txt"), "").display().to_string();
+        prints(&format!("run --topo {topo} -q --duration 300ms --ftrace {path} -- {load}"));
+        let told = json(&format!("replay {path} --topo {topo} -q --json -"));
+        assert_eq!(told["recording"]["here"], true);
+        let change = |key: &str| {
+            let [from, to] = ["recorded", "replayed"].map(|side| told[side][key].as_f64().unwrap());
+            (to / from - 1.0).abs()
+        };
+        assert!(change("runtime_ns") < 0.01, "{topo}: {}", told["replayed"]);
+        assert!(change("switches") < 0.01, "{topo}: {}", told["replayed"]);
+        for key in ["latency_p50_ns", "latency_p90_ns", "latency_p99_ns"] {
+            assert!(change(key) < 0.05, "{topo}, {key}: {} {}", told["recorded"], told["replayed"]);
+        }
+    }
+}
+
+/// Without the machine on which it was made, what siblings and clocks took counts as work.
+#[test]
+fn a_recording_of_an_unknown_machine_has_slower_times() {
+    let path = file("own-unknown.txt", "").display().to_string();
+    prints(&format!(
+        "run --topo genoa -q --duration 50ms --ftrace {path} -- schbench -m 1 -t 4 -r 1"
+    ));
+    let told = |more: &str| json(&format!("replay {path} --topo genoa -q --json - {more}"));
+    let unknown = told("--recorded-on unknown");
+    let lacks = unknown["recording"]["not_recorded"].to_string();
+    assert!(lacks.contains("busy siblings and slower clocks"), "{lacks}");
+    assert_eq!(unknown["recording"]["here"], false);
+    let here = told("--recorded-on genoa");
+    assert_eq!(here["replayed"], told("")["replayed"]);
+    assert_ne!(here["replayed"]["runtime_ns"], unknown["replayed"]["runtime_ns"]);
+    let refused = simsched(&format!("replay {path} --topo genoa --recorded-on geona"));
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("genoa"), "a name that is near");
+}

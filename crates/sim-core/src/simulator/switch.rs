@@ -20,13 +20,17 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let list = self.prices.list();
         let leaves = self.world.curr(cpu).is_some_and(|task| self.is_leaving(task));
         let ns = if leaves { list.sleep_entry } else { list.sleep_entry + list.pick };
-        let ns = match self.dispatch {
-            Some(usual) if self.cpus[cpu.idx()].task.is_none() => {
-                let woken = self.desks[cpu.idx()].woken.take();
-                woken.and_then(|task| self.workload.dispatch(task)).unwrap_or(usual)
+        if let Some(usual) = self.dispatch.filter(|_| self.cpus[cpu.idx()].task.is_none()) {
+            let woken = self.desks[cpu.idx()].woken.take();
+            let ns = woken.and_then(|task| self.workload.dispatch(task)).unwrap_or(usual);
+            // It was measured at the speed that the CPU had.
+            if self.has_lines {
+                self.pay_touched();
             }
-            _ => self.jittered(cpu, ns),
-        };
+            self.begin_for(cpu, Stage::Schedule, Cost::ContextSwitch, ns);
+            return;
+        }
+        let ns = self.jittered(cpu, ns);
         self.begin(cpu, Stage::Schedule, Cost::ContextSwitch, ns);
     }
 

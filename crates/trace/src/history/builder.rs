@@ -24,6 +24,7 @@ pub(super) struct Builder<'a> {
     preempts: Vec<u64>,
     /// How long before the switch away from a sleeper it was called for, of those of which that was so, in ns.
     leaves: Vec<u64>,
+    latencies: Vec<u64>,
 }
 
 impl<'a> Builder<'a> {
@@ -40,6 +41,7 @@ impl<'a> Builder<'a> {
             dispatches: Vec::new(),
             preempts: Vec::new(),
             leaves: Vec::new(),
+            latencies: Vec::new(),
         }
     }
 
@@ -170,6 +172,7 @@ impl<'a> Builder<'a> {
             seen.latency_max = seen.latency_max.max(latency);
         }
         row.gets(time, cpu);
+        self.latencies.extend(latency);
         latency
     }
 
@@ -305,7 +308,16 @@ impl<'a> Builder<'a> {
         let preempt = median(self.preempts).unwrap_or(dispatch);
         // Calls come at any instant of the way out.
         let leave = 2 * median(self.leaves).unwrap_or(0);
-        History { begin, end, lives, dispatch, preempt, leave, gaps: self.gaps }
+        History {
+            begin,
+            end,
+            lives,
+            dispatch,
+            preempt,
+            leave,
+            latencies: self.latencies,
+            gaps: self.gaps,
+        }
     }
 }
 

@@ -39,6 +39,8 @@ pub struct History {
     /// From the instant at which a thread is asleep to the switch away from it, in ns, as the calls tell that
     /// came between: twice their median, as they come at any instant of it; 0 if there was none.
     pub leave: u64,
+    /// From each call for a thread (`sched_waking`) to the switch to it, in ns, in the order of the switches.
+    pub latencies: Vec<u64>,
     /// How often a thread was found elsewhere, or in another state, than its events before had said:
     /// events are missing.
     pub gaps: u64,
