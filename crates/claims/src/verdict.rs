@@ -102,13 +102,12 @@ fn class_of(claim: &Claim, improvement: f64) -> Class {
     }
 }
 
-/// The classes, from better to worse, of all improvements that differ from this one by at most
-/// `half` points: more than one if the interval crosses a bound of the class, so that the runs
-/// cannot tell.
+/// The classes, from better to worse, of all improvements from `low` to `high`, in percent: more than one if the
+/// interval crosses a bound of the class, so that the runs cannot tell.
 #[must_use]
-pub fn possible(claim: &Claim, improvement: f64, half: f64) -> Vec<Class> {
-    let best = class_of(claim, improvement + half);
-    let worst = class_of(claim, improvement - half);
+pub fn possible(claim: &Claim, low: f64, high: f64) -> Vec<Class> {
+    let best = class_of(claim, high);
+    let worst = class_of(claim, low);
     Class::ALL.into_iter().filter(|class| (best..=worst).contains(class)).collect()
 }
 

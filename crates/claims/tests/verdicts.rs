@@ -175,12 +175,12 @@ fn a_gain_at_equal_utilisation_is_not_that_of_wakeup_bias_prev() {
 #[test]
 fn an_interval_that_crosses_a_bound_leaves_more_than_one_class() {
     let time = of_ratio("lower", 1.0);
-    assert_eq!(possible(&time, 10.8, 10.1), [Class::Better, Class::Neutral]);
-    assert_eq!(possible(&time, 5.0, 1.9), [Class::Better]);
-    assert_eq!(possible(&time, -5.0, 2.1), [Class::Neutral, Class::Worse]);
-    assert_eq!(possible(&time, 0.0, 2.9), [Class::Neutral]);
-    assert_eq!(possible(&time, 1.0, 5.0), Class::ALL);
-    assert_eq!(possible(&time, 40.0, f64::INFINITY), Class::ALL);
+    assert_eq!(possible(&time, 0.7, 20.9), [Class::Better, Class::Neutral]);
+    assert_eq!(possible(&time, 3.1, 6.9), [Class::Better]);
+    assert_eq!(possible(&time, -7.1, -2.9), [Class::Neutral, Class::Worse]);
+    assert_eq!(possible(&time, -2.9, 2.9), [Class::Neutral]);
+    assert_eq!(possible(&time, -4.0, 6.0), Class::ALL);
+    assert_eq!(possible(&time, f64::NEG_INFINITY, f64::INFINITY), Class::ALL);
 }
 
 /// 90 s for 30,000 ms is three times as much, and a little more is too much.

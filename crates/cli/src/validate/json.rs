@@ -137,7 +137,9 @@ fn of_run(judged: &Judged, run: &Run) -> Value {
         "baseline": side(&judged.claim, &run.baseline),
         "patched": side(&judged.claim, &run.patched),
         "paired": run.paired,
-        "interval": run.interval.map(|it| json!({ "half_points": it.half, "from": it.from })),
+        "interval": run.interval.map(|it| json!({
+            "half_points": it.half(), "low_points": it.low, "high_points": it.high, "from": it.from
+        })),
         "possible": run.possible.iter().map(|class| class.name(better)).collect::<Vec<_>>(),
         "is_undecided": run.is_undecided(),
         "remarks": run.remarks,

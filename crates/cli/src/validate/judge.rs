@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use simsched_claims::verdict::{is_far, level, possible};
-use simsched_claims::{Claim, Class, Family, Values, Verdict};
+use simsched_claims::verdict::{improvement, is_far, level, possible};
+use simsched_claims::{Better, Claim, Class, Family, Values, Verdict};
 use simsched_core::Nanos;
 use simsched_policies::Registry;
 use simsched_topology::Topology;
@@ -71,22 +71,34 @@ impl Run {
 /// The 95 % interval of an improvement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Interval {
-    /// Half of it, in points.
-    pub(super) half: f64,
+    /// Its lower end, in percent of improvement.
+    pub(super) low: f64,
+    /// Its upper end.
+    pub(super) high: f64,
     /// Where it comes from: `seeds` (Student's t over the paired differences) or `batches` (of one
     /// seed, the batch means of both sides).
     pub(super) from: &'static str,
 }
 
 impl Interval {
-    fn of(baseline: &Measured, patched: &Measured, paired: &Paired) -> Option<Interval> {
-        if let Some(half) = paired.ci95_pct {
-            return Some(Interval { half, from: "seeds" });
+    fn of(claim: &Claim, sides: [&Measured; 2], paired: &Paired) -> Option<Interval> {
+        if let Some((low, high)) = paired.low_pct.zip(paired.high_pct) {
+            // Less is better where less is an improvement.
+            let is_less = claim.better == Better::Lower;
+            let (low, high) = if is_less { (-high, -low) } else { (low, high) };
+            return Some(Interval { low, high, from: "seeds" });
         }
         // Relative errors of two numbers that have nothing to do with each other.
+        let [baseline, patched] = sides;
         let ratio = patched.mean / baseline.mean;
         let half = ratio * baseline.batch_ci95_pct?.hypot(patched.batch_ci95_pct?);
-        Some(Interval { half, from: "batches" })
+        let improvement = improvement(ratio, claim.better);
+        Some(Interval { low: improvement - half, high: improvement + half, from: "batches" })
+    }
+
+    /// Half its width, in points.
+    pub(super) fn half(self) -> f64 {
+        (self.high - self.low) / 2.0
     }
 }
 
@@ -200,9 +212,10 @@ pub(super) fn verdict(
         }
     }
     let paired = Paired::of(&baseline.values, &patched.values);
-    let interval = Interval::of(&baseline, &patched, &paired);
+    let interval = Interval::of(claim, [&baseline, &patched], &paired);
     let improvement = verdict.simulated.improvement;
-    let possible = possible(claim, improvement, interval.map_or(0.0, |interval| interval.half));
+    let (low, high) = interval.map_or((improvement, improvement), |it| (it.low, it.high));
+    let possible = possible(claim, low, high);
     let remarks = remarks(&baseline, &patched, interval);
     let undecided = Vec::new();
     Ok(Run { verdict, baseline, patched, paired, interval, possible, undecided, remarks })

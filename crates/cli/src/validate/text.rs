@@ -90,7 +90,8 @@ fn of_run(claim: &Claim, run: &Run, quick: bool) -> [String; 3] {
     let told = |effect: simsched_claims::Effect, ci95: &str| {
         format!("{:+.1} %{ci95} {}", effect.improvement, effect.class.name(better))
     };
-    let ci95 = run.interval.map_or_else(String::new, |it| format!(" +-{:.1}", it.half));
+    let ci95 =
+        run.interval.map_or_else(String::new, |it| format!(" ({:+.1} to {:+.1})", it.low, it.high));
     let verdict = &run.verdict;
     // Where the published spread makes it wide, the neutral range is said.
     let bound = threshold(claim);
