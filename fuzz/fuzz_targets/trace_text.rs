@@ -67,9 +67,10 @@ fuzz_target!(|bytes: &[u8]| {
     let recording = recording(&trace, &history);
     let (file, which) = ("t.txt".to_owned(), ["known", "seen"][bytes.len() % 2]);
     let argv = [file, format!("--affinity={which}")];
-    let (file, mut options) = replay::parse(&argv).expect("options that there are");
+    let named = replay::parse(&argv).expect("options that there are");
+    let mut options = named.options;
     options.tick = History::tick(&trace, TICK);
-    match Replay::new(file, &recording, options, MACHINE.nr_cpus(), TICK) {
+    match Replay::new(named, &recording, options, MACHINE.nr_cpus(), TICK) {
         Err(error) => support::one_line(&error.to_string()),
         Ok(replay) => {
             support::one_line(&replay.banner());
