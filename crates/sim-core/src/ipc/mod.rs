@@ -274,9 +274,10 @@ impl Ipc {
             Op::FutexWait { futex, .. }
             | Op::FutexSet { futex, .. }
             | Op::FutexWake { futex, .. } => futex.idx() < self.futexes.len(),
-            Op::Spawn(task) | Op::Join(task) | Op::SetAffinity { task, .. } => {
-                task.idx() < self.sleepers.len()
-            }
+            Op::Spawn(task)
+            | Op::Join(task)
+            | Op::SetAffinity { task, .. }
+            | Op::AwaitCall { from: task, .. } => task.idx() < self.sleepers.len(),
             _ => true,
         }
     }
