@@ -17,6 +17,9 @@ use crate::renamed::{note, present_name};
 /// Guess: no measurement is beyond, in any unit.
 const MAGNITUDES: RangeInclusive<f64> = 1e-30..=1e30;
 
+/// How many characters the names of claims and metrics may have.
+const LONGEST: usize = 200;
+
 /// What a claim may say.
 const KEYS: [&str; 17] = [
     "id",
@@ -137,6 +140,7 @@ impl<'a> Reader<'a> {
             return Err(Refused { nearest, ..self.refused(key, &described(value), &known) });
         }
         let id = self.text("id", "a name that is unique in the file")?;
+        self.check_length("id", &id)?;
         let command = self.maybe_text("workload", COMMAND)?.unwrap_or_default();
         let (metric, note) = self.metric(&command)?;
         let kind = self.name_of("kind", &Kind::NAMES)?;
@@ -176,9 +180,21 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// Names are columns of tables.
+    fn check_length(&self, key: &str, name: &str) -> Result<(), Refused> {
+        match name.chars().count() {
+            ..=LONGEST => Ok(()),
+            long => {
+                let expected = format!("a name of at most {LONGEST}");
+                Err(self.refused(key, &format!("{long} characters"), &expected))
+            }
+        }
+    }
+
     /// The metric, and what is to be said of its name.
     fn metric(&self, workload: &str) -> Result<(Metric, Option<String>), Refused> {
         let text = self.text("metric", "a metric, such as time")?;
+        self.check_length("metric", &text)?;
         let present = present_name(&text, workload);
         let metric =
             Metric::parse(present.as_deref().unwrap_or(&text)).map_err(|unknown| Refused {

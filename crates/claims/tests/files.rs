@@ -100,6 +100,18 @@ fn what_is_wrong_names_file_claim_key_found_expected_and_the_nearest() {
     check(("unit = \"s\"", "unti = \"s\""), "unti", &[id, "did you mean `unit`"]);
 }
 
+/// Names are columns of tables, and no column is 65,536 wide.
+#[test]
+fn a_name_has_at_most_200_characters() {
+    let long = "x".repeat(201);
+    for (key, right) in [("id", "id = \"S2.hb.time\""), ("metric", "metric = \"time\"")] {
+        let broken = format!("{key} = \"{long}\"");
+        check((right, &broken), key, &["found 201 characters", "at most 200"]);
+    }
+    let longest = RIGHT.replace("S2.hb.time", &long[1..]);
+    assert!(read(&longest, "x.toml").unwrap()[0].is_ok());
+}
+
 #[test]
 fn a_missing_value_is_named() {
     check(("patched_value = 29\n", ""), "patched_value", &["found nothing", "ratio"]);

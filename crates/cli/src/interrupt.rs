@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and SIGHUP: a flag that a run looks at now and then.
+//! Signals: Ctrl-C, SIGTERM and SIGHUP raise a flag that a run looks at now and then; SIGXFSZ does nothing.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,6 +8,17 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 pub(crate) fn listen() {
     // It fails only when somebody else has installed a handler, and nobody else does.
     let _ = ctrlc::set_handler(|| ASKED.store(true, Ordering::Relaxed));
+}
+
+/// From now on a file that grows beyond the limit of the process (`ulimit -f`) does not end the process: the
+/// write fails (`EFBIG`), as on a full disk, and is told as that is.
+pub(crate) fn survive_the_limit_of_files() {
+    #[cfg(unix)]
+    {
+        let raised = std::sync::Arc::default();
+        // Where it fails, the process ends as the system has it.
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, raised);
+    }
 }
 
 /// Whether the user has asked to stop.

@@ -76,6 +76,7 @@ pub fn main() -> ExitCode {
 /// this repository only.
 #[must_use]
 pub fn main_with(registry: &Registry) -> ExitCode {
+    interrupt::survive_the_limit_of_files();
     match scenario_file::parse(&std::env::args_os().collect::<Vec<_>>()) {
         Ok(cli) => exit(dispatch(&cli.command, registry)),
         Err(Refused::Clap(error)) => exit(explain(&error)),

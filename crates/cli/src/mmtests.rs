@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use crate::output::Whole;
+use crate::output::{self, Whole};
 use crate::report::{End, Report};
 
 /// Where mmtests looks for the results of a program.
@@ -63,11 +63,15 @@ impl Folder {
         fs::create_dir_all(dir).map_err(|error| Failure::file(dir, &error))?;
         let names = names_of(policies);
         for name in &names {
-            let log = place.logs(&dir.join(name), 0).join(&place.file);
+            let logs = place.logs(&dir.join(name), 0);
+            output::temporary::sweep_folder(&logs);
+            let log = logs.join(&place.file);
             if log.exists() {
-                let found = log.display();
-                let text = "found results of an earlier run, expected a folder without";
-                return Err(Failure::Input(format!("--mmtests: {found}: {text}")));
+                let (found, own) = (log.display(), dir.join(name));
+                let text = "found results of an earlier run, perhaps of one that was cut off";
+                let mend =
+                    format!("expected none: delete {}, or name another folder", own.display());
+                return Err(Failure::Input(format!("--mmtests: {found}: {text}, {mend}")));
             }
         }
         Ok(Some(Folder { dir: dir.to_owned(), names }))
@@ -76,8 +80,24 @@ impl Folder {
     /// Writes the runs of the policy at this place of the list, the first seed as the first iteration.
     ///
     /// # Errors
-    /// What cannot be written; and a run that has not come to its end.
+    /// What cannot be written; and a run that has not come to its end. Nothing of these runs is left then.
     pub(crate) fn write(&self, policy: usize, runs: &[Run<'_>]) -> Result<(), Failure> {
+        let mut files = Vec::new();
+        let written = self.write_all(policy, runs, &mut files);
+        if written.is_err() {
+            // What cannot be removed is found by the next run, which says so.
+            files.iter().for_each(|file| drop(fs::remove_file(file)));
+        }
+        written
+    }
+
+    /// Writes the runs, and tells in `files` what was written.
+    fn write_all(
+        &self,
+        policy: usize,
+        runs: &[Run<'_>],
+        files: &mut Vec<PathBuf>,
+    ) -> Result<(), Failure> {
         for (nth, (report, text)) in runs.iter().enumerate() {
             if report.end != End::Finished {
                 let seed = report.scenario.seed;
@@ -88,13 +108,18 @@ impl Folder {
             let own = self.dir.join(&self.names[policy]);
             let logs = place.logs(&own, nth);
             fs::create_dir_all(&logs).map_err(|error| Failure::file(&logs, &error))?;
-            Whole::begin(&logs.join(&place.file))?.write(&place.log(report, text))?;
+            let mut write = |file: PathBuf, text: &str| -> Result<(), Failure> {
+                Whole::begin(&file)?.write(text)?;
+                files.push(file);
+                Ok(())
+            };
+            write(logs.join(&place.file), &place.log(report, text))?;
             if place.extra == Extra::Protocol {
                 let protocol = place.file.split('-').next().unwrap_or_default();
-                Whole::begin(&logs.join("protocols"))?.write(&format!("{protocol}\n"))?;
+                write(logs.join("protocols"), &format!("{protocol}\n"))?;
             }
             let times = timestamps(&place.benchmark, report);
-            Whole::begin(&own.join(format!("iter-{nth}/tests-timestamp")))?.write(&times)?;
+            write(own.join(format!("iter-{nth}/tests-timestamp")), &times)?;
         }
         Ok(())
     }

@@ -140,7 +140,7 @@ fn cuts(side: &[crate::scenario::Outcome]) -> Option<String> {
 
 fn table(text: &mut String, comparison: &Comparison) {
     let policies = &comparison.asked.policies;
-    let width = policies.iter().map(String::len).max().unwrap_or(0).max(30) + 2;
+    let width = policies.iter().map(String::len).max().unwrap_or(0).clamp(30, 1_000) + 2;
     if comparison.rows.is_empty() {
         return;
     }

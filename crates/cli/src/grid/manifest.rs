@@ -8,6 +8,7 @@ use crate::bounded;
 use crate::failure::Failure;
 use crate::identity;
 use crate::output;
+use crate::sealed;
 
 /// Its name in the folder.
 pub(super) const FILE: &str = "sweep.json";
@@ -68,7 +69,8 @@ impl Manifest {
         let found: Option<Manifest> = serde_json::from_str(&text).ok();
         let is_ours = |found: &Manifest| {
             let is_one = |cell: &Entry| cell.values.len() == found.axes.len() && is_id(&cell.id);
-            found.what == MARK
+            sealed::is_whole(&text)
+                && found.what == MARK
                 && found.cells.iter().all(is_one)
                 && found.plan == plan(&found.axes, &found.cells)
         };

@@ -74,7 +74,7 @@ impl Store {
             }
         }
         let store = Store { folder: folder.to_owned(), version: manifest.version.clone() };
-        store.write(manifest::FILE, &output::json(manifest))?;
+        store.write(manifest::FILE, &sealed::seal(manifest))?;
         Ok(store)
     }
 

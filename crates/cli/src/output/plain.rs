@@ -8,7 +8,7 @@ const LONGEST: usize = 2_000;
 const END: usize = 700;
 
 /// `text` with all characters escaped that a terminal would obey: all control characters but line ends and
-/// tabs, and those that turn the direction of writing.
+/// tabs, those that turn the direction of writing, and the separators of lines and paragraphs.
 pub(super) fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
@@ -24,7 +24,10 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
 }
 
 fn is_obeyed(c: char) -> bool {
-    let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let turns = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
     turns || (c.is_control() && c != '\n' && c != '\t')
 }
 
@@ -50,6 +53,7 @@ mod tests {
         assert_eq!(plain("a\tb\nc"), "a\tb\nc");
         assert_eq!(plain("\u{1b}[2Jx\u{9b}31m\u{7f}\r"), "\\u{1b}[2Jx\\u{9b}31m\\u{7f}\\r");
         assert_eq!(plain("\u{202e}abc"), "\\u{202e}abc");
+        assert_eq!(plain("a\u{2028}b\u{2029}"), "a\\u{2028}b\\u{2029}");
         assert_eq!(plain("größe 5 %"), "größe 5 %");
     }
 

@@ -75,9 +75,14 @@ static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Removes what killed processes left in this folder, the first time that something is written there.
 fn sweep_once(folder: &Path) {
-    let is_new = SWEPT.lock().is_ok_and(|mut swept| swept.insert(folder.to_owned()));
-    let entries = is_new.then(|| fs::read_dir(folder).ok()).flatten();
-    for entry in entries.into_iter().flatten().flatten() {
+    if SWEPT.lock().is_ok_and(|mut swept| swept.insert(folder.to_owned())) {
+        sweep_folder(folder);
+    }
+}
+
+/// Removes what killed processes left in this folder; there may be none.
+pub(crate) fn sweep_folder(folder: &Path) {
+    for entry in fs::read_dir(folder).ok().into_iter().flatten().flatten() {
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
         if is_file && is_name(&entry.file_name().to_string_lossy()) {
             // That it cannot be removed is no reason not to write beside it.

@@ -20,6 +20,8 @@ pub(super) struct Machine {
     topology: Option<Arc<Topology>>,
     /// It is the one on which the recording is replayed.
     pub(super) is_this: bool,
+    /// Nobody has said so: the recording has as many CPUs.
+    pub(super) is_assumed: bool,
 }
 
 impl Machine {
@@ -34,14 +36,14 @@ impl Machine {
         topology: &Topology,
         config: &Config,
     ) -> Result<Machine, Failure> {
-        let unknown = Machine { topology: None, is_this: false };
+        let unknown = Machine { topology: None, is_this: false, is_assumed: false };
         match recorded_on {
             Some(UNKNOWN) => return Ok(unknown),
             Some(name) => {
                 let machine = topo::load(name)?.0;
                 let names = |it: &Topology| (it.name().to_owned(), it.mode().to_owned());
                 let is_this = names(&machine) == names(topology);
-                return Ok(Machine { topology: Some(Arc::new(machine)), is_this });
+                return Ok(Machine { topology: Some(Arc::new(machine)), is_this, ..unknown });
             }
             None => {}
         }
@@ -49,7 +51,8 @@ impl Machine {
         if is_free || trace.nr_cpus as usize != topology.nr_cpus() {
             return Ok(unknown);
         }
-        Ok(Machine { topology: Some(Arc::new(topology.clone())), is_this: true })
+        let topology = Some(Arc::new(topology.clone()));
+        Ok(Machine { topology, is_this: true, is_assumed: true })
     }
 
     /// Whether there is one.

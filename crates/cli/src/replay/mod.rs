@@ -64,6 +64,8 @@ pub(crate) struct Facts {
     pub(crate) resolution: u64,
     /// Whether it was made on the machine on which it is replayed.
     pub(crate) is_here: bool,
+    /// That it was is an assumption: it has as many CPUs.
+    pub(crate) is_assumed: bool,
     /// Whether what siblings and clocks took was taken out of the threads' times.
     pub(crate) has_speeds: bool,
     /// Whether some wakeup is told to be synchronous.
@@ -151,6 +153,7 @@ pub(crate) fn open(
             .iter()
             .any(|told| matches!(told.event.what, What::Waking { sync: true, .. })),
         is_here: recording.here,
+        is_assumed: machine.is_assumed,
         has_speeds: machine.is_known(),
         left_out,
         idle: trace.threads.all.len() - left_out - threads.len(),

@@ -77,6 +77,11 @@ fn remarks(replayed: &Replayed, topology: &Topology) -> Vec<String> {
             "CPUs from {nr_cpus} on are not on this machine: threads begin on others"
         ));
     }
+    if facts.is_assumed {
+        let at = format!("{}@{}", report.scenario.topology, report.scenario.mode);
+        let else_ = "(else: --recorded-on MACHINE, or unknown)";
+        remarks.push(format!("assumed to be made on {at}, which has as many CPUs {else_}"));
+    }
     remarks.extend(facts.not_recorded(is_free).map(|text| format!("not recorded: {text}")));
     remarks
 }

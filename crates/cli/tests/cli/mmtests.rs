@@ -53,7 +53,28 @@ fn each_side_of_a_comparison_has_its_folder() {
     // Results are not mixed with those of an earlier run.
     let again = simsched(&compare);
     assert_eq!(again.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&again.stderr).contains("found results of an earlier run"));
+    let said = String::from_utf8_lossy(&again.stderr).into_owned();
+    let mend = format!("delete {}, or name another folder", folder.join("cfs").display());
+    assert!(said.contains("found results of an earlier run") && said.contains(&mend), "{said}");
+}
+
+/// The second iteration cannot be written: the first would be taken for all results.
+#[test]
+fn of_results_that_could_not_be_written_nothing_is_left() {
+    let folder = folder("mmtests-half");
+    std::fs::create_dir_all(folder.join("cfs")).unwrap();
+    std::fs::write(folder.join("cfs/iter-1"), "in the way").unwrap();
+    let logs = folder.join("cfs/iter-0/hackbench-thread-pipes/logs");
+    std::fs::create_dir_all(&logs).unwrap();
+    std::fs::write(logs.join(".simsched-0aB1cD2e.tmp"), "left by a killed process").unwrap();
+    let args = format!(
+        "run --quiet --topo t8 --seeds 2 --json - --mmtests {} -- hackbench -g 2 -f 2 -l 5 -T -p",
+        folder.display()
+    );
+    crate::common::check(&args, 2, &["iter-1"]);
+    let left: Vec<_> = std::fs::read_dir(&logs).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert!(!folder.join("cfs/iter-0/tests-timestamp").exists());
 }
 
 /// A policy beside itself: no difference, and results of both.

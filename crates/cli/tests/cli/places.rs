@@ -111,3 +111,19 @@ fn a_run_that_was_killed_does_not_stand_in_the_way() {
     let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names, ["r.json"], "what was left is swept");
 }
+
+/// `ulimit -f`: the write fails as on a full disk, and nothing is left.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_beyond_the_limit_of_the_process_is_one_sentence() {
+    let folder = folder("file-limit");
+    let exe = env!("CARGO_BIN_EXE_simsched");
+    let line =
+        format!("ulimit -f 1; exec {exe} {}", SMALL.replace("--quiet", "--quiet --json a.json"));
+    let run = Command::new("sh").args(["-c", &line]).current_dir(&folder).output().unwrap();
+    let said = String::from_utf8(run.stderr).unwrap();
+    assert_eq!(run.status.code(), Some(2), "{said}");
+    assert!(said.contains("a.json: File too large") && said.lines().count() == 1, "{said}");
+    let left: Vec<_> = fs::read_dir(&folder).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -141,23 +141,27 @@ fn the_text_of_a_run_says_which_wakeups_are_synchronous() {
 /// latencies within 5 %, where no threads share CPUs; on a server with its clocks and siblings, too.
 #[test]
 fn an_own_trace_repeats_itself_on_its_own_machine() {
-    for (topo, load) in [
+    let jobs = [
         ("t8", "hackbench -g 1 -f 4 -l 100"),
-        ("t16", "lab:periodic-H-stag"),
+        ("t16", "lab:pingpong-4w20"),
         ("genoa", "schbench -m 2 -t 8 -r 1"),
-    ] {
+    ];
+    for ((topo, load), seed) in jobs.iter().flat_map(|job| (1..=3).map(move |seed| (job, seed))) {
         let path = file(&format!("own-{topo}.txt"), "").display().to_string();
-        prints(&format!("run --topo {topo} -q --duration 300ms --ftrace {path} -- {load}"));
+        let run = format!("run --topo {topo} -q --seed {seed} --duration 300ms --ftrace {path}");
+        prints(&format!("{run} -- {load}"));
         let told = json(&format!("replay {path} --topo {topo} -q --json -"));
-        assert_eq!(told["recording"]["here"], true);
-        let change = |key: &str| {
-            let [from, to] = ["recorded", "replayed"].map(|side| told[side][key].as_f64().unwrap());
-            (to / from - 1.0).abs()
-        };
-        assert!(change("runtime_ns") < 0.01, "{topo}: {}", told["replayed"]);
-        assert!(change("switches") < 0.01, "{topo}: {}", told["replayed"]);
+        let is = |key: &str| told["recording"][key] == true;
+        assert!(is("here") && is("here_assumed"), "{}", told["recording"]);
+        let sides = |key: &str| ["recorded", "replayed"].map(|it| told[it][key].as_f64().unwrap());
+        let change = |key: &str| sides(key)[1] / sides(key)[0] - 1.0;
+        let at = format!("{topo}, seed {seed}: {} {}", told["recorded"], told["replayed"]);
+        assert!(change("runtime_ns").abs() < 0.01 && change("switches").abs() < 0.01, "{at}");
         for key in ["latency_p50_ns", "latency_p90_ns", "latency_p99_ns"] {
-            assert!(change(key) < 0.05, "{topo}, {key}: {} {}", told["recorded"], told["replayed"]);
+            // Neither can be known better than the recording's times.
+            let apart = (sides(key)[1] - sides(key)[0]).abs();
+            let resolution = told["recording"]["resolution_ns"].as_f64().unwrap();
+            assert!(change(key).abs() < 0.05 || apart <= resolution, "{key} of {at}");
         }
     }
 }

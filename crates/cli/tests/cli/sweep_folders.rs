@@ -122,6 +122,19 @@ fn a_description_whose_cells_were_changed_is_refused() {
     check(&args, 2, &["sweep.json: found something else"]);
 }
 
+/// Which shard it is stands in no hash of the plan, and in the checksum of the file.
+#[test]
+fn a_description_that_names_another_shard_is_refused() {
+    let (plan, folder) = (file("other-shard.toml", PLAN), fresh("other-shard"));
+    sweep(&plan, &folder, "--shard 1/2");
+    let path = folder.join("sweep.json");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("\"1/2\""), "{text}");
+    fs::write(&path, text.replace("\"1/2\"", "\"2/2\"")).unwrap();
+    let args = format!("merge {} -o {}", folder.display(), fresh("other-shard-out").display());
+    check(&args, 2, &["sweep.json: found something else"]);
+}
+
 #[test]
 fn merging_names_the_cell_that_it_cannot_read() {
     let (plan, folder) = (file("torn.toml", &format!("{PLAN}seeds = 2\n")), fresh("torn"));

@@ -238,7 +238,8 @@ fn merging_refuses_what_differs() {
     check(&format!("merge {a} {c} -o {out}"), 2, &["found the plan", &c.to_string()]);
     let manifest = third.join("sweep.json");
     let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, text.replace("\"version\": \"", "\"version\": \"9")).unwrap();
+    let other = sealed_again(&text.replace("\"version\": \"", "\"version\": \"9"));
+    fs::write(&manifest, other).unwrap();
     check(&format!("merge {c} {c} -o {out}"), 2, &["6 of 6 cells are missing"]);
     fs::write(&manifest, "{}").unwrap();
     check(&format!("merge {c} -o {out}"), 2, &["found something else"]);

@@ -8,6 +8,9 @@ use crate::event::{Event, Sink, Thread, ThreadIx, Threads, What};
 /// How wide the column of names is at least.
 const NAMES: usize = 30;
 
+/// And at most; longer names stand out of it.
+const WIDEST: usize = 1_000;
+
 const HEAD: &str =
     "           time    cpu  task name                       wait time  sch delay   run time
                         [tid/pid]                          (msec)     (msec)     (msec)
@@ -79,7 +82,7 @@ impl<W: Write> Timehist<W> {
             Msec(wait),
             Msec(delay),
             Msec(run),
-            width = self.names
+            width = self.names.min(WIDEST)
         )
     }
 }
