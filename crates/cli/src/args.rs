@@ -172,6 +172,11 @@ pub(crate) struct RunArgs {
     #[arg(requires = "precision")]
     pub(crate) precision_limit: Option<u64>,
 
+    /// Measure the whole run with the start of the program; by default its numbers are those from where all
+    /// tasks are born and the program has started its own clock
+    #[arg(long)]
+    pub(crate) whole: bool,
+
     /// Tell in which LLCs the processes were at home, in intervals of this length; 10ms if none is given
     #[arg(long, value_name = "TIME", value_parser = duration, num_args = 0..=1)]
     #[arg(default_missing_value = "10ms", require_equals = true)]

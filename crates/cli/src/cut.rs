@@ -11,7 +11,7 @@
 
 use simsched_core::observe::{CpuSeries, LlcSeries, Stats};
 use simsched_core::{
-    Nanos, Observer, Policy, SimTime, Simulator, Status, Tracepoint, Workload, World,
+    MarkId, Nanos, Observer, Policy, SimTime, Simulator, Status, Tracepoint, Workload, World,
 };
 use simsched_topology::Topology;
 
@@ -72,6 +72,31 @@ pub(crate) struct Window {
     pub(crate) sched_info: Option<SchedInfo>,
     /// How busy CPUs are over time, if that is asked for.
     pub(crate) cpus: Option<CpuSeries>,
+    /// What the run is to come to before it pauses once.
+    pub(crate) awaits: Option<Awaits>,
+    /// Whether it has come to that.
+    pub(crate) pauses: bool,
+}
+
+/// A point of a run: this mark was passed, and so many tasks were born.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Awaits {
+    /// None once it was passed.
+    pub(crate) mark: Option<MarkId>,
+    /// Those that are still to come.
+    pub(crate) births: usize,
+}
+
+impl Awaits {
+    fn on(&mut self, tracepoint: Tracepoint) {
+        match tracepoint {
+            Tracepoint::Mark { mark, .. } => self.mark = self.mark.filter(|it| *it != mark),
+            Tracepoint::Fork { parent: Some(_), .. } => {
+                self.births = self.births.saturating_sub(1);
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Observer for Window {
@@ -82,6 +107,19 @@ impl Observer for Window {
         self.llc.on(world, tracepoint);
         self.sched_info.on(world, tracepoint);
         self.cpus.on(world, tracepoint);
+        if let Some(awaits) = &mut self.awaits
+            && matches!(tracepoint, Tracepoint::Mark { .. } | Tracepoint::Fork { .. })
+        {
+            awaits.on(tracepoint);
+            if awaits.mark.is_none() && awaits.births == 0 {
+                (self.awaits, self.pauses) = (None, true);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn pauses(&self) -> bool {
+        self.pauses
     }
 }
 
@@ -134,23 +172,31 @@ impl<P: Policy + ?Sized, W: Workload> Cutter<'_, P, W> {
     /// Runs to its end, or until this time.
     pub(crate) fn until(&mut self, horizon: SimTime) -> Result<End, Failure> {
         loop {
-            if interrupt::is_asked() {
-                // What happens at this very instant still happens; then all time is charged.
-                self.run.run_until(self.run.world().now())?;
-                return Ok(End::Interrupted);
-            }
-            match self.run.run_events(horizon, PORTION)? {
-                Status::Finished => return Ok(End::Finished),
-                Status::Horizon => return Ok(End::Duration),
-                Status::Paused => {}
-            }
-            if let Some(recorder) = &self.run.observer().1.1.1.1 {
-                recorder.failure().map_or(Ok(()), Err)?;
-            }
-            if let Some(progress) = self.progress.as_deref_mut() {
-                progress.at(self.run.world().now(), self.run.events());
+            if let Some(end) = self.portion(horizon)? {
+                return Ok(end);
             }
         }
+    }
+
+    /// Runs for some 10 ms of the user's time, to its end, or until this time; none where it goes on.
+    pub(crate) fn portion(&mut self, horizon: SimTime) -> Result<Option<End>, Failure> {
+        if interrupt::is_asked() {
+            // What happens at this very instant still happens; then all time is charged.
+            self.run.run_until(self.run.world().now())?;
+            return Ok(Some(End::Interrupted));
+        }
+        match self.run.run_events(horizon, PORTION)? {
+            Status::Finished => return Ok(Some(End::Finished)),
+            Status::Horizon => return Ok(Some(End::Duration)),
+            Status::Paused => {}
+        }
+        if let Some(recorder) = &self.run.observer().1.1.1.1 {
+            recorder.failure().map_or(Ok(()), Err)?;
+        }
+        if let Some(progress) = self.progress.as_deref_mut() {
+            progress.at(self.run.world().now(), self.run.events());
+        }
+        Ok(None)
     }
 
     /// Runs on for so long, but not beyond `horizon`; whether it did.

@@ -16,8 +16,10 @@ pub(crate) const LIMIT: Nanos = Nanos::from_secs(10);
 /// How much of a run is simulated, and which part of that is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// All of it, from the first task to the end.
+    /// All but the start of the program ([`crate::start`]); all of it where that has none.
     #[default]
+    SinceStart,
+    /// All of it, from the first task to the end.
     Whole,
     /// The span behind the warm-up; the run ends with it.
     Part(Slice),
@@ -38,7 +40,7 @@ impl Extent {
     /// What is measured on this machine of a program that needs so much; none is the whole run.
     pub(crate) fn slice(self, topology: &Topology, least: LeastPart) -> Option<Slice> {
         match self {
-            Extent::Whole => None,
+            Extent::SinceStart | Extent::Whole => None,
             Extent::Part(slice) => Some(slice),
             Extent::Quick(slice) => at_least(slice, least),
             Extent::Long { limit, warmup } => {

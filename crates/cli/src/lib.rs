@@ -47,6 +47,7 @@ mod sensitivity;
 mod settings;
 mod shell;
 mod sides;
+mod start;
 mod states;
 mod summary;
 mod sweep;

@@ -269,6 +269,18 @@ impl Totals {
         }
     }
 
+    /// These totals up to the start of a part of the run, and the CPU time of the part, of which `later` has that
+    /// of the part only and all else of both.
+    pub(crate) fn with_time_of(&self, later: &Totals) -> Totals {
+        let sum = |(a, b): (&Costs, &Costs)| {
+            let mut sum = *a;
+            sum.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+            sum
+        };
+        let by_node = self.by_node.iter().zip(&later.by_node).map(sum).collect();
+        Totals { by_node, ..later.clone() }
+    }
+
     /// The work that was done.
     pub(crate) fn work(&self, unit: WorkUnit) -> u64 {
         match unit {

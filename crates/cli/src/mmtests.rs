@@ -150,10 +150,13 @@ impl Place {
 
 /// When the test ran, in seconds since the machine started, and what it took (`/usr/bin/time`).
 fn timestamps(benchmark: &str, report: &Report) -> String {
-    let time = &report.cpu_time_ns;
+    let (time, whole) = match &report.whole {
+        Some(whole) => (&whole.cpu_time_ns, whole.simulated_ns),
+        None => (&report.cpu_time_ns, report.simulated_ns),
+    };
     let (user, system) = (seconds(time.user), seconds(time.system));
-    let elapsed = seconds(report.simulated_ns);
-    let end = report.simulated_ns.div_ceil(1_000_000_000);
+    let elapsed = seconds(whole);
+    let end = whole.div_ceil(1_000_000_000);
     format!(
         "start :: 0\ntest begin :: {benchmark} 0\n\
          time :: {benchmark} {user} user {system} system {elapsed} elapsed\n\

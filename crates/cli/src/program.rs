@@ -13,7 +13,9 @@ pub(crate) fn tell<P: ?Sized>(benchmark: &dyn Benchmark, measured: &Measured<P>)
     let Measured { notes, end, sampled, .. } = measured;
     // A program that was stopped tells of the sample, as one that was cut does of the span.
     let of_sample = sampled.as_ref().filter(|sampled| sampled.is_stopped());
-    let stats = of_sample.and_then(|sampled| sampled.stats.as_ref()).unwrap_or(&measured.stats);
+    let of_sample = of_sample.and_then(|sampled| sampled.stats.as_ref());
+    let of_whole = measured.whole.as_ref().map(|whole| &whole.stats);
+    let stats = of_sample.or(of_whole).unwrap_or(&measured.stats);
     let at = |at: u64| sampled.as_ref().map_or(at, |sampled| sampled.stretched(at));
     let marks = stats.marks().iter().map(|mark| MarkTimes {
         count: mark.count,

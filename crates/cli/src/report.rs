@@ -15,10 +15,11 @@ use crate::llc::LlcReport;
 use crate::meter::{Totals, WorkUnit};
 use crate::precision::PrecisionReport;
 use crate::run::Told;
+use crate::start::WholeReport;
 
 /// The version of the JSON that [`Report`] becomes. It rises whenever a key goes away or changes
 /// its meaning; new keys do not raise it. `docs/json.md` describes it.
-pub(crate) const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 2;
 
 /// What was run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -62,6 +63,9 @@ pub(crate) struct ScenarioReport {
     /// Whether the whole machine was checked at every step.
     #[serde(skip_serializing_if = "is_off")]
     pub(crate) paranoid: bool,
+    /// Whether the whole run was asked for, with the start of its program.
+    #[serde(skip_serializing_if = "is_off")]
+    pub(crate) whole: bool,
 }
 
 fn is_off(on: &bool) -> bool {
@@ -99,7 +103,13 @@ pub(crate) struct Report {
     /// How far the numbers are extrapolated, and how precise they are; absent unless asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) precision: Option<PrecisionReport>,
+    /// How long the start of the program was, which is not measured; absent where all of the run is measured, or
+    /// another part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) start_ns: Option<u64>,
+    /// How long what is measured is.
     pub(crate) simulated_ns: u64,
+    /// Of the whole run.
     pub(crate) events: u64,
     /// What the program reports as its time; absent as long as it has reported none.
     pub(crate) elapsed_ns: Option<u64>,
@@ -129,6 +139,9 @@ pub(crate) struct Report {
     /// Where processes were at home; absent unless asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) llc: Option<LlcReport>,
+    /// The counts of the whole run, if `start_ns` is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) whole: Option<WholeReport>,
     /// What pages draw.
     #[serde(flatten)]
     pub(crate) inside: Inside,

@@ -9,7 +9,7 @@ use simsched_core::{
 use simsched_topology::Topology;
 use simsched_trace::schedstat::SchedStat;
 
-use crate::cut::{Cut, Cutter, Slice, Window};
+use crate::cut::{Awaits, Cut, Cutter, Slice, Window};
 use crate::extensive::Extensive;
 use crate::failure::Failure;
 use crate::inside::{Inside, SeriesReport};
@@ -20,6 +20,7 @@ use crate::progress::Progress;
 use crate::record::{Outputs, Recorder};
 use crate::report::{self, CutReport, End, Percentiles, Report, ScenarioReport, Wakeups};
 use crate::schedstat::SchedInfo;
+use crate::start::{Begins, Start, Whole, WholeReport};
 
 /// Who watches every run; the rules are checked and the schedule is written on request.
 pub(crate) type Watch = (Stats, (Window, (Digest, (Option<Invariants>, Option<Box<Recorder>>))));
@@ -35,6 +36,8 @@ pub(crate) struct Plan<P: ?Sized, W> {
     pub(crate) duration: Option<Nanos>,
     /// How much of a run that has become stationary is measured; none is the whole run.
     pub(crate) span: Option<Slice>,
+    /// Whether its start is counted apart, and what belongs to that.
+    pub(crate) start: Option<Begins>,
     /// The mark behind each round of the program, if it does a fixed number of them.
     pub(crate) round: Option<MarkId>,
     /// How precise the numbers of the whole job must be; none is to simulate it as a whole.
@@ -61,6 +64,8 @@ pub(crate) struct Measured<P: ?Sized> {
     /// Of what is measured.
     pub(crate) stats: Stats,
     pub(crate) idle_while_waiting: Nanos,
+    /// Of the whole run, if the program's start is not measured.
+    pub(crate) whole: Option<Whole>,
     /// What the program has written of the whole run.
     pub(crate) notes: Notes,
     pub(crate) totals: Totals,
@@ -117,6 +122,7 @@ impl<P: Policy + ?Sized, W: Workload> Plan<P, W> {
         let (nr_cpus, nr_tasks) = (self.topology.nr_cpus(), setup.tasks.len());
         let recorder = (!self.outputs.is_empty())
             .then(|| Box::new(Recorder::new(&setup, &self.topology, self.outputs)));
+        let start = self.start.and_then(|begins| begins.awaits(&setup));
         // The simulator asks for its own: with a million tasks a quarter of all memory.
         setup.tasks = Vec::new();
         let new_stats =
@@ -124,11 +130,13 @@ impl<P: Policy + ?Sized, W: Workload> Plan<P, W> {
         let rules = self.paranoid.then(|| Invariants::new(nr_cpus, nr_tasks));
         let series =
             |interval| LlcSeries::new(&self.topology, nr_tasks, setup.procs.len(), interval);
-        let sched_info = self.schedstat.then(|| SchedInfo::new(nr_cpus, nr_tasks));
-        let cpus = self.series.map(|interval| CpuSeries::new(&self.topology, interval));
-        let llc = self.llc_interval.map(series);
-        let asks_for_thoughts = llc.is_some() || recorder.is_some();
-        let window = Window { llc, sched_info, cpus, ..Window::default() };
+        let window = Window {
+            llc: self.llc_interval.map(series),
+            sched_info: self.schedstat.then(|| SchedInfo::new(nr_cpus, nr_tasks)),
+            cpus: self.series.map(|interval| CpuSeries::new(&self.topology, interval)),
+            ..Window::default()
+        };
+        let asks_for_thoughts = window.llc.is_some() || recorder.is_some();
         let watch = (new_stats(), (window, (Digest::default(), (rules, recorder))));
         let meter = Meter::new(self.round);
         let workload = Metered::new(self.workload, &meter);
@@ -137,17 +145,15 @@ impl<P: Policy + ?Sized, W: Workload> Plan<P, W> {
         prepare(&mut run, self.paranoid, asks_for_thoughts, self.reasons.as_deref())?;
         let horizon = self.duration.map_or(SimTime::NEVER, |limit| SimTime::ZERO + limit);
         let cutter = Cutter { run: &mut run, meter: &meter, topology: &self.topology, progress };
-        let driven = driven(cutter, self.span, self.precision, horizon, new_stats);
-        let whole = Totals::of(&run, &meter, &self.topology);
+        let driven = driven(cutter, (self.span, self.precision, start), horizon, new_stats);
+        let totals = Totals::of(&run, &meter, &self.topology);
         let (events, wasted) = (run.events(), run.observer().0.idle_while_waiting());
         let reasons = run.reasons();
         let (world, policy, workload, (stats, (mut window, (digest, (rules, recorder))))) =
             run.into_parts();
         // Of a run that could not go on, the schedule tells how it came to that.
         let recorded = recorder.map_or(Ok(()), |recorder| recorder.finish(&world));
-        let (end, cut, sampled) = driven?;
-        recorded?;
-        check_given(&stats, reasons)?;
+        let (Driven { end, cut, sampled, start }, ()) = (driven?, recorded?);
         if let Some(mut rules) = rules {
             rules.finish(&world).map_err(|broken| Failure::Simulation(broken.to_string()))?;
         }
@@ -158,7 +164,15 @@ impl<P: Policy + ?Sized, W: Workload> Plan<P, W> {
         let llc = window.llc.map(|series| LlcReport::of(&series, &topology, &setup.procs));
         let schedstat = window.sched_info.map(|counted| counted.table(&world, policy.as_ref()));
         let series = window.cpus.map(|series| SeriesReport::of(series, world.now()));
-        let measured = Measured {
+        let (totals, whole) = Start::apart(start, totals, &stats);
+        check_given(whole.as_ref().map_or(&stats, |whole| &whole.stats), reasons)?;
+        let wasted =
+            cut.as_ref().map_or(wasted, |cut| Nanos(wasted.get() - cut.wasted_before.get()));
+        let (stats, totals) = match (&cut, window.stats) {
+            (Some(cut), Some(stats)) => (stats, cut.totals.clone()),
+            _ => (stats, totals),
+        };
+        Ok(Measured {
             end,
             events,
             topology,
@@ -166,24 +180,15 @@ impl<P: Policy + ?Sized, W: Workload> Plan<P, W> {
             reasons,
             stats,
             idle_while_waiting: wasted,
+            whole,
             notes: workload.notes(),
-            totals: whole,
-            cut: None,
+            totals,
+            cut,
             sampled,
             llc,
             schedstat,
             series,
             digest,
-        };
-        Ok(match (cut, window.stats) {
-            (Some(cut), Some(stats)) => Measured {
-                stats,
-                idle_while_waiting: Nanos(wasted.get() - cut.wasted_before.get()),
-                totals: cut.totals.clone(),
-                cut: Some(cut),
-                ..measured
-            },
-            _ => measured,
         })
     }
 }
@@ -213,24 +218,36 @@ fn check_given(stats: &Stats, reasons: &[&str]) -> Result<(), Failure> {
     })
 }
 
-/// Runs to the end, or as much as is measured.
+/// What a run came to that was driven to its end, or as far as it is measured.
+struct Driven {
+    end: End,
+    cut: Option<Cut>,
+    sampled: Option<Sampled>,
+    start: Option<Start>,
+}
+
+/// Runs to the end, or as much as is measured: a span, what a precision asks for, or all behind its start.
 fn driven<P: Policy + ?Sized, W: Workload>(
     mut cutter: Cutter<'_, P, W>,
-    span: Option<Slice>,
-    precision: Option<(Ask, Goal)>,
+    asked: (Option<Slice>, Option<(Ask, Goal)>, Option<Awaits>),
     horizon: SimTime,
     new_stats: impl Fn() -> Stats,
-) -> Result<(End, Option<Cut>, Option<Sampled>), Failure> {
-    match (span, precision) {
-        (None, None) => cutter.until(horizon).map(|end| (end, None, None)),
-        (None, Some((ask, goal))) => {
-            let (end, sampled) = cutter.precise(ask, goal, new_stats)?;
-            Ok((end, None, sampled))
-        }
-        (Some(slice), _) => {
+) -> Result<Driven, Failure> {
+    let whole = |end| Driven { end, cut: None, sampled: None, start: None };
+    match asked {
+        (Some(slice), ..) => {
             let (end, cut) = cutter.cut(slice, horizon, new_stats)?;
-            Ok((end, cut, None))
+            Ok(Driven { cut, ..whole(end) })
         }
+        (None, Some((ask, goal)), _) => {
+            let (end, sampled) = cutter.precise(ask, goal, new_stats)?;
+            Ok(Driven { sampled, ..whole(end) })
+        }
+        (None, None, Some(awaits)) => {
+            let (end, start) = cutter.since_start(awaits, horizon)?;
+            Ok(Driven { start, ..whole(end) })
+        }
+        (None, None, None) => cutter.until(horizon).map(whole),
     }
 }
 
@@ -263,6 +280,11 @@ impl<P: Policy + ?Sized> Measured<P> {
             partial: self.end != End::Finished,
             end: self.end,
             cut: self.cut.as_ref().map(|cut| CutReport::of(cut, &told)),
+            start_ns: self.whole.as_ref().map(|whole| whole.start.get()),
+            whole: self
+                .whole
+                .as_ref()
+                .map(|whole| WholeReport::of(whole, reasons, &counts.domains)),
             precision: self.sampled.as_ref().map(|sampled| sampled.report(&counts)),
             simulated_ns: counts.span_ns,
             events: self.events,
@@ -311,6 +333,7 @@ mod tests {
             config: Config::default(),
             duration: Some(Nanos::from_millis(20)),
             span: None,
+            start: Some(Begins::WithClock),
             precision: None,
             round: None,
             llc_interval: None,

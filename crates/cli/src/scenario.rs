@@ -26,6 +26,7 @@ use crate::replay::{self, Recorded};
 use crate::report::{self, End, Report, ScenarioReport};
 use crate::run::{self, Plan};
 use crate::settings::{self, Settings};
+use crate::start::Begins;
 use crate::topo;
 
 /// What is to be run, with any seed.
@@ -93,7 +94,7 @@ impl Side {
             policy: ChosenPolicy::Named(policy.to_owned()),
             settings: settings.to_vec(),
             workload: ChosenWorkload::Words(workload.to_vec()),
-            extent: Extent::Whole,
+            extent: Extent::SinceStart,
             duration: None,
             precision: None,
             llc_interval: None,
@@ -137,7 +138,7 @@ impl Scenario {
             workload: ChosenWorkload::Words(args.workload.clone()),
             file: input::of_workload(&args.workload)?,
             duration: args.duration,
-            extent: Extent::Whole,
+            extent: if args.whole { Extent::Whole } else { Extent::SinceStart },
             precision: args.precision.map(|percent| Ask { percent, limit: args.precision_limit }),
             llc_interval: args.llc_interval,
             schedstat: args.results.schedstat.is_some(),
@@ -311,6 +312,7 @@ impl Scenario {
             config: Config { launcher, ..config },
             duration: self.duration,
             span: self.extent.slice(&self.topology, benchmark.least_part()),
+            start: (self.extent == Extent::SinceStart).then(|| Begins::of(benchmark.as_ref())),
             precision: self.precision.zip(Goal::of(benchmark.as_ref())),
             round: benchmark.rounds().map(|(mark, _)| mark),
             llc_interval: self.llc_interval,
@@ -354,6 +356,7 @@ impl Scenario {
             precision_limit: self.precision.and_then(|ask| ask.limit),
             llc_interval_ns: report::nanos(self.llc_interval),
             paranoid: self.paranoid,
+            whole: self.extent == Extent::Whole,
         })
     }
 }

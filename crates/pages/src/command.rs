@@ -38,8 +38,10 @@ pub(crate) fn of_side(side: &Side) -> String {
     if let Some(interval) = lengths.min() {
         let _ = write!(command, " --series={}", span(interval));
     }
-    if at(run, "scenario.paranoid").and_then(Value::as_bool) == Some(true) {
-        command.push_str(" --paranoid");
+    for flag in ["whole", "paranoid"] {
+        if at(run, &format!("scenario.{flag}")).and_then(Value::as_bool) == Some(true) {
+            let _ = write!(command, " --{flag}");
+        }
     }
     workload(&mut command, Some(run), text(run, "scenario.workload"));
     command
@@ -79,6 +81,9 @@ pub(crate) fn of_comparison(top: &Map<String, Value>) -> String {
         if let Some(value) = number(top, key) {
             let _ = write!(command, " {option} {}", span(value));
         }
+    }
+    if top.get("whole") == Some(&Value::Bool(true)) {
+        command.push_str(" --whole");
     }
     if top.get("sweep_hw").is_some_and(Value::is_object) {
         command.push_str(" --sweep-hw");

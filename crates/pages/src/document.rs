@@ -6,7 +6,7 @@ use crate::error::PageError;
 use crate::side::Side;
 
 /// The version of the JSON that is read here.
-const SCHEMA: u64 = 1;
+const SCHEMA: u64 = 2;
 
 /// A file of results: one run (also as a cell of a sweep, or of a replay), several seeds of one, or a
 /// comparison.
@@ -196,7 +196,7 @@ impl Check<'_> {
     fn schema(&self, top: &Map<String, Value>) -> Result<(), PageError> {
         match top.get("schema") {
             Some(schema) if schema.as_u64() == Some(SCHEMA) => Ok(()),
-            found => Err(self.wrong("schema", found, "1")),
+            found => Err(self.wrong("schema", found, "2")),
         }
     }
 

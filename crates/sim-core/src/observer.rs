@@ -12,6 +12,14 @@ use crate::world::World;
 pub trait Observer {
     /// Is told of `tracepoint`, which happened in `world` at `world.now()`.
     fn on(&mut self, world: &World, tracepoint: Tracepoint);
+
+    /// Whether the run is to pause before its next event: it is asked behind each one, and
+    /// [`Simulator::run_events`](crate::Simulator::run_events) returns [`Status::Paused`](crate::Status::Paused).
+    /// It is asked again when the run goes on, so an observer that has made it pause once says no by then.
+    #[inline(always)]
+    fn pauses(&self) -> bool {
+        false
+    }
 }
 
 /// Why a task changed its CPU.
@@ -245,6 +253,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.on(world, tracepoint);
         self.1.on(world, tracepoint);
     }
+
+    #[inline(always)]
+    fn pauses(&self) -> bool {
+        self.0.pauses() || self.1.pauses()
+    }
 }
 
 impl<O: Observer> Observer for Option<O> {
@@ -254,10 +267,19 @@ impl<O: Observer> Observer for Option<O> {
             observer.on(world, tracepoint);
         }
     }
+
+    #[inline(always)]
+    fn pauses(&self) -> bool {
+        self.as_ref().is_some_and(Observer::pauses)
+    }
 }
 
 impl<O: Observer + ?Sized> Observer for Box<O> {
     fn on(&mut self, world: &World, tracepoint: Tracepoint) {
         (**self).on(world, tracepoint);
+    }
+
+    fn pauses(&self) -> bool {
+        (**self).pauses()
     }
 }

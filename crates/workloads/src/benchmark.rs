@@ -42,6 +42,12 @@ pub trait Benchmark: Send + Sync {
         None
     }
 
+    /// Whether all its tasks are started as it begins. Its start is over then when all of them are there and it
+    /// has started its own clock (its mark `start`), otherwise with the clock alone.
+    fn begins_with_births(&self) -> bool {
+        true
+    }
+
     /// Who starts it, unless somebody is named: a script.
     fn launcher(&self) -> Launcher {
         Launcher::Script

@@ -45,6 +45,11 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) span: Option<Nanos>,
 
+    /// Measure the whole run with the start of the program; by default its numbers are those from where all
+    /// tasks are born and the program has started its own clock
+    #[arg(long, conflicts_with = "span")]
+    pub(crate) whole: bool,
+
     /// How long a run warms up before that at least, counted from the last new task. It goes on, up to
     /// twice as long, until operations, migrations and context switches are steady
     #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = duration)]
@@ -162,8 +167,11 @@ pub(crate) struct ValidateArgs {
 impl CompareArgs {
     /// How much of a run is simulated and measured.
     pub(crate) fn extent(&self) -> Extent {
-        let part = |span| Extent::Part(Slice { span, warmup: self.warmup });
-        self.span.map_or(Extent::Whole, part)
+        match self.span {
+            Some(span) => Extent::Part(Slice { span, warmup: self.warmup }),
+            None if self.whole => Extent::Whole,
+            None => Extent::SinceStart,
+        }
     }
 }
 

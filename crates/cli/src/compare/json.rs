@@ -31,6 +31,7 @@ pub(super) fn of(comparison: &Comparison) -> Value {
         "seeds": runs.first().map_or(0, Vec::len),
         "span_ns": report::nanos(args.span),
         "warmup_ns": args.span.and_then(|_| report::nanos(Some(args.warmup))),
+        "whole": first.is_some_and(|scenario| scenario.whole),
         "duration_ns": report::nanos(args.duration),
         "partial": runs.first().map_or(0, Vec::len) as u64 != args.seeds
             || runs.iter().flatten().any(|run| run.report.partial && run.cut.is_none()),

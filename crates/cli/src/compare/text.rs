@@ -6,6 +6,7 @@ use simsched_topology::Topology;
 
 use super::metrics::Cell;
 use super::{Comparison, Difference, Row};
+use crate::output::text::SINCE_START;
 use crate::output::units::{self, decimal, span_of};
 use crate::sensitivity;
 use crate::states::States;
@@ -87,6 +88,9 @@ fn head(comparison: &Comparison, topology: &Topology) -> String {
     let stopped = stopped.count();
     if stopped > 0 {
         line("stopped", &format!("by --duration: {stopped} runs, their numbers are partial"));
+    }
+    if runs.iter().flatten().any(|run| run.report.start_ns.is_some()) {
+        line("measured", SINCE_START);
     }
     for (policy, side) in args.policies.iter().zip(runs) {
         if let Some(told) = cuts(side) {

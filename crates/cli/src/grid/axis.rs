@@ -29,7 +29,7 @@ pub(super) struct Point {
 }
 
 /// The keys that may differ between the cells of a sweep.
-pub(super) const KEYS: [&str; 10] = [
+pub(super) const KEYS: [&str; 11] = [
     "topo",
     "policy",
     "workload",
@@ -38,13 +38,14 @@ pub(super) const KEYS: [&str; 10] = [
     "duration",
     "precision",
     "precision_limit",
+    "whole",
     "llc_interval",
     "paranoid",
 ];
 
 /// What an axis of the plan's own cannot be called: the first columns of results, and the keys of reports,
 /// which are columns, too.
-const TAKEN: [&str; 17] = [
+const TAKEN: [&str; 18] = [
     "cell",
     "state",
     "error",
@@ -52,6 +53,7 @@ const TAKEN: [&str; 17] = [
     "partial",
     "end",
     "simulated_ns",
+    "start_ns",
     "events",
     "elapsed_ns",
     "context_switches",

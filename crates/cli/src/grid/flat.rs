@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::inside::KEYS;
 
 /// What is no column: the same in all rows, or a series and no number.
-const NO_COLUMN: [&str; 2] = ["schema", "llc"];
+const NO_COLUMN: [&str; 3] = ["schema", "llc", "whole"];
 
 /// The columns between the axes and the report.
 const OWN: [&str; 3] = ["cell", "state", "error"];

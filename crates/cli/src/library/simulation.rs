@@ -188,7 +188,7 @@ impl Simulation {
     fn check_values(&self) -> Result<(), Error> {
         let Collect { llc_interval, series, .. } = self.collect;
         let (span, limit) = match self.window {
-            Window::Whole => (None, None),
+            Window::SinceStart | Window::Whole => (None, None),
             Window::Span(span) => (Some(span), None),
             Window::Long(limit) => (None, Some(limit)),
         };
@@ -211,7 +211,7 @@ impl Simulation {
             return Err(Error::input("precision: found 0 events at most, expected at least 1"));
         }
         let beside = [
-            ("a window", self.window != Window::Whole),
+            ("a window", self.window != Window::SinceStart),
             ("a duration", self.duration.is_some()),
             ("an llc_interval", llc_interval.is_some()),
             ("a series", series.is_some()),

@@ -9,8 +9,12 @@ use crate::extent::{Extent, LIMIT};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Window {
-    /// All of it, from the first task to the end.
+    /// All but the start of the program: from where a benchmark has all its tasks and has started its own clock
+    /// to the end. A workload of your own starts its clock where it passes a mark of the name `start`; without
+    /// one the whole run is measured.
     #[default]
+    SinceStart,
+    /// All of it, from the first task to the end.
     Whole,
     /// A span of a run that has become stationary.
     Span(Span),
@@ -36,6 +40,7 @@ impl Window {
 
     pub(super) fn extent(self) -> Extent {
         match self {
+            Window::SinceStart => Extent::SinceStart,
             Window::Whole => Extent::Whole,
             Window::Span(Span { span, warmup }) => Extent::Part(Slice { span, warmup }),
             Window::Long(limit) => Extent::Long { limit, warmup: Nanos::ZERO },

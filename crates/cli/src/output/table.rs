@@ -15,6 +15,9 @@ pub(crate) fn seeds(summary: &Summary, topology: &Topology, asked: u64) -> Strin
     text::scenario(&mut page, &summary.scenario, topology);
     let first = summary.scenario.seed;
     page.line("seeds", &format!("{first} to {}", first.saturating_add(asked - 1)));
+    if summary.runs.iter().any(|run| run.start_ns.is_some()) {
+        page.line("measured", text::SINCE_START);
+    }
     stopped(&mut page, summary, asked);
     if !summary.summary.is_empty() {
         table(&mut page, &Tree(&summary.summary));
@@ -42,7 +45,12 @@ fn stopped(page: &mut Page, summary: &Summary, asked: u64) {
 fn table(page: &mut Page, tree: &Tree<'_>) {
     page.gap();
     page.text(&format!("{:<28}{:>14}{:>14}{:>14}", "", "mean", "std", "+- (95 %)"));
-    tree.row(page, "simulated", &["simulated_ns"], Unit::Span);
+    if tree.at(&["whole"]).is_some() {
+        tree.row(page, "simulated", &["whole", "simulated_ns"], Unit::Span);
+        tree.row(page, "measured", &["simulated_ns"], Unit::Span);
+    } else {
+        tree.row(page, "simulated", &["simulated_ns"], Unit::Span);
+    }
     if tree.at(&["elapsed_ns"]).is_some() {
         tree.row(page, "elapsed", &["elapsed_ns"], Unit::Span);
     }

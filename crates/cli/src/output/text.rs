@@ -7,6 +7,9 @@ use super::page::{Order, Page};
 use super::units::{self, count, micros, percent, span};
 use crate::report::{End, Percentiles, Report, ScenarioReport};
 
+/// What of a run is measured by default.
+pub(crate) const SINCE_START: &str = "without the start of the program (--whole: with it)";
+
 /// One run.
 pub(crate) fn run(report: &Report, topology: &Topology) -> String {
     let mut page = Page::default();
@@ -14,8 +17,12 @@ pub(crate) fn run(report: &Report, topology: &Topology) -> String {
     page.line("seed", &report.scenario.seed.to_string());
     stopped(&mut page, report.end);
     let events = count(report.events);
-    let simulated = report.precision.as_ref().map_or(report.simulated_ns, |p| p.simulated_ns);
+    let of_whole = report.whole.as_ref().map_or(report.simulated_ns, |whole| whole.simulated_ns);
+    let simulated = report.precision.as_ref().map_or(of_whole, |p| p.simulated_ns);
     page.line("simulated", &format!("{} in {events} events", span(simulated)));
+    if report.start_ns.is_some() {
+        page.line("measured", &format!("{} {SINCE_START}", span(report.simulated_ns)));
+    }
     precision(&mut page, report);
     page.gap();
     page.beside("context switches", report.context_switches, &beside(report, "context_switches"));

@@ -103,6 +103,7 @@ fn as_run(args: &ReplayArgs) -> RunArgs {
         duration: None,
         precision: None,
         precision_limit: None,
+        whole: true,
         llc_interval: None,
         series: crate::args::SeriesArgs { series: None },
         schedule: ScheduleArgs::default(),

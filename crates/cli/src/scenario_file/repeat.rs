@@ -71,10 +71,11 @@ impl Report<'_> {
                 self.option(id, id, value + unit);
             }
         }
-        if self.scenario.get("paranoid") == Some(&Value::Bool(true)) {
-            let at = self.at("paranoid");
-            let words = vec!["--paranoid".to_owned()];
-            self.written.options.push(Given { id: "paranoid".to_owned(), words, at });
+        for flag in ["whole", "paranoid"] {
+            if self.scenario.get(flag) == Some(&Value::Bool(true)) {
+                let (at, words) = (self.at(flag), vec![format!("--{flag}")]);
+                self.written.options.push(Given { id: flag.to_owned(), words, at });
+            }
         }
         self.settings()?;
         self.written.workload = Some((self.workload()?, self.at("workload")));

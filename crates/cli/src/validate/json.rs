@@ -22,7 +22,7 @@ pub(super) fn of(validation: &Validation<'_>) -> Value {
     let extent = args.extent();
     let slice = match extent {
         Extent::Part(slice) | Extent::Quick(slice) => Some(slice),
-        Extent::Whole | Extent::Long { .. } => None,
+        Extent::SinceStart | Extent::Whole | Extent::Long { .. } => None,
     };
     let limit = match extent {
         Extent::Long { limit, .. } => Some(limit),

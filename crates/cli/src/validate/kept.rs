@@ -124,7 +124,7 @@ pub(super) fn key(job: &Job) -> Result<String, Failure> {
     let settings: Vec<String> = key.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
     let part = |slice: Slice| format!("{} after {}", slice.span.get(), slice.warmup.get());
     let part = match job.extent {
-        Extent::Whole => "whole".to_owned(),
+        Extent::SinceStart | Extent::Whole => "whole".to_owned(),
         Extent::Part(slice) => part(slice),
         Extent::Quick(slice) => format!("{} or more", part(slice)),
         Extent::Long { limit, warmup } => {

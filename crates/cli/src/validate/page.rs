@@ -58,7 +58,7 @@ fn described(extent: Extent) -> String {
         format!("{} of each run after {} or more", time(slice.span), time(slice.warmup))
     };
     match extent {
-        Extent::Whole => "whole runs".to_owned(),
+        Extent::SinceStart | Extent::Whole => "whole runs".to_owned(),
         Extent::Part(slice) => part(slice),
         Extent::Quick(slice) => format!("{}, more where a program needs it", part(slice)),
         Extent::Long { limit, .. } => format!(

@@ -154,12 +154,13 @@ fn a_run_that_was_to_be_precise_tells_what_it_has_simulated() {
         assert_eq!(told.get("precision"), None);
         let simulated = told["simulated_ns"].as_u64().unwrap();
         assert!(simulated > 0);
-        let mut plain = crate::common::json(&args(&format!("--duration {simulated}ns")));
+        let mut plain = crate::common::json(&args(&format!("--whole --duration {simulated}ns")));
         for report in [&mut told, &mut plain] {
             let report = report.as_object_mut().unwrap();
             assert!(report.shift_remove("end").is_some());
             let scenario = report["scenario"].as_object_mut().unwrap();
-            scenario.retain(|key, _| !matches!(key.as_str(), "precision_pct" | "duration_ns"));
+            let asked = ["precision_pct", "duration_ns", "whole"];
+            scenario.retain(|key, _| !asked.contains(&key.as_str()));
         }
         assert_eq!(told, plain);
     }

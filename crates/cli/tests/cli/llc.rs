@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::common::{json, prints};
 
 const RUN: &str =
-    "run --quiet --topo t16 --json - --llc-interval=1ms -- hackbench -g 3 -f 4 -l 200";
+    "run --quiet --whole --topo t16 --json - --llc-interval=1ms -- hackbench -g 3 -f 4 -l 200";
 
 fn numbers(value: &Value) -> Vec<u64> {
     value.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()

@@ -34,6 +34,7 @@ mod scenarios;
 mod schedstat;
 mod schedule;
 mod shell;
+mod start;
 mod sweep_folders;
 mod sweeps;
 mod text;

@@ -96,14 +96,18 @@ fn a_series_is_kept_on_request_and_changes_nothing() {
     let length = series["interval_ns"].as_u64().unwrap();
     assert!((1..=128).contains(&intervals));
     assert!(length.is_multiple_of(20_000) && (length / 20_000).is_power_of_two(), "{length}");
-    assert_eq!(plain["simulated_ns"].as_u64().unwrap().div_ceil(length), intervals);
+    assert_eq!(plain["whole"]["simulated_ns"].as_u64().unwrap().div_ceil(length), intervals);
     let rows = series["cpu_busy_pct"].as_array().unwrap();
     assert_eq!(rows.len() as u64, intervals);
     assert!(rows.iter().all(|row| numbers(row).len() == 16));
     assert!(rows.iter().flat_map(numbers).all(|percent| percent <= 100));
     for (cause, moves) in series["migrations"].as_object().unwrap() {
         let total: u64 = numbers(moves).iter().sum();
-        assert_eq!(plain["migrations"]["by_cause"][cause].as_u64(), Some(total), "{cause}");
+        assert_eq!(
+            plain["whole"]["migrations"]["by_cause"][cause].as_u64(),
+            Some(total),
+            "{cause}"
+        );
     }
 }
 
@@ -160,7 +164,7 @@ fn two_results_are_explained_and_others_refused() {
 
 #[test]
 fn what_is_no_result_is_refused_and_no_page_is_left() {
-    let broken = file("pages-broken.json", "{ \"schema\": 1, \"scenario\": 5 }");
+    let broken = file("pages-broken.json", "{ \"schema\": 2, \"scenario\": 5 }");
     let out = broken.with_file_name("pages-broken.html");
     let (broken, page) = (broken.display().to_string(), out.display().to_string());
     let cases = [

@@ -29,7 +29,7 @@ fn the_exact_numbers_of_a_job_lie_within_the_intervals_of_its_sample() {
         let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
         summary["runs"].as_array().unwrap().clone()
     };
-    let (exact, sampled) = (run(""), run("--precision 15%"));
+    let (exact, sampled) = (run("--whole"), run("--precision 15%"));
     let figures = [
         ("time", "simulated_ns"),
         ("migrations", "migrations.total"),
@@ -110,13 +110,14 @@ fn samples_are_the_same_bytes_on_any_number_of_threads() {
 #[test]
 fn a_job_that_ends_before_it_is_stationary_is_exact() {
     let job = "-- hackbench -g 1 -f 2 -T -p -l 5";
-    let plain = json(&format!("run --quiet --topo t8 --json - {job}"));
+    let mut plain = json(&format!("run --quiet --whole --topo t8 --json - {job}"));
     let mut asked = json(&format!("run --quiet --topo t8 --precision 2% --json - {job}"));
     let precision = asked.as_object_mut().unwrap().shift_remove("precision").unwrap();
     assert_eq!((&precision["exact"], &precision["reached"]), (&true.into(), &true.into()));
     assert_eq!(number(&precision, "share_simulated"), 1.0);
     let percent = asked["scenario"].as_object_mut().unwrap().shift_remove("precision_pct");
     assert_eq!(percent, Some(2.0.into()));
+    assert!(plain["scenario"].as_object_mut().unwrap().shift_remove("whole").is_some());
     assert_eq!(asked, plain);
     let text = prints(&format!("run --quiet --topo t8 --precision 2% {job}"));
     assert!(text.contains("the numbers are exact"), "{text}");

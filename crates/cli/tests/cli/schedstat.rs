@@ -40,7 +40,7 @@ const LB: [&str; 8] = [
 fn the_columns_sum_up_to_the_domains_of_the_report() {
     let path = file("schedstat-16.txt", "");
     let run = json(&format!(
-        "run --quiet --topo t16 --json - --schedstat v16={} {WORKLOAD}",
+        "run --quiet --whole --topo t16 --json - --schedstat v16={} {WORKLOAD}",
         path.display()
     ));
     let (domains, cpus) = rows(&std::fs::read_to_string(path).unwrap());
@@ -73,15 +73,15 @@ fn the_columns_sum_up_to_the_domains_of_the_report() {
 #[test]
 fn who_counts_for_schedstat_changes_nothing() {
     let counted = json(&format!(
-        "run --quiet --topo t16 --json - --schedstat v17={} {WORKLOAD}",
+        "run --quiet --whole --topo t16 --json - --schedstat v17={} {WORKLOAD}",
         file("schedstat-17.txt", "").display()
     ));
-    assert_eq!(counted, json(&format!("run --quiet --topo t16 --json - {WORKLOAD}")));
+    assert_eq!(counted, json(&format!("run --quiet --whole --topo t16 --json - {WORKLOAD}")));
 }
 
 #[test]
 fn without_a_file_schedstat_takes_the_place_of_the_text() {
-    let text = prints(&format!("run --quiet --topo t8 --schedstat v15 {WORKLOAD}"));
+    let text = prints(&format!("run --quiet --whole --topo t8 --schedstat v15 {WORKLOAD}"));
     assert!(text.starts_with("version 15\ntimestamp 42948"), "{text}");
     assert_eq!(text.lines().filter(|line| line.starts_with("cpu")).count(), 8);
 }
@@ -95,7 +95,7 @@ fn what_schedstat_cannot_tell_is_refused() {
         ("--schedstat v15 --json -", "found '-' for both"),
         ("--schedstat v15=missing/file", "missing/file"),
     ] {
-        let output = simsched(&format!("run --quiet --topo t8 {options} {WORKLOAD}"));
+        let output = simsched(&format!("run --quiet --whole --topo t8 {options} {WORKLOAD}"));
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{options}");
         assert!(errors.contains(said), "{options}: {errors}");

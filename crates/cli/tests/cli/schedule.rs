@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::{SMALL, prints, simsched};
 
 /// Long enough to keep all CPUs of the machine busy.
-const RUN: &str = "run --quiet --topo t8 -- hackbench -g 1 -T -p -l 20";
+const RUN: &str = "run --quiet --whole --topo t8 -- hackbench -g 1 -T -p -l 20";
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)

@@ -80,6 +80,11 @@ fn with<'a>(side: &'a Side, key: &str) -> Option<&'a Map<String, Value>> {
     side.counted().into_iter().find(|run| at(run, key).is_some())
 }
 
+/// How long a run was, all of it: series are those of the whole run.
+fn length_of(run: &Map<String, Value>) -> Option<f64> {
+    number(run, "whole.simulated_ns").or_else(|| number(run, "simulated_ns"))
+}
+
 /// How many CPUs are busy, all sides in one frame.
 #[expect(clippy::cast_precision_loss, reason = "intervals are few")]
 fn busy_plot(view: &View<'_>) -> String {
@@ -88,7 +93,7 @@ fn busy_plot(view: &View<'_>) -> String {
     for (idx, side) in view.sides.iter().enumerate() {
         let Some(run) = with(side, "series.cpu_busy_pct") else { continue };
         let length = number(run, "series.interval_ns").unwrap_or(1.0);
-        let end = number(run, "simulated_ns").unwrap_or(0.0);
+        let end = length_of(run).unwrap_or(0.0);
         let mut points = Vec::new();
         for (at, row) in rows(run, "series.cpu_busy_pct").iter().enumerate() {
             let busy = row.iter().sum::<f64>() / 100.0;
@@ -310,7 +315,7 @@ fn map(lines: &[Line], length: f64, run: &Map<String, Value>, height: f64) -> St
         );
     }
     let all = nr as f64 * length;
-    let end = number(run, "simulated_ns").unwrap_or(all).min(all);
+    let end = length_of(run).unwrap_or(all).min(all);
     for tick in round_ticks(end).into_iter().filter(|tick| tick / all.max(1.0) <= 0.72) {
         let class = if tick == 0.0 { "x start" } else { "x" };
         text += &format!(

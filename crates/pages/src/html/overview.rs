@@ -99,12 +99,17 @@ fn card(side: &Side, name: &str, idx: usize, is_compared: bool) -> String {
     if let Some(time) = named("time").and_then(|measure| Some((measure, measure.spread(side)?))) {
         rows.push(("time", time.0.shown(time.1.mean)));
     }
-    if let Some(simulated) = side.values("simulated_ns") {
-        let told = span_of(crate::student::Spread::of(&simulated).mean);
+    let whole = side.values("whole.simulated_ns");
+    if let Some(simulated) = whole.as_ref().or(side.values("simulated_ns").as_ref()) {
+        let told = span_of(crate::student::Spread::of(simulated).mean);
         let events = side.values("events").map(|events| tidy(events.iter().sum()));
         let events = events.map_or_else(String::new, |events| format!(" in {events} events"));
         let each = if side.runs.len() > 1 { " each" } else { "" };
         rows.push(("simulated", format!("{told}{each}{events}")));
+    }
+    if let Some(measured) = side.values("simulated_ns").filter(|_| whole.is_some()) {
+        let told = span_of(crate::student::Spread::of(&measured).mean);
+        rows.push(("measured", format!("{told} without the start of the program")));
     }
     rows.push(("end", ends(side)));
     let digests: Vec<&str> = side.runs.iter().take(4).map(|run| text(run, "digest")).collect();

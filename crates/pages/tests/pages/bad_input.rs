@@ -34,7 +34,7 @@ fn a_value_of_another_kind_is_named_with_file_and_key() {
             json!(5),
             "a.json: key machine.llcs[1].cores: found 5, expected a text",
         ),
-        ("schema", json!(2), "a.json: key schema: found 2, expected 1"),
+        ("schema", json!(1), "a.json: key schema: found 1, expected 2"),
     ];
     for (key, value, want) in cases {
         assert_eq!(refused(&with(run("cfs", 1), &[(key, value)])), want);
@@ -44,23 +44,23 @@ fn a_value_of_another_kind_is_named_with_file_and_key() {
 #[test]
 fn a_key_of_one_of_several_runs_is_named_with_the_run() {
     let broken = with(run("cfs", 2), &[("migrations.total", json!([]))]);
-    let seeds = json!({ "schema": 1, "runs": [run("cfs", 1), broken] });
+    let seeds = json!({ "schema": 2, "runs": [run("cfs", 1), broken] });
     let want =
         "a.json: key runs[1].migrations.total: found an array of 0, expected a number from 0";
     assert_eq!(refused(&seeds), want);
-    let none = json!({ "schema": 1, "runs": [] });
+    let none = json!({ "schema": 2, "runs": [] });
     assert_eq!(refused(&none), "a.json: key runs: found none, expected at least one run");
 }
 
 #[test]
 fn the_json_of_something_else_is_named_as_what_it_is() {
     let cases = [
-        (json!({ "schema": 1, "claims": [] }), "found the verdicts of `validate`"),
-        (json!({ "schema": 1, "folders": [] }), "found the verdicts of `lab`"),
-        (json!({ "schema": 1, "sched_domains": [] }), "found a machine of `topo show`"),
+        (json!({ "schema": 2, "claims": [] }), "found the verdicts of `validate`"),
+        (json!({ "schema": 2, "folders": [] }), "found the verdicts of `lab`"),
+        (json!({ "schema": 2, "sched_domains": [] }), "found a machine of `topo show`"),
         (json!([1]), "found an array of 1 at the top"),
-        (json!({ "schema": 1 }), "key scenario: found nothing, expected an object"),
-        (json!({}), "key schema: found nothing, expected 1"),
+        (json!({ "schema": 2 }), "key scenario: found nothing, expected an object"),
+        (json!({}), "key schema: found nothing, expected 2"),
     ];
     for (value, want) in cases {
         let found = refused(&value);

@@ -46,7 +46,7 @@ fn the_command_has_all_that_changes_the_runs() {
     ];
     let first = with(run("cfs", 3), &more);
     let second = with(run("cfs", 4), &[("series.interval_ns", json!(5_000_000))]);
-    let code = command(&[json!({ "schema": 1, "runs": [first, second] })]);
+    let code = command(&[json!({ "schema": 2, "runs": [first, second] })]);
     let want = "simsched run --topo small@default --policy cfs --seed 3 --seeds 2 --precision 2.5% \
                 --precision-limit 5000000 --series=5ms --paranoid -- hackbench -g 1";
     assert_eq!(code, want);
@@ -56,7 +56,7 @@ fn the_command_has_all_that_changes_the_runs() {
 fn the_command_of_a_comparison_has_its_options() {
     let first = with(run("cfs", 1), &[("scenario.workload_args", json!(["replay", "a b.txt"]))]);
     let comparison = json!({
-        "schema": 1, "topology": "small", "mode": "default", "topology_file": "built-in",
+        "schema": 2, "topology": "small", "mode": "default", "topology_file": "built-in",
         "workload": "replay a b.txt", "seed": 1, "seeds": 1, "span_ns": 20_000_000,
         "warmup_ns": 50_000_000, "sweep_hw": { "flips": [] }, "metrics": [],
         "policies": [{ "policy": "cfs", "settings": { "hz": "1000" }, "runs": [first] },

@@ -176,7 +176,7 @@ fn other_machines_and_workloads_are_refused_unless_asked_for() {
 fn a_comparison_is_refused_with_what_explains_it() {
     let policy = json!({ "policy": "cfs", "runs": [run("cfs", 1)] });
     let comparison = json!({
-        "schema": 1, "topology": "small", "workload": "hackbench -g 1", "policies": [policy],
+        "schema": 2, "topology": "small", "workload": "hackbench -g 1", "policies": [policy],
         "metrics": []
     });
     let [a, b] = [document("a.json", &run("cfs", 1)), document("b.json", &comparison)];

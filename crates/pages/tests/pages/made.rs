@@ -29,7 +29,7 @@ fn inside() -> Value {
             "runqueue_wait_ns": { "up_to": [2_047, 91_000], "count": [1_050, 1_050] }
         },
         "series": {
-            "schema": 1, "interval_ns": 10_000_000, "intervals": 2,
+            "schema": 2, "interval_ns": 10_000_000, "intervals": 2,
             "cpu_busy_pct": [[100, 0, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
                              [0, 0, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100]],
             "migrations": { "wakeup": [400, 400] }
@@ -40,7 +40,7 @@ fn inside() -> Value {
 /// What is counted.
 fn counted(policy: &str, seed: u64) -> Value {
     json!({
-        "schema": 1,
+        "schema": 2,
         "scenario": {
             "topology": "small", "mode": "default", "topology_file": "built-in",
             "nr_cpus": 16, "nr_llcs": 4, "nr_nodes": 2,
@@ -120,7 +120,7 @@ pub(crate) fn seeds(policy: &str, factors: &[f64], values: &[&str]) -> Value {
         run
     };
     let runs: Vec<Value> = factors.iter().enumerate().map(run).collect();
-    json!({ "schema": 1, "scenario": runs[0]["scenario"], "seeds": runs.len(), "runs": runs })
+    json!({ "schema": 2, "scenario": runs[0]["scenario"], "seeds": runs.len(), "runs": runs })
 }
 
 pub(crate) fn document(name: &str, value: &Value) -> Document {

@@ -298,7 +298,7 @@ fn one_run_is_shown_with_the_interval_that_it_tells_itself() {
 fn a_comparison_is_a_page_with_a_side_for_each_policy() {
     let policy = |name: &str| json!({ "policy": name, "policy_full": name, "settings": {}, "runs": [run(name, 1)] });
     let mut comparison = json!({
-        "schema": 1, "topology": "small", "mode": "default", "topology_file": "built-in",
+        "schema": 2, "topology": "small", "mode": "default", "topology_file": "built-in",
         "workload": "hackbench -g 1", "seed": 1, "seeds": 1, "notes": ["x has no effect"],
         "policies": [policy("cfs"), policy("bias")],
         "metrics": [{ "name": "time", "unit": "s", "better": "lower",

@@ -21,6 +21,18 @@ impl SpanStats {
         SpanStats { from, to, since, lengths: Histogram::new(), shortest: Nanos(u64::MAX) }
     }
 
+    /// Begins anew with the spans that are under way, which is returned; what came to its end before stays.
+    pub(super) fn restart(&mut self) -> SpanStats {
+        let since = std::mem::take(&mut self.since);
+        SpanStats { since, ..SpanStats::new((self.from, self.to), 0) }
+    }
+
+    /// Adds what came to its end in a later part of the same run.
+    pub(super) fn merge(&mut self, later: &SpanStats) {
+        self.lengths.merge(&later.lengths);
+        self.shortest = self.shortest.min(later.shortest);
+    }
+
     /// The lengths of all that came to their end.
     #[must_use]
     pub fn lengths(&self) -> &Histogram {

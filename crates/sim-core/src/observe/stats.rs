@@ -81,10 +81,16 @@ impl Stats {
     #[must_use]
     pub fn new(topology: &Topology, nr_tasks: usize, nr_marks: usize) -> Stats {
         let never = Stamps { waking: SimTime::NEVER, queued: SimTime::NEVER };
+        let empty = Stats::empty(topology.nr_cpus(), topology.nr_llcs(), nr_marks);
+        Stats { stamps: vec![never; nr_tasks], ..empty }
+    }
+
+    /// Nothing, of no tasks and without spans.
+    fn empty(nr_cpus: usize, nr_llcs: usize, nr_marks: usize) -> Stats {
         let unmarked = MarkStats { count: 0, first: SimTime::NEVER, last: SimTime::ZERO };
         Stats {
-            stamps: vec![never; nr_tasks],
-            cpu_time: vec![[0; Cost::NAMES.len()]; topology.nr_cpus()],
+            stamps: Vec::new(),
+            cpu_time: vec![[0; Cost::NAMES.len()]; nr_cpus],
             context_switches: 0,
             preemptions: 0,
             forks: 0,
@@ -94,15 +100,15 @@ impl Stats {
             by_distance: [0; Distance::ALL.len()],
             migrations: Box::new([[0; REASONS]; Cause::NAMES.len()]),
             by_domain: [0; DOMAINS],
-            by_llc: vec![0; topology.nr_llcs() * topology.nr_llcs()],
-            nr_llcs: topology.nr_llcs(),
+            by_llc: vec![0; nr_llcs * nr_llcs],
+            nr_llcs,
             wakeups_by_reason: Box::new([0; REASONS]),
             new_by_reason: Box::new([0; REASONS]),
             wakeup_latency: Histogram::new(),
             runqueue_wait: Histogram::new(),
             marks: vec![unmarked; nr_marks],
             spans: Vec::new(),
-            wasted: Wasted::new(topology.nr_cpus()),
+            wasted: Wasted::new(nr_cpus),
         }
     }
 
@@ -356,5 +362,6 @@ impl Observer for Stats {
     }
 }
 
+mod parts;
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,17 @@ impl Wasted {
         Wasted { idle: nr_cpus as u64, waiting: 0, since: SimTime::ZERO, total: 0 }
     }
 
+    /// Begins to sum up anew at `now`, which is returned; what was summed up before stays.
+    pub(super) fn restart(&mut self, now: SimTime) -> Wasted {
+        self.pass(now);
+        Wasted { total: 0, ..*self }
+    }
+
+    /// Adds the sum of a later part of the same run.
+    pub(super) fn merge(&mut self, later: &Wasted) {
+        *self = Wasted { total: self.total + later.total, ..*later };
+    }
+
     /// The sum up to the last change: idle CPU time that a waiting task could have used.
     pub(super) fn total(&self) -> Nanos {
         Nanos(self.total)

@@ -45,7 +45,7 @@ pub enum Status {
     Finished,
     /// The horizon is reached.
     Horizon,
-    /// As many events as asked for are done.
+    /// As many events as asked for are done, or the observer has asked for a pause.
     Paused,
 }
 
@@ -58,13 +58,14 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.run_events(horizon, u64::MAX)
     }
 
-    /// Runs like [`Simulator::run_until`], for at most `max_events` events.
+    /// Runs like [`Simulator::run_until`], for at most `max_events` events, and until the observer
+    /// [pauses](Observer::pauses) it.
     ///
     /// # Errors
     /// As [`Simulator::run_until`].
     pub fn run_events(&mut self, horizon: SimTime, max_events: u64) -> Result<Status, SimError> {
         let mut left = max_events;
-        while left > 0 {
+        while left > 0 && !self.observer.pauses() {
             if self.counters.busy_cpus == 0 || self.counters.alive == 0 {
                 if self.counters.alive == 0 {
                     self.close();

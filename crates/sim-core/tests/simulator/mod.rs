@@ -4,6 +4,7 @@ mod background;
 mod balance;
 mod contracts;
 mod memory;
+mod parts;
 mod rig;
 mod sem;
 mod stopper;

@@ -93,6 +93,14 @@ pub(super) const READ: Op = Op::Read { pipe: PipeId(0), bytes: 100 };
 
 /// On 8 CPUs whose prices are counted, four pairs that share two CPUs and send each other `messages`.
 pub(super) fn four_pairs(messages: u32) -> (Arc<Topology>, Script) {
+    four_pairs_with(messages, |_, ops| ops)
+}
+
+/// The same; what each task does is changed so.
+pub(super) fn four_pairs_with(
+    messages: u32,
+    changed: impl Fn(usize, Vec<Op>) -> Vec<Op>,
+) -> (Arc<Topology>, Script) {
     let machine = Topology::builtin("t8", Some("untraced")).unwrap();
     let mut script = Script::new(Setup { pipes: 8, ..objects() });
     let op = |write: bool, nth: u32| {
@@ -102,8 +110,9 @@ pub(super) fn four_pairs(messages: u32) -> (Arc<Topology>, Script) {
     for pair in 0..4 {
         let there: Vec<Op> = (0..messages).map(|n| op(n % 2 == 0, 2 * pair + n % 2)).collect();
         let back: Vec<Op> = (0..messages).map(|n| op(n % 2 == 1, 2 * pair + n % 2)).collect();
-        script.task(CpuId(0), &there);
-        script.task(CpuId(1), &back);
+        let nth = 2 * pair as usize;
+        script.task(CpuId(0), &changed(nth, there));
+        script.task(CpuId(1), &changed(nth + 1, back));
     }
     (Arc::new(machine), script)
 }

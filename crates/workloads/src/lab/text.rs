@@ -63,6 +63,11 @@ impl Run {
 }
 
 impl Benchmark for Run {
+    /// Some scenarios start tasks all the time.
+    fn begins_with_births(&self) -> bool {
+        false
+    }
+
     fn command(&self) -> String {
         format!("{PREFIX}{}", self.lab.name)
     }

@@ -145,6 +145,11 @@ impl Replay {
 }
 
 impl Benchmark for Replay {
+    /// Its threads are born when they were.
+    fn begins_with_births(&self) -> bool {
+        false
+    }
+
     fn command(&self) -> String {
         let mut command = format!("{NAME} {}", self.file);
         if self.options.timers == Timers::Relative {

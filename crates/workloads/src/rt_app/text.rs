@@ -117,6 +117,11 @@ struct Run {
 }
 
 impl Benchmark for Run {
+    /// Tasks may start others in any phase.
+    fn begins_with_births(&self) -> bool {
+        false
+    }
+
     fn command(&self) -> String {
         self.command.clone()
     }
