@@ -105,7 +105,7 @@ impl Published {
     #[must_use]
     pub fn spread_pct(&self) -> f64 {
         let [a, b] = [self.baseline_std_pct, self.patched_std_pct].map(|std| std.unwrap_or(0.0));
-        a.hypot(b)
+        (a * a + b * b).sqrt()
     }
 }
 

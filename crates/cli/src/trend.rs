@@ -32,11 +32,14 @@ impl Trend {
         let at = |idx: usize| idx as f64 - (n - 1.0) / 2.0;
         let (mut squares, mut products) = (0.0, 0.0);
         for (idx, value) in values.iter().enumerate() {
-            squares += at(idx).powi(2);
+            squares += at(idx) * at(idx);
             products += at(idx) * (value - mean);
         }
         let slope = products / squares;
-        let rest = |(idx, value): (usize, &f64)| (value - mean - slope * at(idx)).powi(2);
+        let rest = |(idx, value): (usize, &f64)| {
+            let rest = value - mean - slope * at(idx);
+            rest * rest
+        };
         let rest: f64 = values.iter().enumerate().map(rest).sum();
         let deviation = (rest / (n - 2.0) / squares).sqrt();
         let p = match deviation {

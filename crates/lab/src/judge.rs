@@ -33,7 +33,8 @@ impl Row {
         let numbers = self.kernel.iter().map(number).collect::<Option<Vec<f64>>>()?;
         let count = numbers.len() as f64;
         let mean = numbers.iter().sum::<f64>() / count;
-        let variance = numbers.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / count;
+        let variance =
+            numbers.iter().map(|number| (number - mean) * (number - mean)).sum::<f64>() / count;
         (mean != 0.0).then(|| variance.sqrt() / mean.abs())
     }
 }

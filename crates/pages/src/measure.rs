@@ -233,7 +233,9 @@ impl Change {
         let pct = (from.mean != 0.0).then(|| 100.0 * (to.mean - from.mean) / from.mean.abs());
         let around = |half: f64| pct.map(|pct| (pct - half, pct + half));
         let ends = match (base.len(), other.len()) {
-            (1, 1) => own.and_then(|(a, b)| around((to.mean / from.mean * a.hypot(b)).abs())),
+            (1, 1) => own.and_then(|(a, b)| {
+                around((to.mean / from.mean * crate::student::both(a, b)).abs())
+            }),
             _ if same_seeds && base.len() > 1 => {
                 let paired = Paired::of(base, other);
                 paired.low_pct.zip(paired.high_pct)
@@ -291,7 +293,7 @@ fn welch(base: &[f64], other: &[f64]) -> Option<f64> {
     if a + b == 0.0 {
         return Some(0.0);
     }
-    let df = (a + b).powi(2) / (a * a / df_a + b * b / df_b);
+    let df = (a + b) * (a + b) / (a * a / df_a + b * b / df_b);
     Some(100.0 * t_975((df as usize).max(1)) * (a + b).sqrt() / mean)
 }
 

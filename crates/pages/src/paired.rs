@@ -50,12 +50,12 @@ impl Paired {
         if base.len() < 2 || !(to / from > 0.0 && (to / from).is_finite()) {
             return none;
         }
-        let log = (to / from).ln();
+        let log = libm::log(to / from);
         let apart: Vec<f64> = base.iter().zip(other).map(|(a, b)| b / to - a / from).collect();
         let spread = Spread::of(&apart);
         let (Some(std), Some(half)) = (spread.std, spread.ci95) else { return none };
         // Of a negative base the ends change places.
-        let end = |log: f64| from.signum() * 100.0 * log.exp_m1();
+        let end = |log: f64| from.signum() * 100.0 * libm::expm1(log);
         let (low, high) = (end(log - half), end(log + half));
         let varies = std > 0.0;
         Paired {

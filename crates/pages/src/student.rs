@@ -22,7 +22,7 @@ impl Spread {
         if values.len() < 2 {
             return Spread { mean, std: None, ci95: None };
         }
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
         let std = (squares / (n - 1.0)).sqrt();
         let ci95 = t_975(values.len() - 1) * std / n.sqrt();
         Spread { mean, std: Some(std), ci95: Some(ci95) }
@@ -50,8 +50,8 @@ pub fn t_975(df: usize) -> f64 {
 /// Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
 #[expect(clippy::cast_precision_loss, reason = "degrees of freedom are few")]
 fn within(t: f64, df: usize) -> f64 {
-    let theta = (t / (df as f64).sqrt()).atan();
-    let (sin, cos) = theta.sin_cos();
+    let theta = libm::atan(t / (df as f64).sqrt());
+    let (sin, cos) = libm::sincos(theta);
     let odd = df % 2;
     let mut term = if odd == 1 { cos } else { 1.0 };
     let mut sum = if df > 1 { term } else { 0.0 };
@@ -60,6 +60,12 @@ fn within(t: f64, df: usize) -> f64 {
         sum += term;
     }
     if odd == 1 { std::f64::consts::FRAC_2_PI * (theta + sin * sum) } else { sin * sum }
+}
+
+/// Half the interval of a sum or a quotient of two numbers that have nothing to do with each other, of which these
+/// are halves: the root of the sum of their squares, without [`f64::hypot`], whose last bit the platform decides.
+pub fn both(a: f64, b: f64) -> f64 {
+    (a * a + b * b).sqrt()
 }
 
 /// How probable it is that a t variable with `df` degrees of freedom (at least 1) lies outside

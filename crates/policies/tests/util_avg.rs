@@ -166,6 +166,10 @@ fn alone(expr: &str, ops: &[Op]) -> Alone {
 }
 
 /// What is left of a sum after so many ns.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "held against sums of the kernel, to far fewer digits"
+)]
 fn left(ns: f64) -> f64 {
     (-ns / PERIOD / HALF).exp2()
 }

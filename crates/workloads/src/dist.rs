@@ -1,14 +1,14 @@
 //! `Dist`: constant, uniform, exponential, log-normal, table; samples to whole nanoseconds.
 //!
-//! The generator is named (`Stream`) and the sampling is that of `rand_distr`; a test pins the first
-//! draws of each distribution, so that a change of the library is seen. The uniform distribution
-//! and the table use integers only; the other two use the platform's `ln` and `exp` and are rounded
-//! once, at the end.
+//! The generator is named (`Stream`), and a test pins the first draws of each distribution. The uniform
+//! distribution (that of `rand`) and the table use integers only; the other two take `ln` and `exp` from
+//! `libm`, which are equal on every platform, and are rounded once, at the end.
 
-use rand_distr::{Distribution, Exp1, StandardNormal, Uniform};
+use rand::distr::{Distribution, Uniform};
 use simsched_core::{Nanos, Stream};
 
 use crate::error::WorkloadError;
+use crate::ziggurat::{exponential, normal};
 
 /// How long something takes.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,16 +63,13 @@ impl Dist {
                 let range = Uniform::new_inclusive(from.get(), to.get());
                 Nanos(range.expect("a range that is not empty").sample(stream))
             }
-            Dist::Exponential(mean) => {
-                let unit: f64 = Exp1.sample(stream);
-                whole(unit * float(*mean))
-            }
+            Dist::Exponential(mean) => whole(exponential(stream) * float(*mean)),
             Dist::LogNormal { mean, cv_1024 } => {
                 let cv = f64::from(*cv_1024) / 1024.0;
                 // mean = exp(mu + sigma^2 / 2), cv^2 = exp(sigma^2) - 1.
-                let variance = (cv * cv).ln_1p();
-                let normal: f64 = StandardNormal.sample(stream);
-                whole((normal * variance.sqrt() - variance / 2.0).exp() * float(*mean))
+                let variance = libm::log1p(cv * cv);
+                let log = normal(stream) * variance.sqrt() - variance / 2.0;
+                whole(libm::exp(log) * float(*mean))
             }
             Dist::Table(rows) => pick(rows, stream),
         }
@@ -121,7 +118,8 @@ mod tests {
         let draws = draws(dist, 100_000);
         let n = draws.len() as f64;
         let mean = draws.iter().map(|d| *d as f64).sum::<f64>() / n;
-        let variance = draws.iter().map(|d| (*d as f64 - mean).powi(2)).sum::<f64>() / n;
+        let squares = draws.iter().map(|d| (*d as f64 - mean) * (*d as f64 - mean));
+        let variance = squares.sum::<f64>() / n;
         (mean, variance.sqrt())
     }
 

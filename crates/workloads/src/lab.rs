@@ -44,7 +44,7 @@ mod storm;
 mod text;
 mod timers;
 
-use rand_distr::{Distribution, Uniform};
+use rand::distr::{Distribution, Uniform};
 use simsched_core::{MarkId, Nanos, Seed, Start, TaskId, Workload};
 use simsched_topology::CpuId;
 

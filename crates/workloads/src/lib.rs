@@ -32,6 +32,7 @@ mod measured;
 mod own;
 mod postbox;
 mod program;
+mod ziggurat;
 
 pub use builder::{Body, Builder, ProgramId};
 pub use dist::Dist;

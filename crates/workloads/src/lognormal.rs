@@ -4,7 +4,7 @@
 //! variance 64 and a uniform of variance 1/12. The power of two of a fraction, and the logarithm that
 //! gives the deviation, are found bit by bit by squaring and by square roots of two.
 
-use rand_distr::{Distribution, StandardUniform};
+use rand::distr::{Distribution, StandardUniform};
 use simsched_core::{Nanos, Stream};
 
 /// Bits behind the point of logarithms.
@@ -105,6 +105,7 @@ fn power(fraction: u32) -> u64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "what is expected is known to far fewer digits")]
 mod tests {
     use super::*;
     use simsched_core::Seed;

@@ -98,7 +98,7 @@ impl Row {
         }
         let base = self.cells.first()?;
         let ratio = cell.spread.mean / base.spread.mean;
-        let half = (ratio * base.batch_ci95_pct?.hypot(cell.batch_ci95_pct?)).abs();
+        let half = (ratio * crate::student::both(base.batch_ci95_pct?, cell.batch_ci95_pct?)).abs();
         Some((gain - half, gain + half))
     }
 

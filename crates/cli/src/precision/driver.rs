@@ -13,6 +13,7 @@ use crate::extensive::{Extensive, Growth};
 use crate::failure::Failure;
 use crate::meter::{Totals, WorkUnit};
 use crate::report::End;
+use crate::student::both;
 use crate::trend::Trend;
 
 /// The length of a step.
@@ -374,7 +375,8 @@ fn stretched(
         let as_before = ending.work * rates.rates[figure].rate;
         let ends = factor * (value - ending.so_far[figure] - as_before).abs();
         let doubt = ends * doubt_of_last(teams.count, factor);
-        let half = rates.half_of(figure, rest, done).hypot(doubt);
+        let half = rates.half_of(figure, rest, done);
+        let half = both(half, doubt);
         let grown = so_far[figure] + factor * (value - so_far[figure]);
         *found = rates.figure(figure, grown, half);
     }

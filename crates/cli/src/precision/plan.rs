@@ -48,7 +48,7 @@ impl Rates {
     /// Half the interval of the rate of a figure over so much work, in squares.
     fn square(&self, figure: usize, work: f64) -> f64 {
         let RateOf { half, memory, .. } = self.rates[figure];
-        half.powi(2) * (work.max(1.0) / self.sample).powf(memory - 1.0)
+        half * half * libm::pow(work.max(1.0) / self.sample, memory - 1.0)
     }
 
     /// How much work must be known for all figures to be as precise as asked for, where `rest` is to be
@@ -62,11 +62,12 @@ impl Rates {
                 return NEVER * rest / allowed;
             }
             // The rest has a part of its own in the error.
-            let known = (allowed / rest.max(1.0)).powi(2) - self.square(figure, rest);
+            let part = allowed / rest.max(1.0);
+            let known = part * part - self.square(figure, rest);
             if known <= 0.0 {
                 return f64::INFINITY;
             }
-            RESERVE * self.sample * (half.powi(2) / known).powf(1.0 / (1.0 - memory))
+            RESERVE * self.sample * libm::pow(half * half / known, 1.0 / (1.0 - memory))
         };
         (0..FIGURES).map(needed).fold(0.0, f64::max)
     }

@@ -58,9 +58,9 @@ impl Scatter {
         if points.is_empty() {
             return Some(Scatter::default());
         }
-        let (memory, at) = line(&points, nr(values.len()).ln());
+        let (memory, at) = line(&points, libm::log(nr(values.len())));
         // The variance of a sum of all: that for each of its steps, times their number.
-        let deviation = (at.exp() * nr(values.len())).sqrt();
+        let deviation = (libm::exp(at) * nr(values.len())).sqrt();
         Some(Scatter { half: t_975(LEAST_BATCHES - 1) * deviation, memory })
     }
 }
@@ -83,11 +83,11 @@ impl Point {
         let whole = &values[values.len() - size * batches..];
         let sums: Vec<f64> = whole.chunks_exact(size).map(|batch| batch.iter().sum()).collect();
         let mean = sums.iter().sum::<f64>() / nr(batches);
-        let squares: f64 = sums.iter().map(|sum| (sum - mean).powi(2)).sum();
+        let squares: f64 = sums.iter().map(|sum| (sum - mean) * (sum - mean)).sum();
         let each = squares / (nr(batches) - 1.0) / nr(size);
         (each > 0.0).then(|| Point {
-            length: (nr(values.len()) / nr(batches)).ln(),
-            variance: each.ln(),
+            length: libm::log(nr(values.len()) / nr(batches)),
+            variance: libm::log(each),
             weight: (nr(batches) - 1.0) / 2.0,
         })
     }

@@ -71,7 +71,7 @@ fn mser(steps: &[Step], count: impl Fn(&Step) -> u64) -> Option<usize> {
     let mut least: Option<(f64, usize)> = None;
     for (idx, mean) in means.iter().enumerate().rev() {
         sum += mean - base;
-        squares += (mean - base).powi(2);
+        squares += (mean - base) * (mean - base);
         let left = nr(means.len() - idx);
         if means.len() - idx < LEAST_BATCHES || 2 * idx > means.len() {
             continue;

@@ -91,7 +91,7 @@ impl Interval {
         // Relative errors of two numbers that have nothing to do with each other.
         let [baseline, patched] = sides;
         let ratio = patched.mean / baseline.mean;
-        let half = ratio * baseline.batch_ci95_pct?.hypot(patched.batch_ci95_pct?);
+        let half = ratio * crate::student::both(baseline.batch_ci95_pct?, patched.batch_ci95_pct?);
         let improvement = improvement(ratio, claim.better);
         Some(Interval { low: improvement - half, high: improvement + half, from: "batches" })
     }

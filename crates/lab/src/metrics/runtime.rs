@@ -56,7 +56,7 @@ pub(super) fn deviation(tasks: &[TaskResult]) -> Option<Value> {
     let times: Vec<f64> = tasks.iter().map(|task| millis(task.exec_ns)).collect();
     let count = float(times.len() as u64);
     let mean = times.iter().sum::<f64>() / count;
-    let variance = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / count;
+    let variance = times.iter().map(|time| (time - mean) * (time - mean)).sum::<f64>() / count;
     let mean = round(mean, 3);
     (mean > 0.0).then(|| round(round(variance.sqrt(), 3) / mean, 4).into())
 }

@@ -68,18 +68,18 @@ fn histogram(side: &Side, key: &str) -> Vec<(f64, f64)> {
 const LEAST: f64 = 1e-5;
 
 fn plot(view: &View<'_>, samples: &[Vec<(f64, f64)>], is_tail: bool) -> String {
-    let spans = || samples.iter().flatten().map(|(span, _)| span.max(1.0).log10());
+    let spans = || samples.iter().flatten().map(|(span, _)| libm::log10(span.max(1.0)));
     let low = spans().fold(f64::INFINITY, f64::min).floor();
     let high = spans().fold(low + 1.0, f64::max).ceil();
-    let across = |span: f64| (span.max(1.0).log10() - low) / (high - low);
+    let across = |span: f64| (libm::log10(span.max(1.0)) - low) / (high - low);
     let fewest = samples.iter().filter(|s| !s.is_empty()).map(|s| 1.0 / total(s));
-    let least = fewest.fold(0.1, f64::min).max(LEAST).log10().floor();
+    let least = libm::log10(fewest.fold(0.1, f64::min).max(LEAST)).floor();
     let up = |part: f64| {
         if !is_tail {
             return part;
         }
         // From all at the top to the least part at the bottom.
-        ((1.0 - part).max(10f64.powf(least)).log10() - least) / -least
+        (libm::log10((1.0 - part).max(libm::exp10(least))) - least) / -least
     };
     let curve = |(side, sample): (usize, &Vec<(f64, f64)>)| {
         let all = total(sample);
@@ -96,8 +96,8 @@ fn plot(view: &View<'_>, samples: &[Vec<(f64, f64)>], is_tail: bool) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "decades of a 64-bit number")]
     let decades = low as i32..=high as i32;
     let x = decades.map(|decade| {
-        let label = span_of(10f64.powi(decade));
-        (across(10f64.powi(decade)), short(&label))
+        let label = span_of(libm::exp10(f64::from(decade)));
+        (across(libm::exp10(f64::from(decade))), short(&label))
     });
     Plot {
         x: x.collect(),
@@ -127,7 +127,7 @@ fn part_ticks() -> Vec<(f64, String)> {
 fn tail_ticks(least: f64) -> Vec<(f64, String)> {
     let tick = |decade: i32| {
         let digits = usize::try_from(-decade - 2).unwrap_or(0);
-        let part = 100.0 * 10f64.powi(decade);
+        let part = 100.0 * libm::exp10(f64::from(decade));
         ((f64::from(decade) - least) / -least, format!("{part:.digits$} %"))
     };
     (least as i32..=0).map(tick).collect()

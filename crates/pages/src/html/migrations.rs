@@ -148,7 +148,11 @@ fn matrix(side: &Side, name: &str, cells: &[(usize, usize, f64)], most: f64) -> 
     let nr = told.max(seen);
     let mut svg = String::new();
     for (from, to, count) in cells {
-        let strength = if most > 1.0 { 0.12 + 0.88 * count.max(1.0).ln() / most.ln() } else { 1.0 };
+        let strength = if most > 1.0 {
+            0.12 + 0.88 * libm::log(count.max(1.0)) / libm::log(most)
+        } else {
+            1.0
+        };
         svg += &format!(
             "<rect class=\"hot\" x=\"{to}\" y=\"{from}\" width=\"1\" height=\"1\" \
              fill-opacity=\"{}\"><title>LLC {from} to LLC {to}: {}</title></rect>",

@@ -68,7 +68,7 @@ pub(super) fn round_ticks(most: f64) -> Vec<f64> {
     if most.is_nan() || most <= 0.0 {
         return vec![0.0];
     }
-    let size = 10f64.powf((most / 5.0).log10().floor());
+    let size = libm::exp10(libm::log10(most / 5.0).floor());
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|k| k * size).find(|step| most / step <= 6.0);
     let step = step.unwrap_or(most);
     let mut ticks = Vec::new();

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use rand_distr::{Distribution, Uniform};
+use rand::distr::{Distribution, Uniform};
 use simsched_core::Stream;
 
 /// Ticks from the begin of a grace period to its end, when no CPU is busy, and how many took that.

@@ -25,7 +25,7 @@
 //! works that a scenario itself causes when it begins. The timer of a `kworker/N:1` is deferrable: on
 //! an idle CPU there were 0.1 and 0.3 wakeups a second, by works of other kinds, and here is none.
 
-use rand_distr::{Distribution, Uniform};
+use rand::distr::{Distribution, Uniform};
 use simsched_core::{
     MarkId, Nanos, Op, Outcome, ProcId, SchedPolicy, Seed, Setup, SimTime, Start, Stream, TaskId,
     TaskSpec, Workload,

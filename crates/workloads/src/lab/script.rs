@@ -1,7 +1,7 @@
 //! `Script`: what all scenarios share, namely the parent, the children, and the instant from which
 //! all count.
 
-use rand_distr::{Distribution, Uniform};
+use rand::distr::{Distribution, Uniform};
 use simsched_core::{MaskId, ProcId, Seed, TaskId};
 use simsched_topology::{CpuId, CpuSet};
 

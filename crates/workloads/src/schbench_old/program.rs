@@ -1,6 +1,6 @@
 //! `Threads`: the state of a running old schbench.
 
-use rand_distr::{Distribution, Uniform};
+use rand::distr::{Distribution, Uniform};
 use simsched_core::{
     MarkId, Nanos, Notes, Op, Outcome, ProcId, SchedPolicy, Seed, Setup, SimTime, Start, Stream,
     TaskId, TaskSpec, Workload,
