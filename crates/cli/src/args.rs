@@ -199,7 +199,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) paranoid: bool,
 
-    /// Print neither progress nor the speed of the simulation
+    /// Print neither progress, the speed of the simulation, nor notes on what was given and changes nothing
     #[arg(long, short)]
     pub(crate) quiet: bool,
 

@@ -35,15 +35,8 @@ pub(crate) fn run(args: &RunArgs, registry: &Registry) -> Result<(), Failure> {
     if let Some(path) = &args.file.save_scenario {
         return scenario_file::save(args, path);
     }
-    if let Some(note) = scenario.note() {
-        output::say(&format!("note: {note}"));
-    }
-    let notes = scenario.without_effect(args.seed)?;
-    for note in notes.iter().take(MOST_NOTES) {
-        output::say(&format!("note: {note}"));
-    }
-    if let Some(more) = notes.len().checked_sub(MOST_NOTES).filter(|more| *more > 0) {
-        output::say(&format!("note: and {more} more like these"));
+    if !args.quiet {
+        say_notes(&scenario, args.seed)?;
     }
     // Whoever stops us from here on leaves no temporary file.
     interrupt::listen();
@@ -60,6 +53,21 @@ pub(crate) fn run(args: &RunArgs, registry: &Registry) -> Result<(), Failure> {
 
 /// Notes on a workload's file that are said; a generated file may have one for each line.
 const MOST_NOTES: usize = 20;
+
+/// Says what was given and changes nothing.
+fn say_notes(scenario: &Scenario, seed: u64) -> Result<(), Failure> {
+    if let Some(note) = scenario.note() {
+        output::say(&format!("note: {note}"));
+    }
+    let notes = scenario.without_effect(seed)?;
+    for note in notes.iter().take(MOST_NOTES) {
+        output::say(&format!("note: {note}"));
+    }
+    if let Some(more) = notes.len().checked_sub(MOST_NOTES).filter(|more| *more > 0) {
+        output::say(&format!("note: and {more} more like these"));
+    }
+    Ok(())
+}
 
 /// One run; what it is recorded in are files that tell one run.
 fn one(

@@ -64,7 +64,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "FILE|-")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Print no progress
+    /// Print neither progress nor notes on what was given and changes nothing
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

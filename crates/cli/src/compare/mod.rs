@@ -82,7 +82,7 @@ pub(crate) fn compare(args: &CompareArgs, registry: &Registry) -> Result<(), Fai
     for scenario in &scenarios {
         notes.extend(scenario.note().map(|note| format!("{}: {note}", scenario.policy_name())));
     }
-    for note in &notes {
+    for note in notes.iter().filter(|_| !args.quiet) {
         output::say(&format!("note: {note}"));
     }
     interrupt::listen();

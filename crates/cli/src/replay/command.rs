@@ -45,7 +45,7 @@ pub(super) struct Pair {
 /// Does what `simsched replay` is asked for.
 pub(crate) fn replay(args: &ReplayArgs, registry: &Registry) -> Result<(), Failure> {
     let mut scenario = Scenario::new(&as_run(args), registry)?;
-    if let Some(note) = scenario.note() {
+    if let Some(note) = scenario.note().filter(|_| !args.quiet) {
         output::say(&format!("note: {note}"));
     }
     let recorded = scenario.recorded().expect("the workload is a recording");

@@ -128,7 +128,7 @@ fn differences_come_largest_first() {
 
 #[test]
 fn a_setting_of_one_side_is_left_out_on_the_other_and_said() {
-    let args = "compare --quiet --topo t8 --policy cfs --policy fifo --set SIS_UTIL=off";
+    let args = "compare --topo t8 --policy cfs --policy fifo --set SIS_UTIL=off";
     let output = simsched(&format!("{args} --seeds 1 {LOAD}"));
     let (text, said) = (output.stdout, String::from_utf8(output.stderr).unwrap());
     assert_eq!(output.status.code(), Some(0));

@@ -11,6 +11,7 @@ mod words;
 use crate::document::Document;
 use crate::error::PageError;
 use crate::measure::{MEASURES, Verdict, named};
+use crate::paired::FEWEST;
 use crate::side::{Side, text};
 use words::{Said, group};
 pub(crate) use words::{nobreak, signed};
@@ -175,6 +176,11 @@ fn cautions(base: &Side, other: &Side) -> Vec<String> {
         found.push("One side has one seed, so there are no intervals.".to_owned());
     } else if from != to {
         found.push("The seeds differ, so that runs cannot be compared pair by pair.".to_owned());
+    }
+    let fewest = from.len().min(to.len());
+    if (2..FEWEST).contains(&fewest) {
+        found
+            .push(format!("With {fewest} seeds no difference is sure: run with --seeds {FEWEST}."));
     }
     for side in [base, other] {
         found.extend(doubts(side).into_iter().map(|doubt| format!("{}: {doubt}", side.name())));

@@ -147,6 +147,10 @@ fn several_seeds_have_an_interval_that_decides() {
     let surer = seeds("bias", &[1.15, 1.2, 1.25], &["elapsed_ns"]);
     let found = told(&base, &surer);
     assert_eq!(found.changed, [want]);
+    let few = "With 3 seeds no difference is sure: run with --seeds 5.";
+    assert_eq!(found.cautions, [few]);
+    let five = |policy, factors: [f64; 5]| seeds(policy, &factors, &["elapsed_ns"]);
+    let found = told(&five("cfs", [1.0; 5]), &five("bias", [1.15, 1.2, 1.25, 1.2, 1.2]));
     assert!(found.cautions.is_empty(), "{:?}", found.cautions);
 }
 
