@@ -14,7 +14,7 @@ if [ ! -e "$work/installed" ]; then
     "$work/venv/bin/pip" install -q lisa-linux 'numpy<2' 'pandas<2.3' 'pyarrow<18' nest_asyncio
     touch "$work/installed"
 fi
-"$SIMSCHED" run --quiet --topo t8 --ftrace "$work/run.txt" --trace-dat "$work/run.dat" --json "$work/run.json" \
+"$SIMSCHED" run --quiet --whole --topo t8 --ftrace "$work/run.txt" --trace-dat "$work/run.dat" --json "$work/run.json" \
     -- hackbench -g 1 -l 5 > /dev/null
 "$work/venv/bin/python" -W ignore - "$work/run.json" "$work/run.dat" "$work/run.txt" << 'PYTHON'
 import json

@@ -20,9 +20,9 @@ import json, sys
 replay, switches, name = json.load(open(sys.argv[1])), int(sys.argv[2]), sys.argv[3]
 threads = replay["threads"]
 exact = sum(t["recorded"]["runtime_ns"] == t["replayed"]["runtime_ns"] for t in threads)
-assert 0 < replay["recorded"]["switches"] <= switches, (replay["recorded"], switches)
+assert 0 < replay["recorded"]["task_switches"] <= switches, (replay["recorded"], switches)
 assert exact == len(threads), [t for t in threads if t["recorded"]["runtime_ns"] != t["replayed"]["runtime_ns"]]
 print(f"ok {name}: {len(threads)} threads, all with their recorded runtime; "
-      f"{replay['recorded']['switches']} switches, replayed {replay['replayed']['switches']}")
+      f"{replay['recorded']['task_switches']} switches, replayed {replay['replayed']['task_switches']}")
 PY
 done

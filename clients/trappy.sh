@@ -13,7 +13,7 @@ if [ ! -x "$work/venv/bin/python" ]; then
     python3 -m venv "$work/venv"
     "$work/venv/bin/pip" install -q trappy==6.0.1
 fi
-"$SIMSCHED" run --quiet --topo t8 --ftrace "$work/run.txt" --trace-dat "$work/run.dat" --json "$work/run.json" \
+"$SIMSCHED" run --quiet --whole --topo t8 --ftrace "$work/run.txt" --trace-dat "$work/run.dat" --json "$work/run.json" \
     -- hackbench -g 1 -l 5 > /dev/null
 for trace in run.txt run.dat; do
     "$work/venv/bin/python" -W ignore - "$work/$trace" "$work/run.json" << 'PYTHON'

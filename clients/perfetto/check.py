@@ -97,7 +97,7 @@ def llcs(report):
 def check(command):
     outputs = ["--trace", trace, "--ftrace", text, "--json", report, "--schedstat", "v15=" + schedstat]
     head, _, tail = command.partition(" -- ")
-    subprocess.run([simsched, "run", "-q", *head.split(), *outputs, "--", *tail.split()],
+    subprocess.run([simsched, "run", "-q", "--whole", *head.split(), *outputs, "--", *tail.split()],
                    check=True, stdout=subprocess.DEVNULL)
     told = json.load(open(report))
     got = asked()

@@ -18,7 +18,7 @@ PLAIN = ["alb_count", "alb_failed", "alb_pushed", "ttwu_wake_remote", "ttwu_move
 def ran(command, version):
     path, report = os.path.join(work, f"{version}.txt"), os.path.join(work, "run.json")
     head, _, tail = command.partition(" -- ")
-    subprocess.run([simsched, "run", "-q", *head.split(), "--schedstat", f"v{version}={path}", "--json", report,
+    subprocess.run([simsched, "run", "-q", "--whole", *head.split(), "--schedstat", f"v{version}={path}", "--json", report,
                     "--", *tail.split()], check=True, stdout=subprocess.DEVNULL)
     return path, json.load(open(report))
 

@@ -49,7 +49,7 @@ struct Counts {
     #[serde(skip_serializing_if = "Option::is_none")]
     span_ns: Option<u64>,
     runtime_ns: u64,
-    switches: u64,
+    task_switches: u64,
     migrations: u64,
     wakeups: u64,
     latency_mean_ns: Option<u64>,
@@ -88,7 +88,7 @@ fn counts(seen: &Seen, span_ns: Option<u64>, latency: Option<Quantiles>) -> Coun
     Counts {
         span_ns,
         runtime_ns: seen.runtime,
-        switches: seen.switches,
+        task_switches: seen.switches,
         migrations: seen.migrations,
         wakeups: seen.wakeups,
         latency_mean_ns: seen.latency_sum.checked_div(seen.wakeups),

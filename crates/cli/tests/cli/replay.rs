@@ -39,7 +39,7 @@ fn a_run_is_given_back_to_the_nanosecond_and_to_two_percent_of_its_switches() {
             let runtime = |side: &str| number(&thread[side]["runtime_ns"]);
             assert_eq!(runtime("recorded"), runtime("replayed"), "{workload}: {thread}");
         }
-        let switches = |side: &str| number(&replay[side]["switches"]);
+        let switches = |side: &str| number(&replay[side]["task_switches"]);
         let (from, to) = (switches("recorded"), switches("replayed"));
         assert!(50 * from.abs_diff(to) <= from, "{workload}: {from} switches, then {to}");
         assert_eq!(replay["recording"]["format"], "ftrace");
@@ -156,7 +156,7 @@ fn an_own_trace_repeats_itself_on_its_own_machine() {
         let sides = |key: &str| ["recorded", "replayed"].map(|it| told[it][key].as_f64().unwrap());
         let change = |key: &str| sides(key)[1] / sides(key)[0] - 1.0;
         let at = format!("{topo}, seed {seed}: {} {}", told["recorded"], told["replayed"]);
-        assert!(change("runtime_ns").abs() < 0.01 && change("switches").abs() < 0.01, "{at}");
+        assert!(change("runtime_ns").abs() < 0.01 && change("task_switches").abs() < 0.01, "{at}");
         for key in ["latency_p50_ns", "latency_p90_ns", "latency_p99_ns"] {
             // Neither can be known better than the recording's times.
             let apart = (sides(key)[1] - sides(key)[0]).abs();

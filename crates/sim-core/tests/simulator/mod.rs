@@ -2,6 +2,7 @@
 
 mod background;
 mod balance;
+mod calls;
 mod contracts;
 mod memory;
 mod parts;
