@@ -29,6 +29,7 @@ pub(super) fn of(view: &View<'_>) -> String {
                  (with --llc-interval, each LLC).",
             );
     }
+    text += &start_note(view);
     if has_series {
         text += &busy_plot(view);
     }
@@ -42,6 +43,25 @@ pub(super) fn of(view: &View<'_>) -> String {
         text += &ramp("0 %", "100 % of the time busy");
     }
     text
+}
+
+/// Numbers are without the start of a program, and what follows is over the whole run: when it was over.
+fn start_note(view: &View<'_>) -> String {
+    let ends: Vec<f64> =
+        view.sides.iter().filter_map(|side| side.values("start_ns")).flatten().collect();
+    let (least, most) = (
+        ends.iter().copied().fold(f64::INFINITY, f64::min),
+        ends.iter().copied().fold(0.0, f64::max),
+    );
+    let when = match (span_of(least), span_of(most)) {
+        _ if ends.is_empty() => return String::new(),
+        (least, most) if least == most => format!("after {least}"),
+        (least, most) => format!("after {least} to {most}"),
+    };
+    note(&format!(
+        "These are whole runs: the start of the program, which all other numbers leave out, is over {when} \
+         (the dashed line of a map)."
+    ))
 }
 
 /// What the CPUs did on the whole.
@@ -323,6 +343,9 @@ fn map(lines: &[Line], length: f64, run: &Map<String, Value>, height: f64) -> St
             pct(tick / all.max(1.0)),
             time(tick)
         );
+    }
+    if let Some(start) = number(run, "start_ns").filter(|start| *start < all) {
+        text += &format!("<span class=\"from\" style=\"left:{}\"></span>", pct(start / all));
     }
     text + &format!("<span class=\"x end\" style=\"left:100%\">{}</span></div>\n", time(end))
 }
