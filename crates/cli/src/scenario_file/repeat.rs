@@ -16,6 +16,9 @@ struct Report<'a> {
     written: Written,
 }
 
+/// The schemas whose `scenario` is read: it is the same in both.
+const KNOWN: [u64; 2] = [1, SCHEMA as u64];
+
 /// What the report says, and the digests of its runs, which a repetition must have, too. Runs that were
 /// interrupted have none that could be had again.
 pub(super) fn read(text: &str, file: &str) -> Result<(Written, Vec<String>), Failure> {
@@ -23,9 +26,9 @@ pub(super) fn read(text: &str, file: &str) -> Result<(Written, Vec<String>), Fai
     let root: Map<String, Value> = serde_json::from_str(text)
         .map_err(|error| Failure::Input(format!("{file}:{}: no JSON: {error}", error.line())))?;
     if let Some(schema) = root.get("schema")
-        && *schema != SCHEMA
+        && !schema.as_u64().is_some_and(|schema| KNOWN.contains(&schema))
     {
-        return Err(wrong(format!("schema: found {schema}, expected {SCHEMA}")));
+        return Err(wrong(format!("schema: found {schema}, expected {}", KNOWN[1])));
     }
     let Some(Value::Object(scenario)) = root.get("scenario") else {
         let what = "found JSON without a `scenario`, expected the report of `simsched run --json`";

@@ -160,6 +160,21 @@ fn a_report_without_the_words_of_its_workload_is_repeated_by_its_command_line() 
     );
 }
 
+/// Schema 1 counted the start of the program; what a report says that was run is the same.
+#[test]
+fn a_report_of_the_schema_before_is_repeated_and_one_of_the_future_is_not() {
+    let report = format!("run --quiet --whole --topo t8 --json - -- {WORKLOAD}");
+    let text = prints(&report);
+    let of = |schema: u32| {
+        let text = text.replace("\"schema\": 2", &format!("\"schema\": {schema}"));
+        file(&format!("schema-{schema}.json"), &text).display().to_string()
+    };
+    assert_eq!(digest(&format!("run --quiet {} --json -", of(1))), digest(&report));
+    let again = prints(&format!("run --quiet {} --json -", of(2)));
+    assert!(again == text, "a whole run is repeated as one");
+    check(&format!("run --quiet {}", of(3)), 2, &["schema: found 3, expected 2"]);
+}
+
 #[test]
 fn a_saved_scenario_is_the_same_run() {
     for (nth, kind) in KINDS.iter().enumerate() {
