@@ -116,7 +116,9 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(file: &'a str, place: String, table: &'a Table) -> Reader<'a> {
-        let id = table.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
+        // One that is too long for a table is named by its place, as one that is missing.
+        let is_name = |id: &&str| (1..=LONGEST).contains(&id.chars().count());
+        let id = table.get("id").and_then(Value::as_str).filter(is_name);
         Reader { file, id: id.map_or(place, str::to_owned), table }
     }
 

@@ -108,6 +108,9 @@ fn a_name_has_at_most_200_characters() {
         let broken = format!("{key} = \"{long}\"");
         check((right, &broken), key, &["found 201 characters", "at most 200"]);
     }
+    let refused =
+        read(&RIGHT.replace("S2.hb.time", &long), "x.toml").unwrap().remove(0).unwrap_err();
+    assert_eq!(&*refused.id, "#1", "it would be a column of a table, too");
     let longest = RIGHT.replace("S2.hb.time", &long[1..]);
     assert!(read(&longest, "x.toml").unwrap()[0].is_ok());
 }

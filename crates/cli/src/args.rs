@@ -66,8 +66,8 @@ pub(crate) enum Command {
     ///
     /// The first policy is the base. All of them meet the same random numbers. For each metric
     /// follow the mean of every policy, what it gains on the base in percent with the 95 % interval
-    /// of Student's t over the paired differences, and a star where that leaves out zero; then what
-    /// differs inside the runs, largest first.
+    /// of their ratio (Student's t of its logarithm, over the seeds in pairs), and a star where that leaves
+    /// out zero and at least five seeds vary; then what differs inside the runs, largest first.
     Compare(CompareArgs),
     /// Hold published results against simulations of both sides
     ///
@@ -172,9 +172,9 @@ pub(crate) struct RunArgs {
     #[arg(requires = "precision")]
     pub(crate) precision_limit: Option<u64>,
 
-    /// Measure the whole run with the start of the program; by default its numbers are those from where all
-    /// tasks are born and the program has started its own clock
-    #[arg(long)]
+    /// Measure the whole run, with the start of the program; by default the numbers begin when all tasks exist
+    /// and the program has started its own clock
+    #[arg(long, conflicts_with = "precision")]
     pub(crate) whole: bool,
 
     /// Tell in which LLCs the processes were at home, in intervals of this length; 10ms if none is given

@@ -40,6 +40,14 @@ pub(crate) struct Folder {
     names: Vec<String>,
 }
 
+/// Ctrl-C: some iterations there are not. Says so, and that nothing is written.
+pub(crate) fn stopped() -> Failure {
+    output::say(
+        "--mmtests: nothing is written: mmtests reads all iterations, and some were stopped",
+    );
+    Failure::Interrupted
+}
+
 /// One run: its report, and what its program has printed.
 pub(crate) type Run<'a> = (&'a Report, &'a str);
 

@@ -1,7 +1,5 @@
 //! `States`: whether seeds have sampled two states of one machine.
 
-use crate::output::units::decimal;
-
 /// Below this part of the mean a difference between two states is no matter.
 const GAP: f64 = 0.1;
 
@@ -62,10 +60,10 @@ impl States {
         (is_wide && is_two).then_some(States { of })
     }
 
-    /// Such as `fall into two states: 28.93 (5) and 41.27 (3)`.
-    pub(crate) fn told(&self) -> String {
+    /// Such as `fall into two states: 28.93 (5) and 41.27 (3)`, with each mean `shown` so.
+    pub(crate) fn told(&self, shown: impl Fn(f64) -> String) -> String {
         let [(low, few), (high, many)] = self.of;
-        format!("fall into two states: {} ({few}) and {} ({many})", decimal(low), decimal(high))
+        format!("fall into two states: {} ({few}) and {} ({many})", shown(low), shown(high))
     }
 }
 
@@ -92,13 +90,14 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
+    use crate::output::units::decimal;
 
     #[test]
     fn values_in_two_heaps_are_two_states() {
         let values = [41.0, 29.0, 28.0, 40.5, 28.5, 41.5, 28.2, 29.3];
         let found = States::of(&values).unwrap();
         assert_eq!(found.of, [(28.6, 5), (41.0, 3)]);
-        assert_eq!(found.told(), "fall into two states: 28.60 (5) and 41.00 (3)");
+        assert_eq!(found.told(decimal), "fall into two states: 28.60 (5) and 41.00 (3)");
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(crate) struct Summary {
     /// The scenario of the first run.
     pub(crate) scenario: ScenarioReport,
     pub(crate) seeds: usize,
-    /// Whether some run was stopped before its end, or none has started.
+    /// Whether some run was stopped before its end, or was never started.
     pub(crate) partial: bool,
     /// Mean, deviation and interval of each number, in the tree of a [`Report`].
     pub(crate) summary: Map<String, Value>,
@@ -25,8 +25,9 @@ pub(crate) struct Summary {
 const NO_MEASUREMENT: [&str; 2] = ["schema", "scenario"];
 
 impl Summary {
-    /// The summary of `runs` of a `scenario`. Runs that were interrupted are kept and do not count.
-    pub(crate) fn of(scenario: ScenarioReport, runs: Vec<Report>) -> Summary {
+    /// The summary of `runs` of a `scenario`, of which `asked` were to be. Runs that were interrupted are kept and do
+    /// not count.
+    pub(crate) fn of(scenario: ScenarioReport, runs: Vec<Report>, asked: u64) -> Summary {
         let counted: Vec<Map<String, Value>> =
             runs.iter().filter(|run| run.end != End::Interrupted).map(measurements).collect();
         let refs: Vec<&Map<String, Value>> = counted.iter().collect();
@@ -34,7 +35,7 @@ impl Summary {
             schema: SCHEMA,
             scenario,
             seeds: runs.len(),
-            partial: runs.is_empty() || runs.iter().any(|run| run.partial),
+            partial: (runs.len() as u64) < asked || runs.iter().any(|run| run.partial),
             summary: spreads(&refs),
             runs,
         }

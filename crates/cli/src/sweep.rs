@@ -122,12 +122,15 @@ fn many(
     let runs: Vec<Result<Option<(Report, String)>, Failure>> = each_in_parallel(nr_runs, run);
     let runs = runs.into_iter().filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
     let (runs, texts): (Vec<Report>, Vec<String>) = runs.into_iter().unzip();
-    let summary = Summary::of(scenario.named(args.seed)?, runs);
+    let summary = Summary::of(scenario.named(args.seed)?, runs, seeds);
     let mut progress = progress.into_inner().expect("no run panics while it counts").1;
     progress.clear();
     let text = || output::table::seeds(&summary, scenario.topology(), seeds);
     place.tell(&output::json(&summary), text)?;
     if let Some(folder) = mmtests {
+        if (summary.runs.len() as u64) < seeds {
+            return Err(mmtests::stopped());
+        }
         let told = texts.iter().map(String::as_str);
         folder.write(0, &summary.runs.iter().zip(told).collect::<Vec<_>>())?;
     }

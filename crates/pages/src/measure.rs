@@ -240,7 +240,7 @@ impl Change {
                 let paired = Paired::of(base, other);
                 paired.low_pct.zip(paired.high_pct)
             }
-            (n, m) if n > 1 && m > 1 => welch(base, other).and_then(around),
+            (n, m) if n > 1 && m > 1 => welch(base, other),
             _ => None,
         };
         let verdict = match (pct, ends) {
@@ -276,25 +276,27 @@ impl Change {
     }
 }
 
-/// Half the 95 % interval of the difference of two means of different seeds, in percent of the base:
-/// Welch's t, with its degrees of freedom rounded down, which makes it no narrower.
+/// The ends of the 95 % interval of the difference of two means of different seeds, in percent of the base: Welch's
+/// t of the logarithm of their ratio (the delta method, as for seeds in pairs), with its degrees of freedom rounded
+/// down, which makes it no narrower. None of means of nothing, or of different signs.
 #[expect(clippy::cast_precision_loss, reason = "runs are few")]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most the runs")]
-fn welch(base: &[f64], other: &[f64]) -> Option<f64> {
-    let part = |values: &[f64]| {
-        let (std, n) = (Spread::of(values).std?, values.len() as f64);
-        Some((std * std / n, n - 1.0))
-    };
-    let ((a, df_a), (b, df_b)) = (part(base)?, part(other)?);
-    let mean = Spread::of(base).mean.abs();
-    if mean == 0.0 {
+fn welch(base: &[f64], other: &[f64]) -> Option<(f64, f64)> {
+    let (from, to) = (Spread::of(base).mean, Spread::of(other).mean);
+    if !(to / from > 0.0 && (to / from).is_finite()) {
         return None;
     }
-    if a + b == 0.0 {
-        return Some(0.0);
-    }
-    let df = (a + b) * (a + b) / (a * a / df_a + b * b / df_b);
-    Some(100.0 * t_975((df as usize).max(1)) * (a + b).sqrt() / mean)
+    let part = |values: &[f64], mean: f64| {
+        let (std, n) = (Spread::of(values).std? / mean, values.len() as f64);
+        Some((std * std / n, n - 1.0))
+    };
+    let ((a, df_a), (b, df_b)) = (part(base, from)?, part(other, to)?);
+    let df = if a + b > 0.0 { (a + b) * (a + b) / (a * a / df_a + b * b / df_b) } else { 1.0 };
+    let half = t_975((df as usize).max(1)) * (a + b).sqrt();
+    let log = libm::log(to / from);
+    let end = |log: f64| from.signum() * 100.0 * libm::expm1(log);
+    let (low, high) = (end(log - half), end(log + half));
+    Some((low.min(high), low.max(high)))
 }
 
 #[cfg(test)]
@@ -312,13 +314,19 @@ mod tests {
         assert_eq!(Change::of(&base, &other, false, None).verdict, Verdict::Chance);
     }
 
-    /// Both have a variance of 2/3, so that of the difference is 1/3 with 6 degrees of freedom, whose
-    /// 97.5 % quantile is 2.447 in any table.
+    /// scipy 1.17.1: `stats.t.ppf(0.975, df)` times the root of the sum of `(std / mean)^2 / n` around the logarithm
+    /// of the ratio, with the degrees of freedom of `stats.ttest_ind(.., equal_var=False)` rounded down (5 and 7).
     #[test]
     fn means_of_different_seeds_have_the_interval_of_welch() {
-        let change = Change::of(&[10.0, 12.0, 11.0, 11.0], &[14.0, 15.0, 15.0, 16.0], false, None);
-        let want = 100.0 * 2.447 * (1.0_f64 / 3.0).sqrt() / 11.0;
-        assert!((change.half().unwrap() - want).abs() < 5e-3, "{change:?}");
+        let ends = |base: &[f64], other: &[f64]| Change::of(base, other, false, None).ends.unwrap();
+        let close = |found: f64, want: f64| assert!((found / want - 1.0).abs() < 1e-7, "{found}");
+        let (low, high) = ends(&[10.0, 12.0, 11.0, 11.0], &[14.0, 15.0, 15.0, 16.0]);
+        close(low, 21.148_644_423_508);
+        close(high, 53.489_470_813_310);
+        // Nothing falls by more than all of it.
+        let (low, high) = ends(&[54.0, 8.0, 1.0, 3.0, 2.0], &[80.0, 1.0, 2.0, 300.0, 5.0]);
+        close(low, -52.755_676_055_904);
+        close(high, 6_791.217_972_370_6);
     }
 
     #[test]

@@ -27,12 +27,16 @@ pub struct Paired {
     /// How probable so great a difference is if there is none; none where there is no interval.
     pub p: Option<f64>,
     /// Whether the interval leaves out no difference, of at least [`FEWEST`] seeds that differ among
-    /// themselves: of fewer, or of equal ones, nothing can be told to be sure.
+    /// themselves on both sides: of fewer, or of equal ones, nothing can be told to be sure. A difference that is
+    /// printed as 0.00 % is none.
     pub significant: bool,
 }
 
 /// The least number of seeds with which a difference can be [`Paired::significant`].
 pub const FEWEST: usize = 5;
+
+/// The least difference in percent that is not printed as nothing.
+const SHOWN: f64 = 0.005;
 
 impl Paired {
     /// The difference of `other` from `base`, seed by seed; there is at least one.
@@ -57,14 +61,15 @@ impl Paired {
         // Of a negative base the ends change places.
         let end = |log: f64| from.signum() * 100.0 * libm::expm1(log);
         let (low, high) = (end(log - half), end(log + half));
-        let varies = std > 0.0;
+        let varies = [base, other].iter().all(|side| Spread::of(side).std > Some(0.0)) && std > 0.0;
+        let is_shown = difference_pct.is_some_and(|pct| pct.abs() >= SHOWN);
         Paired {
             difference_pct,
             ci95_pct: Some((high - low).abs() / 2.0),
             low_pct: Some(low.min(high)),
             high_pct: Some(low.max(high)),
             p: Some(p_value(log, std, base.len())),
-            significant: varies && base.len() >= FEWEST && log.abs() > half,
+            significant: varies && is_shown && base.len() >= FEWEST && log.abs() > half,
         }
     }
 }

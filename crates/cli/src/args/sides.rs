@@ -36,7 +36,7 @@ pub(crate) struct CompareArgs {
     #[arg(value_parser = seed, allow_hyphen_values = true)]
     pub(crate) seed: u64,
 
-    /// How many seeds each policy runs with (1 to 10000)
+    /// How many seeds each policy runs with (1 to 10000); no change is sure with fewer than five
     #[arg(long, value_name = "N", default_value_t = 3)]
     #[arg(value_parser = seeds, allow_hyphen_values = true)]
     pub(crate) seeds: u64,
@@ -45,8 +45,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) span: Option<Nanos>,
 
-    /// Measure the whole run with the start of the program; by default its numbers are those from where all
-    /// tasks are born and the program has started its own clock
+    /// Measure the whole run, with the start of the program; by default the numbers begin when all tasks exist
+    /// and the program has started its own clock
     #[arg(long, conflicts_with = "span")]
     pub(crate) whole: bool,
 

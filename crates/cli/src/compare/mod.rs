@@ -99,11 +99,15 @@ pub(crate) fn compare(args: &CompareArgs, registry: &Registry) -> Result<(), Fai
     }
     progress.into_inner().expect("nobody panics while telling").clear();
     place.tell(&output::json(&comparison.json()), || text::of(&comparison, &topology))?;
-    mmtests.map_or(Ok(()), |folder| write(&folder, &comparison.runs))
+    mmtests.map_or(Ok(()), |folder| write(&folder, &comparison))
 }
 
 /// Writes the runs of all sides.
-fn write(folder: &mmtests::Folder, sides: &[Vec<Outcome>]) -> Result<(), Failure> {
+fn write(folder: &mmtests::Folder, comparison: &Comparison) -> Result<(), Failure> {
+    let sides = &comparison.runs;
+    if sides.iter().any(|runs| (runs.len() as u64) < comparison.asked.seeds) {
+        return Err(mmtests::stopped());
+    }
     sides.iter().enumerate().try_for_each(|(policy, runs)| {
         let told = runs.iter().map(|outcome| (&outcome.report, outcome.text.as_str()));
         folder.write(policy, &told.collect::<Vec<_>>())

@@ -166,10 +166,17 @@ fn table(text: &mut String, comparison: &Comparison) {
             // Each metric more would be another chance for a false alarm.
             let is_asked = STATED.contains(&row.name);
             if let Some(states) = States::of(&cell.values).filter(|_| is_asked) {
-                let _ =
-                    writeln!(text, "\nnote: {}: the seeds of {policy} {}", row.name, states.told());
+                let told = states.told(|mean| row.shown(mean));
+                let _ = writeln!(text, "\nnote: {}: the seeds of {policy} {told}", row.name);
             }
         }
+    }
+}
+
+impl Row {
+    /// A value of this metric; a span says its own unit.
+    fn shown(&self, value: f64) -> String {
+        if self.unit == "s" { span_of(value * 1e9) } else { decimal(value) }
     }
 }
 
@@ -187,10 +194,7 @@ fn lines(text: &mut String, row: &Row, width: usize) {
         text.push('\n');
     };
     line("Amean", &name, &|cell| {
-        let mean = match row.unit {
-            "s" => span_of(cell.spread.mean * 1e9),
-            _ => decimal(cell.spread.mean),
-        };
+        let mean = row.shown(cell.spread.mean);
         let Some(paired) = cell.paired else { return mean };
         let change = paired.difference_pct.map_or("-".to_owned(), |pct| format!("{pct:+.2}"));
         let (left, right) = if paired.significant { ('*', '*') } else { ('(', ')') };

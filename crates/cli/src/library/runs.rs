@@ -69,8 +69,9 @@ impl Runs {
         match self.runs.as_slice() {
             [run] => run.to_json(),
             runs => {
-                let reports = runs.iter().map(|run| run.outcome.report.clone()).collect();
-                output::json(&Summary::of(self.scenario.clone(), reports))
+                let reports: Vec<_> = runs.iter().map(|run| run.outcome.report.clone()).collect();
+                let all = reports.len() as u64;
+                output::json(&Summary::of(self.scenario.clone(), reports, all))
             }
         }
     }

@@ -11,7 +11,10 @@ const MOST: usize = 8;
 /// The block of a run.
 pub(super) fn block(page: &mut Page, report: &LlcReport) {
     let intervals = count(report.intervals as u64);
-    page.text(&format!("LLCs, in {intervals} intervals of {}", span(report.interval_ns)));
+    page.text(&format!(
+        "LLCs, the whole run in {intervals} intervals of {}",
+        span(report.interval_ns)
+    ));
     let used: Vec<String> = report.utilisation.iter().map(|part| hundredths(*part)).collect();
     page.text(&format!("  utilisation by LLC   {}", used.join("  ")));
     at_home(page, &report.total);

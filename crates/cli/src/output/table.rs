@@ -15,8 +15,13 @@ pub(crate) fn seeds(summary: &Summary, topology: &Topology, asked: u64) -> Strin
     text::scenario(&mut page, &summary.scenario, topology);
     let first = summary.scenario.seed;
     page.line("seeds", &format!("{first} to {}", first.saturating_add(asked - 1)));
-    if summary.runs.iter().any(|run| run.start_ns.is_some()) {
+    let since_start = summary.runs.iter().filter(|run| run.start_ns.is_some()).count();
+    let others = summary.runs.len() - since_start;
+    if since_start > 0 {
         page.line("measured", text::SINCE_START);
+    }
+    if since_start > 0 && others > 0 {
+        page.line("", &format!("but for {others} runs that were stopped in it, and count with it"));
     }
     stopped(&mut page, summary, asked);
     if !summary.summary.is_empty() {

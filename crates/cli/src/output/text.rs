@@ -83,7 +83,7 @@ fn precision(page: &mut Page, report: &Report) {
     }
     page.line("precision", &precision.reached());
     let [warmup, sample] = [precision.warmup_ns, precision.sample_ns].map(span);
-    page.line("sample", &format!("{sample} after a start of {warmup}"));
+    page.line("sample", &format!("{sample} after a warm-up of {warmup}"));
     let kept = "all counts and times are extrapolated; latencies are those of the sample";
     page.line("", kept);
 }

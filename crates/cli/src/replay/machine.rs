@@ -41,6 +41,12 @@ impl Machine {
             Some(UNKNOWN) => return Ok(unknown),
             Some(name) => {
                 let machine = topo::load(name)?.0;
+                let (has, needs) = (machine.nr_cpus(), trace.nr_cpus);
+                if has < needs as usize {
+                    let found = format!("found {name}, which has {has} CPUs");
+                    let what = format!("expected a machine with the {needs} of the recording");
+                    return Err(Failure::Input(format!("--recorded-on: {found}, {what}")));
+                }
                 let names = |it: &Topology| (it.name().to_owned(), it.mode().to_owned());
                 let is_this = names(&machine) == names(topology);
                 return Ok(Machine { topology: Some(Arc::new(machine)), is_this, ..unknown });

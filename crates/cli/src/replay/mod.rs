@@ -22,6 +22,7 @@ use simsched_workloads::replay::{self as workload, Recording, Replay};
 use crate::failure::Failure;
 use crate::identity;
 use crate::report::Report;
+use crate::topo;
 
 pub(crate) use command::replay;
 use machine::Machine;
@@ -122,7 +123,12 @@ pub(crate) fn open(
     let (file, mut options) = (named.file, named.options);
     let bytes = source::bytes(Path::new(file), options.max_input)?;
     let trace = reader::read(&bytes).map_err(|e| Failure::Input(format!("{file}: {e}")))?;
-    let hash = identity::hex(&bytes);
+    // What is replayed depends on the machine of the recording, too.
+    let machine = named.recorded_on.map(topo::file_text).transpose()?.flatten();
+    let hash = match machine {
+        Some(machine) => identity::hex(&[&bytes, machine.as_bytes()].concat()),
+        None => identity::hex(&bytes),
+    };
     drop(bytes);
     let history = History::of(&trace);
     let tick = 1_000_000_000 / u64::from(config.hz.max(1));

@@ -61,10 +61,14 @@ impl Report<'_> {
         self.option("topo", "topo", machine);
         let policy = self.text("policy")?;
         self.option("policy", "policy", policy);
-        let number = |key: &str| self.scenario.get(key).filter(|value| value.is_number());
-        let [seed, duration, precision, limit, interval] =
-            ["seed", "duration_ns", "precision_pct", "precision_limit", "llc_interval_ns"]
-                .map(|key| number(key).map(Value::to_string));
+        let number = |key: &str| match self.scenario.get(key) {
+            Some(value) if value.is_number() => Ok(Some(value.to_string())),
+            None => Ok(None),
+            Some(_) => Err(self.wrong(key, "a number")),
+        };
+        let seed = number("seed")?;
+        let (duration, precision) = (number("duration_ns")?, number("precision_pct")?);
+        let (limit, interval) = (number("precision_limit")?, number("llc_interval_ns")?);
         let Some(seed) = seed else { return Err(self.wrong("seed", "a whole number")) };
         self.option("seed", "seed", seed);
         let spans = [("duration", duration, "ns"), ("llc_interval", interval, "ns")];
@@ -75,9 +79,13 @@ impl Report<'_> {
             }
         }
         for flag in ["whole", "paranoid"] {
-            if self.scenario.get(flag) == Some(&Value::Bool(true)) {
-                let (at, words) = (self.at(flag), vec![format!("--{flag}")]);
-                self.written.options.push(Given { id: flag.to_owned(), words, at });
+            match self.scenario.get(flag) {
+                None | Some(Value::Bool(false)) => {}
+                Some(Value::Bool(true)) => {
+                    let (at, words) = (self.at(flag), vec![format!("--{flag}")]);
+                    self.written.options.push(Given { id: flag.to_owned(), words, at });
+                }
+                Some(_) => return Err(self.wrong(flag, "true or false")),
             }
         }
         self.settings()?;

@@ -53,6 +53,12 @@ pub(crate) fn text(text: &str) -> Result<(String, String), Failure> {
     Ok((builtin_text(name).expect("a built-in machine has a text").to_owned(), name.to_owned()))
 }
 
+/// The text of a machine that is a file; none of a built-in one, and of a name that is neither.
+pub(crate) fn file_text(text: &str) -> Result<Option<String>, Failure> {
+    let (name, _) = if Path::new(text).is_file() { (text, None) } else { split_mode(text) };
+    source(name)
+}
+
 /// The hash of that text.
 pub(crate) fn hash(name: &str) -> Result<String, Failure> {
     Ok(identity::hex(text(name)?.0.as_bytes()))

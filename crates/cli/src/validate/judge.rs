@@ -15,6 +15,7 @@ use super::{parameter, place};
 use crate::args::ValidateArgs;
 use crate::failure::Failure;
 use crate::number::Number;
+use crate::output::units::decimal;
 use crate::paired::Paired;
 use crate::progress::Progress;
 use crate::report::CutReport;
@@ -235,7 +236,7 @@ fn remarks(baseline: &Measured, patched: &Measured, interval: Option<Interval>) 
     }
     for (name, side) in [("baseline", baseline), ("patched", patched)] {
         if let Some(states) = &side.states {
-            remarks.push(format!("the seeds of the {name} {}", states.told()));
+            remarks.push(format!("the seeds of the {name} {}", states.told(decimal)));
         }
     }
     remarks

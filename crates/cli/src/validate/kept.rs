@@ -131,11 +131,13 @@ pub(super) fn key(job: &Job) -> Result<String, Failure> {
             format!("up to {} after {} or more", limit.get(), warmup.get())
         }
     };
+    let file = job.scenario.file_hash();
+    let workload = key.workload.iter().chain(&file).map(String::as_str).collect::<Vec<_>>();
     let parts = [
         format!("{} {:016x}", key.topology, hash(machine.as_bytes())),
         key.policy.clone(),
         settings.join(" "),
-        key.workload.join(" "),
+        workload.join(" "),
         part,
     ];
     Ok(parts.join(" | "))

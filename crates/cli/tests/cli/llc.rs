@@ -71,7 +71,7 @@ fn without_a_preference_of_the_policy_the_home_is_never_the_policys() {
 fn the_text_has_a_block_if_it_is_asked_for() {
     let run = "run --quiet --topo t16 --llc-interval -- hackbench -g 1 -f 2 -T -l 50";
     let text = prints(run);
-    assert!(text.contains("\nLLCs, in 1 intervals of 10"), "{text}");
+    assert!(text.contains("\nLLCs, the whole run in 1 intervals of 10"), "{text}");
     assert!(text.contains("\n  hackbench (0)"), "{text}");
     assert!(!prints(&run.replace("--llc-interval ", "")).contains("LLCs, in"));
 }

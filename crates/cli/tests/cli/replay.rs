@@ -181,6 +181,8 @@ fn a_recording_of_an_unknown_machine_has_slower_times() {
     let here = told("--recorded-on genoa");
     assert_eq!(here["replayed"], told("")["replayed"]);
     assert_ne!(here["replayed"]["runtime_ns"], unknown["replayed"]["runtime_ns"]);
+    let small = format!("replay {path} --topo genoa --recorded-on t8");
+    crate::common::check(&small, 2, &["--recorded-on: found t8, which has 8 CPUs", "384"]);
     let refused = simsched(&format!("replay {path} --topo genoa --recorded-on geona"));
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("genoa"), "a name that is near");

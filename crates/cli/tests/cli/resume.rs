@@ -174,3 +174,23 @@ fn a_file_that_was_altered_is_refused() {
     let args = format!("validate -q --span whole --seeds 2 --resume {kept} {claims}");
     check(&args, 2, &["--resume", &kept, "checksum", "altered"]);
 }
+
+/// The words of the workload are the same, and what they name is not.
+#[test]
+fn a_changed_file_of_the_workload_is_measured_anew() {
+    let task = |loops: u32| {
+        let phase = format!("\"loop\": {loops}, \"run\": 1000, \"sleep\": 1000");
+        file("stale-rt-app.json", &format!("{{ \"tasks\": {{ \"a\": {{ {phase} }} }} }}"))
+    };
+    let load = format!("rt-app {}", task(3).display());
+    let text = claims(1, 5).replace("hackbench -g 2 -f 4 -T -p -l 5", &load);
+    let text = text.replace("metric = \"time\"", "metric = \"task_switches\"");
+    let (claims, kept) = (file("stale-rt-app.toml", &text), kept("stale-rt-app.kept"));
+    let (short, before) = validated(&claims, &kept);
+    assert_eq!(before, 0);
+    let (again, before) = validated(&claims, &kept);
+    assert!(again == short && before > 0);
+    task(9);
+    let (long, before) = validated(&claims, &kept);
+    assert!(long != short && before == 0, "{before} runs were known");
+}

@@ -173,6 +173,11 @@ fn a_report_of_the_schema_before_is_repeated_and_one_of_the_future_is_not() {
     let again = prints(&format!("run --quiet {} --json -", of(2)));
     assert!(again == text, "a whole run is repeated as one");
     check(&format!("run --quiet {}", of(3)), 2, &["schema: found 3, expected 2"]);
+    for (key, found) in [("\"whole\": true", "\"whole\": 1"), ("\"seed\": 1", "\"seed\": \"1\"")] {
+        let path = file("odd-type.json", &text.replace(key, found)).display().to_string();
+        let name = key.split('"').nth(1).unwrap();
+        check(&format!("run --quiet {path}"), 2, &[&format!("scenario.{name}: found")]);
+    }
 }
 
 #[test]

@@ -77,4 +77,5 @@ fn other_parts_have_no_start() {
     let [all, since] = [all, since].map(|it| it["policies"][0]["runs"][0].clone());
     assert_eq!(all["context_switches"], since["whole"]["context_switches"]);
     check(&format!("compare -q {sides} --whole --span 1ms {load}"), 2, &["--whole", "--span"]);
+    check(&format!("run -q --whole --precision 5% {load}"), 2, &["--whole", "--precision"]);
 }

@@ -77,7 +77,9 @@ pub(crate) fn sides(base: &Side, other: &Side) -> Explanation {
     let digests = |side: &Side| -> Vec<String> {
         side.counted().iter().map(|run| text(run, "digest").to_owned()).collect()
     };
-    if digests(base) == digests(other) && base.seeds() == other.seeds() {
+    let parts = |side: &Side| [measures_whole(side), measures_part(side)];
+    let is_same_run = digests(base) == digests(other) && base.seeds() == other.seeds();
+    if is_same_run && parts(base) == parts(other) {
         told.changed.push("Nothing: the digests are equal, so these are the same runs.".to_owned());
         return told;
     }
@@ -93,14 +95,18 @@ pub(crate) fn sides(base: &Side, other: &Side) -> Explanation {
             .unwrap_or(std::cmp::Ordering::Equal)
     });
     told.changed = said.into_iter().map(|said| said.sentence).collect();
-    if told.changed.is_empty() {
+    let has_changed = !told.changed.is_empty();
+    if !has_changed {
         let text =
             "Nothing that is measured can be told to differ: it is within 3 % or within chance.";
         told.changed.push(text.to_owned());
     }
-    let mut causes = causes::of(base, other);
-    causes.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-    told.causes = causes.into_iter().map(|said| said.sentence).collect();
+    // Where seeds tell that nothing has changed, a difference inside, which has no interval, is no cause.
+    if has_changed || base.seeds().len().min(other.seeds().len()) == 1 {
+        let mut causes = causes::of(base, other);
+        causes.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        told.causes = causes.into_iter().map(|said| said.sentence).collect();
+    }
     told.same = same(base, other);
     told
 }
@@ -177,6 +183,14 @@ fn cautions(base: &Side, other: &Side) -> Vec<String> {
     } else if from != to {
         found.push("The seeds differ, so that runs cannot be compared pair by pair.".to_owned());
     }
+    let [a, b] = [base, other].map(|side| (measures_whole(side), measures_part(side)));
+    if (a.0 && b.1) || (a.1 && b.0) {
+        found.push(
+            "Runs are measured with the start of the program and without it (--whole, --precision, or stopped in \
+             it): numbers differ by that alone."
+                .to_owned(),
+        );
+    }
     let fewest = from.len().min(to.len());
     if (2..FEWEST).contains(&fewest) {
         found
@@ -186,6 +200,16 @@ fn cautions(base: &Side, other: &Side) -> Vec<String> {
         found.extend(doubts(side).into_iter().map(|doubt| format!("{}: {doubt}", side.name())));
     }
     found
+}
+
+/// Whether some run of a side is measured with the start of its program, or has none.
+fn measures_whole(side: &Side) -> bool {
+    side.counted().iter().any(|run| run.get("start_ns").is_none() && run.get("cut").is_none())
+}
+
+/// Whether some run of a side is measured without the start of its program.
+fn measures_part(side: &Side) -> bool {
+    side.counted().iter().any(|run| run.get("start_ns").is_some())
 }
 
 /// What is doubtful about the numbers of one side.

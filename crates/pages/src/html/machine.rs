@@ -68,7 +68,7 @@ pub(super) fn of(view: &View<'_>) -> String {
     if view.any("cpu_utilisation") {
         text += &ramp(
             "0 %",
-            "100 % of the time busy, on average over the run; a box is a core, its \
+            "100 % of the time busy, on average over what is measured; a box is a core, its \
                               parts are its threads",
         );
     }
