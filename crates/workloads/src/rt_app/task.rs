@@ -246,7 +246,12 @@ fn unsimulated(tree: Tree<'_>, context: &mut Context<'_>) -> Result<(), Wrong> {
                     format!("`taskgroup`: expected a name that begins with /, found `{group}`");
                 return Err(Wrong::new(tree.at("taskgroup"), what));
             }
-            _ => return refuse("taskgroup", "there are no task groups but the root"),
+            _ => {
+                return refuse(
+                    "taskgroup",
+                    "threads have no groups of their own (--set group=... puts all of them in one)",
+                );
+            }
         }
     }
     for (key, neutral) in [("util_min", 0), ("util_max", 1024)] {
