@@ -10,8 +10,8 @@ pub(crate) fn listen() {
     let _ = ctrlc::set_handler(|| ASKED.store(true, Ordering::Relaxed));
 }
 
-/// From now on a file that grows beyond the limit of the process (`ulimit -f`) does not end the process: the
-/// write fails (`EFBIG`), as on a full disk, and is told as that is.
+/// From now on a file that grows beyond the limit of the process (`ulimit -f`) does not end the process by SIGXFSZ:
+/// the write fails with `EFBIG`, and the error is reported as that of a full disk is.
 pub(crate) fn survive_the_limit_of_files() {
     #[cfg(unix)]
     {

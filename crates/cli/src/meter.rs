@@ -269,8 +269,8 @@ impl Totals {
         }
     }
 
-    /// These totals up to the start of a part of the run, and the CPU time of the part, of which `later` has that
-    /// of the part only and all else of both.
+    /// The totals of a whole run: all but CPU time from `later`, which counts it from the beginning; CPU time, which
+    /// `later` has since these totals only, as the sum of both.
     pub(crate) fn with_time_of(&self, later: &Totals) -> Totals {
         let sum = |(a, b): (&Costs, &Costs)| {
             let mut sum = *a;

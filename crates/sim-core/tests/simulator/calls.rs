@@ -8,8 +8,8 @@ use super::rig::{objects, simulate};
 
 const AFTER: Nanos = Nanos(300_000);
 
-/// Who wakes task 1, which awaits a call of task 0, whether that is synchronous, and how long after it began to
-/// sleep; task 0 does `ops`.
+/// The wakeup of task 1, which sleeps in `Op::AwaitCall` for task 0, while task 0 does `ops`: the waker's CPU, whether
+/// the wakeup is synchronous (`WF_SYNC`), and the ns from the sleep to it.
 fn woken(ops: &[Op], sync: bool) -> (CpuId, bool, u64) {
     let mut script = Script::new(objects());
     let from = script.task(CpuId(0), ops);

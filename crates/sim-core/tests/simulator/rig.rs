@@ -96,7 +96,7 @@ pub(super) fn four_pairs(messages: u32) -> (Arc<Topology>, Script) {
     four_pairs_with(messages, |_, ops| ops)
 }
 
-/// The same; what each task does is changed so.
+/// [`four_pairs`], in which each task does what `changed` makes of its number and its ops.
 pub(super) fn four_pairs_with(
     messages: u32,
     changed: impl Fn(usize, Vec<Op>) -> Vec<Op>,
