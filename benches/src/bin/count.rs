@@ -182,13 +182,15 @@ fn printed(text: &str) -> Option<(u64, u64)> {
     Some((numbers.next().flatten()?, numbers.next().flatten()?))
 }
 
-/// Switches and events of the JSON of `simsched run`, each on a line of its own.
+/// Switches and events of the whole run in the JSON of `simsched run`, each on a line of its own. The instructions
+/// are those of the whole run, too.
 fn reported(json: &str) -> Option<(u64, u64)> {
-    let of = |key: &str| {
-        let (_, rest) = json.split_once(&format!("\n  \"{key}\": "))?;
+    let of = |json: &str, key: &str| {
+        let (_, rest) = json.split_once(&format!(" \"{key}\": "))?;
         rest.split([',', '\n']).next()?.parse::<u64>().ok()
     };
-    Some((of("context_switches")?, of("events")?))
+    let (_, whole) = json.split_once("\n  \"whole\": {")?;
+    Some((of(whole, "context_switches")?, of(json, "events")?))
 }
 
 /// The count of a line such as `==12== Collected : 123456`; 0 is none.
