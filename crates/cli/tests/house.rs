@@ -115,3 +115,46 @@ fn the_core_and_the_policies_write_no_format() {
         assert_eq!(found, None, "{name}");
     }
 }
+
+/// The modules of the core, from the ground up: each imports those before it only.
+const CORE_MODULES: [&str; 18] = [
+    "ids",
+    "time",
+    "names",
+    "rng",
+    "error",
+    "pelt",
+    "launcher",
+    "workload",
+    "world",
+    "policy",
+    "ipc",
+    "config",
+    "observer",
+    "hardware",
+    "agenda",
+    "testkit",
+    "simulator",
+    "observe",
+];
+
+#[test]
+fn the_modules_of_the_core_import_downwards() {
+    let src = krate("sim-core").join("src");
+    let place = |name: &str| CORE_MODULES.iter().position(|module| *module == name);
+    for (path, text) in sources(&src) {
+        let inside = path.strip_prefix(&src).unwrap().with_extension("");
+        let module = inside.iter().next().unwrap().to_str().unwrap();
+        if module == "lib" || path.ends_with("tests.rs") {
+            continue;
+        }
+        let own = place(module).unwrap_or_else(|| panic!("{module} has a place in the order"));
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for import in lines.flat_map(|line| line.split("crate::").skip(1)) {
+            let name = words(import).next().unwrap();
+            let other = place(name).unwrap_or_else(|| panic!("{}: crate::{name}", path.display()));
+            assert!(other <= own, "{} imports {name}, which is above it", path.display());
+        }
+    }
+}

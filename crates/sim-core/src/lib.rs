@@ -14,45 +14,40 @@ pub mod observe;
 pub mod pelt;
 
 mod agenda;
-mod balance;
 mod config;
-mod effects;
 mod error;
 mod hardware;
 mod ids;
 mod launcher;
+mod names;
 mod observer;
 mod policy;
 mod rng;
 mod simulator;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
-mod thoughts;
 mod time;
-mod touched;
 mod workload;
 mod world;
 
 pub use agenda::{Agenda, Event};
-pub use balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
 pub use config::{Config, HardwareModel, SETTINGS, SettingInfo};
-pub use effects::Effects;
 pub use error::{Blocked, SimError};
 pub use hardware::{FULL as FULL_SPEED, Speed};
 pub use ids::{
     BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, RegionId, SemId, SocketId, TaskId,
 };
 pub use launcher::{Inherited, Launcher};
-pub use observer::{Cause, Cost, NO_DOMAIN, Observer, Tracepoint};
+pub use names::{Cause, LineId, NO_DOMAIN, Reason};
+pub use observer::{Cost, Observer, Tracepoint};
 pub use policy::{
-    Attached, Dequeue, Enqueue, Far, FifoQueues, KernelRules, Placement, Policy, Preempt, Reason,
-    TtwuQueue, WakeKind, Wakeup, Watched,
+    Access, Attached, BalanceStep, Dequeue, Effects, Enqueue, Far, FifoQueues, Function,
+    KernelRules, Look, Moves, Placement, Policy, Preempt, SdCounts, Thought, Thoughts, Touch,
+    Touched, Trigger, TtwuQueue, WakeKind, Wakeup, Watched,
 };
 pub use rng::{Seed, Stream};
 pub use simulator::{Simulator, Status};
-pub use thoughts::{Thought, Thoughts};
 pub use time::{Nanos, SimTime};
-pub use touched::{Access, Function, LineId, Touch, Touched};
 pub use workload::{
     Notes, Op, Outcome, RecordedTimes, RegionSpec, SchedPolicy, Setup, SocketSpec, Start, Stores,
     TaskSpec, Workload,

@@ -3,7 +3,7 @@
 use simsched_topology::{CpuId, LlcId};
 
 use crate::ids::{MarkId, ProcId, TaskId};
-use crate::policy::Reason;
+use crate::names::{Cause, Reason};
 use crate::time::Nanos;
 use crate::world::World;
 
@@ -21,37 +21,6 @@ pub trait Observer {
         false
     }
 }
-
-/// Why a task changed its CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Cause {
-    /// A wakeup chose another CPU.
-    Wakeup,
-    /// A new task started on another CPU than its parent's.
-    Fork,
-    /// A task that executes a new program was moved.
-    Exec,
-    /// The periodic balancer moved it.
-    Periodic,
-    /// A CPU that ran out of work pulled it.
-    NewIdle,
-    /// The balancer that works for the idle CPUs moved it.
-    Nohz,
-    /// The stopper of its CPU pushed it while it ran.
-    Active,
-    /// It may not run on its CPU any more.
-    Affinity,
-}
-
-impl Cause {
-    /// The names of the causes, by discriminant.
-    pub const NAMES: [&'static str; 8] =
-        ["wakeup", "fork", "exec", "periodic", "newidle", "nohz", "active", "affinity"];
-}
-
-/// The `domain` of a migration outside all sched domains.
-pub const NO_DOMAIN: u8 = u8::MAX;
 
 /// What simulated CPU time was spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

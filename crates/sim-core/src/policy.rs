@@ -1,20 +1,25 @@
 //! The trait `Policy`, its questions and its answers: the interface to the scheduler.
 
 mod attached;
+mod balancer;
+mod effects;
 mod queues;
+mod thoughts;
+mod touched;
 mod watched;
 
 pub use self::attached::{Attached, KernelRules, TtwuQueue};
+pub use self::balancer::{BalanceStep, Look, Moves, SdCounts, Trigger};
+pub use self::effects::Effects;
 pub use self::queues::FifoQueues;
+pub use self::thoughts::{Thought, Thoughts};
+pub use self::touched::{Access, Function, Touch, Touched};
 pub use self::watched::Watched;
 
 use simsched_topology::{CpuId, CpuSet, Distance};
 
-use crate::balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
-use crate::effects::Effects;
 use crate::ids::TaskId;
-use crate::thoughts::Thoughts;
-use crate::touched::Touched;
+use crate::names::{NO_DOMAIN, Reason};
 use crate::world::World;
 
 /// Every decision a scheduler makes, and nothing a machine does.
@@ -230,7 +235,7 @@ pub trait Policy {
     /// [`crate::NO_DOMAIN`] where there is none.
     fn domain_of(&self, from: CpuId, to: CpuId) -> u8 {
         let _ = (from, to);
-        crate::NO_DOMAIN
+        NO_DOMAIN
     }
 
     /// Hands out the sched domains of `cpu`, bottom-up: the name, the CPUs and the counters of each
@@ -323,24 +328,6 @@ impl Far {
             }
         }
     }
-}
-
-/// An index into [`Attached::reasons`]: the core counts reasons without knowing one by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Reason(pub u8);
-
-impl Reason {
-    /// No placement: the wakee was still on its runqueue (`ttwu_runnable`).
-    pub const STILL_QUEUED: Reason = Reason(255);
-    /// No placement: the wakee's CPU was still switching away from it and took it back.
-    pub const ON_CPU: Reason = Reason(254);
-    /// No placement: the wakee may run on one CPU only.
-    pub const PINNED: Reason = Reason(253);
-    /// The policy's choice was not allowed: another CPU, in the same node if there is one
-    /// (`select_fallback_rq`). Or the task's affinity has changed: the next CPU that is allowed.
-    pub const FALLBACK: Reason = Reason(252);
-    /// The names of the reasons above, from 255 downwards.
-    pub const CORE_NAMES: [&'static str; 4] = ["still_queued", "on_cpu", "pinned", "fallback"];
 }
 
 /// Why a task is put on a runqueue.

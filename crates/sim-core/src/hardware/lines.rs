@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use simsched_topology::{CpuId, CpuSet, Distance, OsCosts, PackageId, Topology};
 
 use super::transfers::Transfers;
+use crate::policy::Access;
 use crate::time::{Nanos, SimTime};
-use crate::touched::Access;
 
 /// So many hand-offs to a neighbour may follow each other, then it is the turn of who came first.
 const FAIRNESS: u8 = 32;

@@ -16,7 +16,6 @@ mod transfers;
 mod warmth;
 
 pub(crate) use idle::IdleGovernor;
-pub(crate) use pipes::Slots;
 pub(crate) use prices::Prices;
 pub use speed::{FULL, Speed};
 pub(crate) use speed::{at_full_speed, at_speed, both_at_speed};
@@ -25,6 +24,7 @@ use simsched_topology::{CpuId, NodeId, PackageId, Topology};
 
 use crate::config::{Config, HardwareModel};
 use crate::error::SimError;
+use crate::ipc::Slots;
 use crate::time::{Nanos, SimTime};
 use crate::workload::Setup;
 use lines::SharedLines;

@@ -4,18 +4,10 @@ use simsched_topology::{CpuId, OsCosts, PackageId, Topology};
 
 use super::overlap::Overlap;
 use super::transfers::Transfers;
+use crate::ipc::Slots;
 
 /// No CPU: nobody has used it.
 const NOBODY: CpuId = CpuId(u16::MAX);
-
-/// What an op finds at its pipe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slots {
-    /// Slots in use before the op.
-    pub(crate) used: u8,
-    /// Whether the op begins or ends a page, so that `head` or `tail` moves on.
-    pub(crate) turns: bool,
-}
 
 /// Who has the lines of a pipe.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,10 @@ use rand::Rng;
 use simsched_topology::{Distance, IdleState, OsCosts, Topology};
 
 use super::transfers::Transfers;
-use crate::balance::Look;
 use crate::config::Config;
 use crate::ids::ProcId;
 use crate::ipc::Page;
-use crate::policy::{Far, Placement};
+use crate::policy::{Far, Look, Placement};
 use crate::rng::Stream;
 use crate::time::{Nanos, SimTime};
 use crate::workload::Op;

@@ -23,6 +23,7 @@ use exit::Lives;
 use futex::Futex;
 use lock::Lock;
 use pipe::Pipe;
+pub(crate) use questions::Slots;
 pub(crate) use rwsem::Holder;
 use rwsem::RwSem;
 use waitq::{Sleepers, Sync, WaitFor};

@@ -1,9 +1,17 @@
 //! What the machine asks of pipes before it prices an op on them.
 
 use super::{Ipc, Page};
-use crate::hardware::Slots;
 use crate::ids::PipeId;
 use crate::workload::Op;
+
+/// What an op finds at its pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slots {
+    /// Slots in use before the op.
+    pub(crate) used: u8,
+    /// Whether the op begins or ends a page, so that `head` or `tail` moves on.
+    pub(crate) turns: bool,
+}
 
 impl Ipc {
     /// How often `op`, if it is done now, looks for a sleeper at its pipe: at the other side, and at its

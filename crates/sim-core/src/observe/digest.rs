@@ -131,8 +131,8 @@ mod tests {
 
     use super::*;
     use crate::ids::{MarkId, TaskId};
-    use crate::observer::{Cause, Cost};
-    use crate::policy::Reason;
+    use crate::names::{Cause, Reason};
+    use crate::observer::Cost;
     use crate::testkit::WorldKit;
     use crate::time::Nanos;
     use crate::world::BOOT_CLOCK;

@@ -6,7 +6,8 @@ use simsched_topology::{CpuId, CpuSet};
 
 use super::life::{Event, Life};
 use crate::ids::TaskId;
-use crate::observer::{Cause, Observer, Tracepoint};
+use crate::names::Cause;
+use crate::observer::{Observer, Tracepoint};
 use crate::time::{Nanos, SimTime};
 use crate::world::{TaskState, World};
 

@@ -1,7 +1,6 @@
 //! `Life`: which tracepoints of a task may follow which.
 
-use crate::observer::Cause;
-use crate::policy::Reason;
+use crate::names::{Cause, Reason};
 
 /// Where a task stands, as its tracepoints tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use simsched_topology::{CpuId, Topology};
 
 use super::llc::ByCause;
-use crate::observer::{Cause, Observer, Tracepoint};
+use crate::names::Cause;
+use crate::observer::{Observer, Tracepoint};
 use crate::time::{Nanos, SimTime};
 use crate::world::World;
 

@@ -6,8 +6,8 @@ use super::histogram::Histogram;
 use super::spans::SpanStats;
 use super::wasted::Wasted;
 use crate::ids::{MarkId, TaskId};
-use crate::observer::{Cause, Cost, Observer, Tracepoint};
-use crate::policy::Reason;
+use crate::names::{Cause, Reason};
+use crate::observer::{Cost, Observer, Tracepoint};
 use crate::time::{Nanos, SimTime};
 use crate::world::{TaskState, World};
 

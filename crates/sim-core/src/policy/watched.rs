@@ -3,11 +3,10 @@
 use simsched_topology::{CpuId, CpuSet};
 
 use super::{Attached, Dequeue, Enqueue, Placement, Policy, Preempt, Wakeup};
-use crate::balance::{BalanceStep, Look, Moves, SdCounts, Trigger};
-use crate::effects::Effects;
 use crate::ids::TaskId;
-use crate::thoughts::{Thought, Thoughts};
-use crate::touched::Touched;
+use crate::policy::{
+    BalanceStep, Effects, Look, Moves, SdCounts, Thought, Thoughts, Touched, Trigger,
+};
 use crate::world::World;
 
 /// A policy, and all changes of its [`Policy::util_avg`], as thoughts.

@@ -6,8 +6,9 @@ use super::cpu::{HandOff, Waking};
 use super::state::Simulator;
 use super::stopper::{Migration, StopWork};
 use crate::ids::{MaskId, TaskId};
-use crate::observer::{Cause, Observer};
-use crate::policy::{Placement, Policy, Reason};
+use crate::names::{Cause, Reason};
+use crate::observer::Observer;
+use crate::policy::{Placement, Policy};
 use crate::workload::Workload;
 use crate::world::TaskState;
 

@@ -6,11 +6,10 @@ use simsched_topology::CpuId;
 use super::cpu::{Pass, Stage};
 use super::state::{Simulator, Step};
 use super::stopper::StopWork;
-use crate::balance::BalanceStep;
 use crate::error::SimError;
 use crate::ids::TaskId;
 use crate::observer::{Cost, Observer, Tracepoint};
-use crate::policy::{Enqueue, Policy};
+use crate::policy::{BalanceStep, Enqueue, Policy};
 use crate::time::Nanos;
 use crate::workload::Workload;
 

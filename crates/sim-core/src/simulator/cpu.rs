@@ -10,11 +10,11 @@ use super::waitq::WaitQueue;
 use crate::hardware::{FULL, IdleGovernor};
 use crate::ids::TaskId;
 use crate::ipc::Wake;
+use crate::names::Reason;
 use crate::observer::Cost;
-use crate::policy::{Placement, Reason, WakeKind};
+use crate::policy::{Placement, Touch, WakeKind};
 use crate::rng::Stream;
 use crate::time::{Nanos, SimTime};
-use crate::touched::Touch;
 use crate::workload::{Op, Outcome};
 
 /// What a CPU is doing.

@@ -7,8 +7,7 @@ use super::cpu::Stage;
 use super::state::{Simulator, Step};
 use crate::ids::TaskId;
 use crate::observer::{Cost, Observer, Tracepoint};
-use crate::policy::{Dequeue, Enqueue, Policy};
-use crate::thoughts::{Thought, Thoughts};
+use crate::policy::{Dequeue, Enqueue, Policy, Thought, Thoughts};
 use crate::workload::Workload;
 use crate::world::TaskState;
 

@@ -5,8 +5,9 @@ use simsched_topology::CpuId;
 use super::cpu::Waking;
 use super::state::{Simulator, Step};
 use crate::ids::TaskId;
-use crate::observer::{Cause, Observer, Tracepoint};
-use crate::policy::{Enqueue, Placement, Policy, Reason, WakeKind, Wakeup};
+use crate::names::{Cause, Reason};
+use crate::observer::{Observer, Tracepoint};
+use crate::policy::{Enqueue, Placement, Policy, WakeKind, Wakeup};
 use crate::workload::Workload;
 use crate::world::TaskState;
 

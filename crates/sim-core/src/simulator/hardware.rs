@@ -6,9 +6,8 @@ use super::state::Simulator;
 use crate::hardware::{at_full_speed, at_speed};
 use crate::ids::TaskId;
 use crate::observer::{Cost, Observer, Tracepoint};
-use crate::policy::Policy;
+use crate::policy::{Access, Function, Policy};
 use crate::time::{Nanos, SimTime};
-use crate::touched::{Access, Function};
 use crate::workload::{Op, Workload};
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {

@@ -6,8 +6,9 @@ use simsched_topology::CpuId;
 use super::cpu::Stage;
 use super::state::{Simulator, Step};
 use crate::ids::TaskId;
-use crate::observer::{Cause, Cost, Observer, Tracepoint};
-use crate::policy::{Dequeue, Policy, Reason, WakeKind, Wakeup};
+use crate::names::{Cause, Reason};
+use crate::observer::{Cost, Observer, Tracepoint};
+use crate::policy::{Dequeue, Policy, WakeKind, Wakeup};
 use crate::workload::Workload;
 
 /// What a stopper is to do (`struct cpu_stop_work`).

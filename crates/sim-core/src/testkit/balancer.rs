@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 
 use simsched_topology::CpuId;
 
-use crate::balance::{BalanceStep, Look, Moves, Trigger};
 use crate::ids::TaskId;
-use crate::observer::{Cause, NO_DOMAIN};
-use crate::policy::{Far, Reason};
+use crate::names::{Cause, NO_DOMAIN, Reason};
+use crate::policy::{BalanceStep, Far, Look, Moves, Trigger};
 use crate::time::SimTime;
 use crate::world::World;
 

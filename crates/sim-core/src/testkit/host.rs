@@ -3,9 +3,11 @@
 use simsched_topology::CpuId;
 
 use super::WorldKit;
-use crate::balance::{BalanceStep, Look, Moves, Trigger};
 use crate::ids::TaskId;
-use crate::policy::{Attached, Dequeue, Enqueue, Placement, Policy, Preempt, Wakeup};
+use crate::policy::{
+    Attached, BalanceStep, Dequeue, Enqueue, Look, Moves, Placement, Policy, Preempt, Trigger,
+    Wakeup,
+};
 
 /// A policy that is attached to the world of a [`WorldKit`].
 ///

@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use simsched_topology::CpuId;
 
 use super::balancer::{Balancer, Place};
-use crate::balance::{BalanceStep, Moves, Trigger};
 use crate::ids::TaskId;
+use crate::names::Reason;
 use crate::policy::{
-    Attached, Dequeue, Enqueue, KernelRules, Placement, Policy, Preempt, Reason, TtwuQueue, Wakeup,
+    Attached, BalanceStep, Dequeue, Enqueue, KernelRules, Moves, Placement, Policy, Preempt,
+    Trigger, TtwuQueue, Wakeup,
 };
 use crate::world::World;
 

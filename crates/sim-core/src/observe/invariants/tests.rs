@@ -3,8 +3,8 @@
 use simsched_topology::{OsCosts, Topology};
 
 use super::*;
+use crate::names::Reason;
 use crate::observer::Cost;
-use crate::policy::Reason;
 use crate::testkit::WorldKit;
 use crate::world::BOOT_CLOCK;
 

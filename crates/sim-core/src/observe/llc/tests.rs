@@ -1,8 +1,7 @@
 //! Hand-made tracepoints, with numbers that can be worked out on paper.
 
 use super::*;
-use crate::observer::NO_DOMAIN;
-use crate::policy::Reason;
+use crate::names::{NO_DOMAIN, Reason};
 use crate::testkit::WorldKit;
 use crate::world::BOOT_CLOCK;
 

@@ -1,7 +1,7 @@
 //! Hand-made tracepoints, with numbers that can be worked out on paper.
 
 use super::*;
-use crate::observer::NO_DOMAIN;
+use crate::names::NO_DOMAIN;
 use crate::testkit::WorldKit;
 use crate::world::BOOT_CLOCK;
 

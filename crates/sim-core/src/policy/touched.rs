@@ -4,18 +4,7 @@
 //! whoever prices them takes the list after each call and charges the CPU that made it
 //! ([`crate::World::this_cpu`]).
 
-/// A cache line that CPUs share, by its row in [`crate::Attached::lines`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LineId(pub u32);
-
-impl LineId {
-    /// The row.
-    #[inline]
-    #[must_use]
-    pub const fn idx(self) -> usize {
-        self.0 as usize
-    }
-}
+use crate::names::LineId;
 
 /// What was done to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,9 @@
 use simsched_topology::CpuId;
 
 use crate::ids::TaskId;
-use crate::observer::Cause;
-use crate::policy::{Far, Reason};
+use crate::names::{Cause, Reason};
+
+use super::Far;
 
 /// What a tick asks for after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

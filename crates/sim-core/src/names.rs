@@ -1,0 +1,64 @@
+//! Indices whose names somebody else has, and the causes of migrations: what all layers of a run pass on
+//! without a look inside.
+
+/// Why a task changed its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Cause {
+    /// A wakeup chose another CPU.
+    Wakeup,
+    /// A new task started on another CPU than its parent's.
+    Fork,
+    /// A task that executes a new program was moved.
+    Exec,
+    /// The periodic balancer moved it.
+    Periodic,
+    /// A CPU that ran out of work pulled it.
+    NewIdle,
+    /// The balancer that works for the idle CPUs moved it.
+    Nohz,
+    /// The stopper of its CPU pushed it while it ran.
+    Active,
+    /// It may not run on its CPU any more.
+    Affinity,
+}
+
+impl Cause {
+    /// The names of the causes, by discriminant.
+    pub const NAMES: [&'static str; 8] =
+        ["wakeup", "fork", "exec", "periodic", "newidle", "nohz", "active", "affinity"];
+}
+
+/// The `domain` of a migration outside all sched domains.
+pub const NO_DOMAIN: u8 = u8::MAX;
+
+/// An index into [`Attached::reasons`]: the core counts reasons without knowing one by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reason(pub u8);
+
+impl Reason {
+    /// No placement: the wakee was still on its runqueue (`ttwu_runnable`).
+    pub const STILL_QUEUED: Reason = Reason(255);
+    /// No placement: the wakee's CPU was still switching away from it and took it back.
+    pub const ON_CPU: Reason = Reason(254);
+    /// No placement: the wakee may run on one CPU only.
+    pub const PINNED: Reason = Reason(253);
+    /// The policy's choice was not allowed: another CPU, in the same node if there is one
+    /// (`select_fallback_rq`). Or the task's affinity has changed: the next CPU that is allowed.
+    pub const FALLBACK: Reason = Reason(252);
+    /// The names of the reasons above, from 255 downwards.
+    pub const CORE_NAMES: [&'static str; 4] = ["still_queued", "on_cpu", "pinned", "fallback"];
+}
+
+/// A cache line that CPUs share, by its row in [`crate::Attached::lines`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LineId(pub u32);
+
+impl LineId {
+    /// The row.
+    #[inline]
+    #[must_use]
+    pub const fn idx(self) -> usize {
+        self.0 as usize
+    }
+}
