@@ -161,7 +161,7 @@ pub enum Tracepoint {
         /// Why there.
         reason: Reason,
         /// The sched domain in which a balancer moved it, or else the lowest that has both CPUs, by
-        /// its place from the bottom; [`NO_DOMAIN`] outside all of them.
+        /// its place from the bottom; [`NO_DOMAIN`](crate::NO_DOMAIN)(crate::NO_DOMAIN) outside all of them.
         domain: u8,
     },
     /// `parent` has started `child` (`sched_process_fork`).
