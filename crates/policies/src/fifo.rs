@@ -1,8 +1,8 @@
 //! `Fifo`: first in, first out, and no task is ever moved: a lower bound for what scheduling is worth.
 
 use simsched_core::{
-    Attached, Dequeue, Enqueue, FifoQueues, KernelRules, Placement, Policy, Reason, TaskId,
-    TtwuQueue, Wakeup, World,
+    Attached, Cx, Dequeue, Dequeued, Enqueue, FifoQueues, KernelRules, Placement, Policy, Reason,
+    TaskId, TtwuQueue, Wakeup, World,
 };
 use simsched_topology::CpuId;
 
@@ -43,7 +43,8 @@ impl Policy for Fifo {
         Attached { rules, reasons: REASONS, ..Attached::default() }
     }
 
-    fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
+    fn select_task_rq(&mut self, cx: &mut Cx<'_>, wakeup: &Wakeup) -> Placement {
+        let world = cx.world;
         let stays = world.is_allowed(wakeup.wakee, wakeup.prev);
         let first = world.allowed(wakeup.wakee).and_then(|allowed| allowed.first());
         let (cpu, reason) = match first {
@@ -53,19 +54,19 @@ impl Policy for Fifo {
         Placement::at(cpu, reason)
     }
 
-    fn enqueue(&mut self, _: &World, cpu: CpuId, task: TaskId, _: Enqueue) {
+    fn enqueue(&mut self, _: &mut Cx<'_>, cpu: CpuId, task: TaskId, _: Enqueue) {
         self.queues.push(cpu, task);
     }
 
-    fn dequeue(&mut self, _: &World, cpu: CpuId, task: TaskId, _: Dequeue) {
-        self.queues.remove(cpu, task);
+    fn dequeue(&mut self, _: &mut Cx<'_>, cpu: CpuId, task: TaskId, _: Dequeue) -> Dequeued {
+        self.queues.remove(cpu, task)
     }
 
-    fn pick_next(&mut self, _: &World, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
+    fn pick_next(&mut self, _: &mut Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
         self.queues.next(cpu)
     }
 
-    fn put_prev_task(&mut self, _: &World, cpu: CpuId, prev: TaskId) {
+    fn put_prev_task(&mut self, _: &mut Cx<'_>, cpu: CpuId, prev: TaskId) {
         self.queues.put(cpu, prev);
     }
 

@@ -96,7 +96,7 @@ fn a_delayed_sleeper_is_woken_where_it_is() {
     driver.pass(100 * MS, |_| {});
     let sleeper = runs_ahead(&mut driver);
     driver.sleep(CPU);
-    assert!(driver.host.is_delayed(sleeper) && driver.entity(sleeper).on_rq);
+    assert!(driver.entity(sleeper).sched_delayed && driver.entity(sleeper).on_rq);
     let counts = |driver: &Driver| {
         let rq = driver.host.policy.cfs_rq(CPU);
         (
@@ -108,7 +108,7 @@ fn a_delayed_sleeper_is_woken_where_it_is() {
     };
     assert_eq!(counts(&driver), (2, 2, 1, 2));
     driver.wake_on(sleeper, CPU);
-    assert!(!driver.host.is_delayed(sleeper));
+    assert!(!driver.entity(sleeper).sched_delayed);
     assert_eq!(counts(&driver), (2, 2, 2, 2));
     assert_eq!(driver.host.kit.world().task(sleeper).cpu, CPU);
 }
@@ -121,7 +121,7 @@ fn a_delayed_sleeper_leaves_when_it_is_picked() {
     let sleeper = runs_ahead(&mut driver);
     driver.sleep(CPU);
     driver.pass(20 * MS, |_| {});
-    assert!(!driver.entity(sleeper).on_rq && !driver.host.is_delayed(sleeper));
+    assert!(!driver.entity(sleeper).on_rq && !driver.entity(sleeper).sched_delayed);
     assert!(driver.host.policy.request(EntityId::of(sleeper)).vlag <= 0);
     assert_eq!(driver.host.kit.world().rq(CPU).nr_running, 1);
 
@@ -247,7 +247,7 @@ proptest! {
                 2 => driver.renice(task, nices[(ns % 6) as usize]),
                 3 if driver.curr(CPU).is_some() => driver.yields(CPU),
                 4 => driver.pass(ns, |_| {}),
-                _ if !driver.entity(task).on_rq || driver.host.is_delayed(task) => {
+                _ if !driver.entity(task).on_rq || driver.entity(task).sched_delayed => {
                     driver.wake_on(task, CPU);
                 }
                 _ => {}

@@ -9,7 +9,7 @@
 
 use serde_json::Value;
 use simsched_core::testkit::{PolicyHost, WorldKit};
-use simsched_core::{Dequeue, Enqueue, Preempt, SchedPolicy, TaskId};
+use simsched_core::{Dequeue, Dequeued, Enqueue, Preempt, SchedPolicy, TaskId};
 use simsched_policies::fair::{
     CfsRq, Entity, EntityId, Fair, Features, GroupId, Overrides, Request, TaskGroup, UtilEst,
     Version,
@@ -70,7 +70,7 @@ impl Replay {
                 self.enqueue(child, Enqueue::New);
             }
             "wake" if self.host.kit.world().task(task.unwrap()).on_rq => {
-                assert!(self.host.is_delayed(task.unwrap()), "{step}");
+                assert!(self.host.policy.entity(task.unwrap()).sched_delayed, "{step}");
                 self.queue(task.unwrap(), Enqueue::Delayed);
             }
             "wake" => self.enqueue(task.unwrap(), Enqueue::Wakeup { migrated: false }),
@@ -83,8 +83,7 @@ impl Replay {
             "sleep" => {
                 assert_eq!(task, curr);
                 let curr = curr.unwrap();
-                self.host.dequeue(CPU, curr, Dequeue::Sleep);
-                if !self.host.is_delayed(curr) {
+                if self.host.dequeue(CPU, curr, Dequeue::Sleep) == Dequeued::Left {
                     self.host.kit.task(curr).on_rq = false;
                     self.count(-1);
                 }
@@ -105,8 +104,8 @@ impl Replay {
             "shares" => {
                 let group = GroupId(u32::try_from(step["g"].as_u64().unwrap()).unwrap());
                 let shares = step["value"].as_u64().unwrap();
-                self.host.policy.set_group_shares(self.host.kit.world(), group, shares << 10);
-                self.resched |= self.host.take_resched(CPU);
+                self.host.call(|policy, cx| policy.set_group_shares(cx, group, shares << 10));
+                self.resched |= self.host.actions.take_resched(CPU);
             }
             op => panic!("{op}"),
         }
@@ -142,7 +141,7 @@ impl Replay {
         self.resched = false;
         let prev = self.host.kit.world().curr(CPU);
         let next = self.host.pick_next(CPU, prev);
-        while let Some(task) = self.host.next_blocked() {
+        while let Some(task) = self.host.actions.next_blocked() {
             self.host.kit.task(task).on_rq = false;
             self.count(-1);
         }

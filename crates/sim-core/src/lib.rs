@@ -41,9 +41,9 @@ pub use launcher::{Inherited, Launcher};
 pub use names::{Cause, LineId, NO_DOMAIN, Reason};
 pub use observer::{Cost, Observer, Tracepoint};
 pub use policy::{
-    Access, Attached, BalanceStep, Dequeue, Effects, Enqueue, Far, FifoQueues, Function,
-    KernelRules, Look, Moves, Placement, Policy, Preempt, SdCounts, Thought, Thoughts, Touch,
-    Touched, Trigger, TtwuQueue, WakeKind, Wakeup, Watched,
+    Access, Actions, Attached, BalanceStep, Cx, Dequeue, Dequeued, Enqueue, Far, FifoQueues,
+    Function, KernelRules, Look, Moves, Placement, Policy, Preempt, SdCounts, Thought, Thoughts,
+    Touch, Touched, Trigger, TtwuQueue, WakeKind, Wakeup, Watched,
 };
 pub use rng::{Seed, Stream};
 pub use simulator::{Simulator, Status};

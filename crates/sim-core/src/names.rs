@@ -32,7 +32,7 @@ impl Cause {
 /// The `domain` of a migration outside all sched domains.
 pub const NO_DOMAIN: u8 = u8::MAX;
 
-/// An index into [`Attached::reasons`]: the core counts reasons without knowing one by name.
+/// An index into [`Attached::reasons`](crate::Attached::reasons): the core counts reasons without knowing one by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reason(pub u8);
 

@@ -1,7 +1,8 @@
 //! A policy of one's own beside `cfs`, and the page of the comparison.
 
 use simsched::core::{
-    Attached, Dequeue, Enqueue, Far, FifoQueues, Placement, Policy, Reason, TaskId, Wakeup, World,
+    Attached, Cx, Dequeue, Dequeued, Enqueue, Far, FifoQueues, Placement, Policy, Reason, TaskId,
+    Wakeup, World,
 };
 use simsched::prelude::*;
 use simsched::topology::CpuId;
@@ -15,12 +16,12 @@ impl Policy for FirstIdle {
         Attached { reasons: &["prev_idle", "llc_idle", "prev_busy"], ..Attached::default() }
     }
 
-    fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
-        let usable = |&cpu: &CpuId| world.is_idle(cpu) && world.is_allowed(wakeup.wakee, cpu);
+    fn select_task_rq(&mut self, cx: &mut Cx<'_>, wakeup: &Wakeup) -> Placement {
+        let usable = |&cpu: &CpuId| cx.world.is_idle(cpu) && cx.world.is_allowed(wakeup.wakee, cpu);
         if usable(&wakeup.prev) {
             return Placement::at(wakeup.prev, Reason(0));
         }
-        let topology = world.topology();
+        let topology = cx.world.topology();
         let llc = topology.llc_span(topology.llc_of(wakeup.prev));
         let mut scanned = 0;
         let found = llc.iter_wrap(wakeup.prev).inspect(|_| scanned += 1).find(usable);
@@ -29,16 +30,16 @@ impl Policy for FirstIdle {
         Placement { scanned, far, ..Placement::at(cpu, reason) }
     }
 
-    fn enqueue(&mut self, _: &World, cpu: CpuId, task: TaskId, _: Enqueue) {
+    fn enqueue(&mut self, _: &mut Cx<'_>, cpu: CpuId, task: TaskId, _: Enqueue) {
         self.0.push(cpu, task);
     }
-    fn dequeue(&mut self, _: &World, cpu: CpuId, task: TaskId, _: Dequeue) {
-        self.0.remove(cpu, task);
+    fn dequeue(&mut self, _: &mut Cx<'_>, cpu: CpuId, task: TaskId, _: Dequeue) -> Dequeued {
+        self.0.remove(cpu, task)
     }
-    fn pick_next(&mut self, _: &World, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
+    fn pick_next(&mut self, _: &mut Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
         self.0.next(cpu)
     }
-    fn put_prev_task(&mut self, _: &World, cpu: CpuId, prev: TaskId) {
+    fn put_prev_task(&mut self, _: &mut Cx<'_>, cpu: CpuId, prev: TaskId) {
         self.0.put(cpu, prev);
     }
 }

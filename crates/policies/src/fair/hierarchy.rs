@@ -1,9 +1,10 @@
 //! `Hierarchy`: all entities and fair queues, from the tasks to the root, and the accounting that
 //! every operation on a queue starts with.
 
-use simsched_core::{Effects, Function, TaskId, World};
+use simsched_core::{Function, TaskId, World};
 use simsched_topology::CpuId;
 
+use super::asked::Asked;
 use super::balance::Mru;
 use super::cfs_rq::CfsRq;
 use super::eevdf::{Nodes, Request};
@@ -53,8 +54,8 @@ pub struct Hierarchy {
     pub(super) requests: Vec<Request>,
     /// By entity: where it waits.
     pub(super) nodes: Nodes,
-    /// What was done beyond what was asked.
-    pub(super) effects: Effects,
+    /// What the call under way asks for beside its answer.
+    pub(super) asked: Asked,
     /// The length of a tick, in ns.
     pub(super) tick_ns: u64,
     /// Cache-aware load balancing, where it is on and the machine has something to gain.
@@ -93,7 +94,7 @@ impl Hierarchy {
             is_eevdf: features.version.is_eevdf(),
             requests: Vec::new(),
             nodes: Nodes::default(),
-            effects: Effects::default(),
+            asked: Asked::default(),
             tick_ns: world.tick().0,
             llc: None,
             cas: None,
@@ -106,7 +107,7 @@ impl Hierarchy {
         if all.is_eevdf {
             all.requests = vec![Request::default(); all.entities.len()];
             all.nodes = Nodes::new(all.entities.len());
-            all.effects = Effects::with_capacity(world.tasks().len());
+            all.asked = Asked::with_capacity(world.tasks().len());
         }
         all
     }

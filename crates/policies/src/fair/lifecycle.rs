@@ -1,7 +1,7 @@
 //! The life of a task outside its queues: birth, change of CPU, change of weight; and of groups.
 
 use simsched_core::pelt::SchedAvg;
-use simsched_core::{Preempt, TaskId, World};
+use simsched_core::{Cx, Preempt, TaskId, World};
 use simsched_topology::CpuId;
 
 use super::entity::{EntityId, task_load};
@@ -51,7 +51,8 @@ impl Fair {
 
     /// Sets the shares of a group, at full resolution, on all CPUs; their clocks must be up to
     /// date. Source: `sched_group_set_shares()`.
-    pub fn set_group_shares(&mut self, world: &World, group: GroupId, shares: u64) {
+    pub fn set_group_shares(&mut self, cx: &mut Cx<'_>, group: GroupId, shares: u64) {
+        let world = cx.world;
         let shares = TaskGroup::clamp_shares(shares);
         if self.all.groups[group.idx()].shares == shares {
             return;
@@ -68,6 +69,7 @@ impl Fair {
                 above = self.all.parent(se);
             }
         }
+        self.all.asked.tell(cx);
     }
 
     /// The queue of `group` on `cpu`.

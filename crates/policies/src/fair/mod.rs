@@ -6,6 +6,7 @@
 //! (`discipline`), or since 6.6 that of EEVDF (`eevdf`), which queues in its own way; beside it what is remembered of wakers and of idleness (`wakee`, `idle`), and on top the choice of a
 //! CPU (`select`).
 
+mod asked;
 mod balance;
 mod blocked;
 mod cache_hooks;

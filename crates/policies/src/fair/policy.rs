@@ -1,7 +1,7 @@
 //! `Fair` as a [`Policy`]: what the simulator asks, and who answers.
 
 use simsched_core::{
-    Attached, BalanceStep, Dequeue, Effects, Enqueue, KernelRules, Look, Moves, NO_DOMAIN,
+    Attached, BalanceStep, Cx, Dequeue, Dequeued, Enqueue, KernelRules, Look, Moves, NO_DOMAIN,
     Placement, Policy, Preempt, SdCounts, TaskId, TaskState, Thoughts, Touched, Trigger, TtwuQueue,
     Wakeup, World,
 };
@@ -34,91 +34,102 @@ impl Policy for Fair {
     }
 
     #[inline]
-    fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
-        self.select(world, wakeup)
+    fn select_task_rq(&mut self, cx: &mut Cx<'_>, wakeup: &Wakeup) -> Placement {
+        self.select(cx.world, wakeup)
     }
 
-    fn migrate_task_rq(&mut self, world: &World, task: TaskId, to: CpuId) {
-        self.migrate(world, task, to);
+    fn migrate_task_rq(&mut self, cx: &mut Cx<'_>, task: TaskId, to: CpuId) {
+        self.migrate(cx.world, task, to);
     }
 
-    fn task_fork(&mut self, world: &World, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
-        self.all.enter(world);
+    fn task_fork(&mut self, cx: &mut Cx<'_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
+        self.all.enter(cx.world);
         self.caches_fork(parent, child);
-        self.fork(world, cpu, parent, child);
+        self.fork(cx.world, cpu, parent, child);
+        self.all.asked.tell(cx);
     }
 
-    fn task_asleep(&mut self, _: &World, cpu: CpuId, task: TaskId) {
+    fn task_asleep(&mut self, _: &mut Cx<'_>, cpu: CpuId, task: TaskId) {
         self.lay_down(cpu, task);
     }
 
     #[inline]
-    fn enqueue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Enqueue) {
+    fn enqueue(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId, why: Enqueue) {
         let se = Se::of(task);
-        self.all.enter(world);
+        self.all.enter(cx.world);
         self.all.set_task_rq(se, cpu);
         if why == Enqueue::New {
             self.post_init_entity_util_avg(se, cpu);
         }
-        self.all.enqueue_task(se, why.into(), world.rq(cpu).clock_task);
+        self.all.enqueue_task(se, why.into(), cx.world.rq(cpu).clock_task);
         if self.features.refresh_at_enqueue {
-            self.refresh_at_enqueue(world, cpu, task);
+            self.refresh_at_enqueue(cx.world, cpu, task);
         }
         self.note_sched_idle(cpu);
-        self.note_overload(world, cpu);
+        self.note_overload(cx.world, cpu);
+        self.all.asked.tell(cx);
     }
 
     #[inline]
-    fn dequeue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Dequeue) {
-        self.all.enter(world);
-        let has_ended = world.task(task).state == TaskState::Dead;
+    fn dequeue(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued {
+        self.all.enter(cx.world);
+        let has_ended = cx.world.task(task).state == TaskState::Dead;
         let flags = DequeueFlags::of(why, has_ended);
-        self.all.dequeue_task(Se::of(task), flags, world.rq(cpu).clock_task);
+        let has_left = self.all.dequeue_task(Se::of(task), flags, cx.world.rq(cpu).clock_task);
         self.note_sched_idle(cpu);
         if has_ended {
             self.caches_exit(task);
         }
+        self.all.asked.tell(cx);
+        if has_left { Dequeued::Left } else { Dequeued::Delayed }
     }
 
     #[inline]
-    fn pick_next(&mut self, world: &World, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
-        self.all.enter(world);
+    fn pick_next(&mut self, cx: &mut Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
+        self.all.enter(cx.world);
         // A second call after the CPU had found nothing: the previous task has been put already.
         let prev = prev
             .map(Se::of)
             .filter(|&prev| self.all.queue(self.all.cfs_rq_of(prev)).curr == Some(prev));
-        let next = self.all.pick_next_task(cpu, prev, world.rq(cpu).clock_task);
+        self.all.asked.recall(cx, cpu);
+        let next = self.all.pick_next_task(cpu, prev, cx.world.rq(cpu).clock_task);
+        self.all.asked.tell(cx);
         next.map(EntityId::task)
     }
 
     #[inline]
     fn wakeup_preempt(
         &mut self,
-        world: &World,
+        cx: &mut Cx<'_>,
         cpu: CpuId,
         wakee: TaskId,
         why: Enqueue,
     ) -> Preempt {
-        let Some(curr) = world.curr(cpu) else { return Preempt::Yes };
+        let Some(curr) = cx.world.curr(cpu) else { return Preempt::Yes };
         let pair = [Se::of(curr), Se::of(wakee)];
-        self.all.check_preempt_wakeup(world, cpu, pair, why == Enqueue::New)
+        self.all.asked.recall(cx, cpu);
+        let preempt = self.all.check_preempt_wakeup(cx.world, cpu, pair, why == Enqueue::New);
+        self.all.asked.tell(cx);
+        preempt
     }
 
     #[inline]
-    fn task_woken(&mut self, world: &World, cpu: CpuId) {
+    fn task_woken(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
         let max = 2 * self.balance.rqs[cpu.idx()].max_idle_balance_cost;
-        self.stats[cpu.idx()].task_woken(world.rq(cpu).clock, world.jiffies(), max);
+        self.stats[cpu.idx()].task_woken(cx.world.rq(cpu).clock, cx.world.jiffies(), max);
     }
 
     #[inline]
-    fn task_tick(&mut self, world: &World, cpu: CpuId, curr: TaskId) -> Preempt {
-        self.all.enter(world);
-        let (se, now) = (Se::of(curr), world.rq(cpu).clock_task);
+    fn task_tick(&mut self, cx: &mut Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
+        self.all.enter(cx.world);
+        let (se, now) = (Se::of(curr), cx.world.rq(cpu).clock_task);
+        self.all.asked.recall(cx, cpu);
         let preempt = match self.all.is_eevdf {
             true => self.all.task_tick_eevdf(cpu, se, now),
             false => self.all.task_tick(se, now),
         };
         self.caches_tick(cpu, curr);
+        self.all.asked.tell(cx);
         preempt
     }
 
@@ -126,78 +137,87 @@ impl Policy for Fair {
         self.caches_have_work(task)
     }
 
-    fn task_work_run(&mut self, world: &World, cpu: CpuId, task: TaskId) -> Look {
-        self.caches_work(world, cpu, task)
+    fn task_work_run(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
+        self.caches_work(cx.world, cpu, task)
     }
 
-    fn yield_task(&mut self, world: &World, cpu: CpuId, curr: TaskId) {
-        self.all.enter(world);
-        if world.rq(cpu).nr_running != 1 {
-            let (curr, now) = (Se::of(curr), world.rq(cpu).clock_task);
+    fn yield_task(&mut self, cx: &mut Cx<'_>, cpu: CpuId, curr: TaskId) {
+        self.all.enter(cx.world);
+        if cx.world.rq(cpu).nr_running != 1 {
+            let (curr, now) = (Se::of(curr), cx.world.rq(cpu).clock_task);
             if self.all.is_eevdf {
                 self.all.yield_task_eevdf(curr, now);
             } else {
                 self.all.yield_task(curr, now);
             }
         }
+        self.all.asked.tell(cx);
     }
 
-    fn reweight_task(&mut self, world: &World, task: TaskId) -> Preempt {
-        self.all.enter(world);
-        let preempt = self.set_user_nice(world, task);
+    fn reweight_task(&mut self, cx: &mut Cx<'_>, task: TaskId) -> Preempt {
+        self.all.enter(cx.world);
         let cpu = self.all.queue(self.all.cfs_rq_of(Se::of(task))).cpu;
-        if self.all.effects.take_resched(cpu) { Preempt::Yes } else { preempt }
+        self.all.asked.recall(cx, cpu);
+        let preempt = self.set_user_nice(cx.world, task);
+        let is_due = self.all.asked.take_resched(cpu);
+        self.all.asked.tell(cx);
+        if is_due { Preempt::Yes } else { preempt }
     }
 
-    fn task_dead(&mut self, _: &World, task: TaskId) {
+    fn task_dead(&mut self, _: &mut Cx<'_>, task: TaskId) {
         self.bury(task);
     }
 
-    fn put_prev_task(&mut self, world: &World, cpu: CpuId, prev: TaskId) {
-        self.all.enter(world);
-        self.all.put_prev_task(Se::of(prev), world.rq(cpu).clock_task);
-        self.all.effects.take_resched(cpu);
+    fn put_prev_task(&mut self, cx: &mut Cx<'_>, cpu: CpuId, prev: TaskId) {
+        self.all.enter(cx.world);
+        self.all.put_prev_task(Se::of(prev), cx.world.rq(cpu).clock_task);
+        self.all.asked.take_resched(cpu);
+        cx.take_resched(cpu);
+        self.all.asked.tell(cx);
     }
 
     #[inline]
-    fn newly_idle(&mut self, world: &World, cpu: CpuId) -> bool {
-        self.begin_newidle(world, cpu)
+    fn newly_idle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+        self.begin_newidle(cx.world, cpu)
     }
 
     #[inline]
-    fn idle_entered(&mut self, world: &World, cpu: CpuId) {
-        self.update_idle_core(world, cpu);
+    fn idle_entered(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+        self.update_idle_core(cx.world, cpu);
     }
 
-    fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) -> Trigger {
-        self.tick_balance(world, cpu)
+    fn trigger_load_balance(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Trigger {
+        self.tick_balance(cx.world, cpu)
     }
 
-    fn nohz_csd_func(&mut self, world: &World, cpu: CpuId) -> bool {
-        self.take_kick(world, cpu)
+    fn nohz_csd_func(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+        self.take_kick(cx.world, cpu)
     }
 
-    fn run_rebalance_domains(&mut self, world: &World, cpu: CpuId) {
-        self.begin_softirq(world, cpu);
+    fn run_rebalance_domains(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+        self.begin_softirq(cx.world, cpu);
     }
 
     #[inline]
-    fn nohz_run_idle_balance(&mut self, world: &World, cpu: CpuId) -> bool {
-        self.begin_idle_balance(world, cpu)
+    fn nohz_run_idle_balance(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+        self.begin_idle_balance(cx.world, cpu)
     }
 
-    fn nohz_balance_enter_idle(&mut self, world: &World, cpu: CpuId) {
-        self.enter_nohz(world, cpu);
+    fn nohz_balance_enter_idle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+        self.enter_nohz(cx.world, cpu);
     }
 
-    fn balance_step(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
-        self.all.enter(world);
-        self.next_step(world, cpu, moves)
+    fn balance_step(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
+        self.all.enter(cx.world);
+        let step = self.next_step(cx.world, cpu, moves);
+        self.all.asked.tell(cx);
+        step
     }
 
-    fn active_load_balance_cpu_stop(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) {
-        self.all.enter(world);
-        self.stop(world, cpu, moves);
+    fn active_load_balance_cpu_stop(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) {
+        self.all.enter(cx.world);
+        self.stop(cx.world, cpu, moves);
+        self.all.asked.tell(cx);
     }
 
     fn domain_of(&self, from: CpuId, to: CpuId) -> u8 {
@@ -216,20 +236,12 @@ impl Policy for Fair {
         self.all.tg.is_on.then_some(&mut self.all.tg.touched)
     }
 
-    fn effects(&mut self) -> Option<&mut Effects> {
-        self.all.is_eevdf.then_some(&mut self.all.effects)
-    }
-
     fn thoughts(&mut self) -> Option<&mut Thoughts> {
         self.caches_thoughts()
     }
 
     fn util_avg(&self, cpu: CpuId) -> Option<u64> {
         Some(self.all.root(cpu).avg.util_avg)
-    }
-
-    fn is_delayed(&self, task: TaskId) -> bool {
-        self.all.entity(Se::of(task)).sched_delayed
     }
 
     fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {

@@ -107,11 +107,10 @@ impl Hierarchy {
         }
     }
 
-    /// Source: `dequeue_task_fair()`.
-    pub(super) fn dequeue_task(&mut self, se: EntityId, flags: DequeueFlags, now: u64) {
+    /// False if a task that sleeps stays queued, being delayed. Source: `dequeue_task_fair()`.
+    pub(super) fn dequeue_task(&mut self, se: EntityId, flags: DequeueFlags, now: u64) -> bool {
         if self.is_eevdf {
-            self.dequeue_task_eevdf(se, flags, now);
-            return;
+            return self.dequeue_task_eevdf(se, flags, now);
         }
         let task = se;
         let idle = u32::from(self.entity(task).policy == SchedPolicy::Idle);
@@ -142,6 +141,7 @@ impl Hierarchy {
         if flags.sleep {
             self.util_est_update(task);
         }
+        true
     }
 
     /// A level that stays queued while a task below it comes or goes.

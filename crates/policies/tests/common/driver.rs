@@ -1,7 +1,7 @@
 //! A machine in slow motion: what the simulator does for a policy, without time of its own.
 
 use simsched_core::testkit::{PolicyHost, WorldKit};
-use simsched_core::{Dequeue, Enqueue, Placement, Preempt, TaskId, WakeKind, Wakeup};
+use simsched_core::{Dequeue, Dequeued, Enqueue, Placement, Preempt, TaskId, WakeKind, Wakeup};
 use simsched_policies::fair::{Entity, Fair, Features, Overrides};
 use simsched_topology::{CpuId, Topology};
 
@@ -151,8 +151,7 @@ impl Driver {
     /// The running task of `cpu` goes to sleep.
     pub(crate) fn sleep(&mut self, cpu: CpuId) -> TaskId {
         let curr = self.curr(cpu).unwrap();
-        self.host.dequeue(cpu, curr, Dequeue::Sleep);
-        if !self.host.is_delayed(curr) {
+        if self.host.dequeue(cpu, curr, Dequeue::Sleep) == Dequeued::Left {
             self.host.kit.task(curr).on_rq = false;
             self.count(cpu, -1);
         }
@@ -212,7 +211,7 @@ impl Driver {
 
     /// Sleepers that were queued still have left.
     fn settle(&mut self) {
-        while let Some(task) = self.host.next_blocked() {
+        while let Some(task) = self.host.actions.next_blocked() {
             self.host.kit.task(task).on_rq = false;
             self.count(self.host.kit.world().task(task).cpu, -1);
         }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use simsched_topology::CpuId;
 
+use super::Dequeued;
 use crate::ids::TaskId;
 use crate::world::World;
 
@@ -44,14 +45,16 @@ impl FifoQueues {
         self.queues[cpu.idx()].waiting.push_back(task);
     }
 
-    /// Takes `task`, which runs or waits on `cpu`, from its queue.
-    pub fn remove(&mut self, cpu: CpuId, task: TaskId) {
+    /// Takes `task`, which runs or waits on `cpu`, from its queue; the answer is that of
+    /// [`Policy::dequeue`](crate::Policy::dequeue).
+    pub fn remove(&mut self, cpu: CpuId, task: TaskId) -> Dequeued {
         let queue = &mut self.queues[cpu.idx()];
         if queue.curr == Some(task) {
             queue.curr = None;
         } else {
             queue.waiting.retain(|&waiting| waiting != task);
         }
+        Dequeued::Left
     }
 
     /// Puts the task that runs on `cpu` at the end of its queue, if it is still runnable, and returns the

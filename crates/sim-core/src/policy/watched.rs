@@ -2,11 +2,9 @@
 
 use simsched_topology::{CpuId, CpuSet};
 
-use super::{Attached, Dequeue, Enqueue, Placement, Policy, Preempt, Wakeup};
+use super::{Attached, Cx, Dequeue, Dequeued, Enqueue, Placement, Policy, Preempt, Wakeup};
 use crate::ids::TaskId;
-use crate::policy::{
-    BalanceStep, Effects, Look, Moves, SdCounts, Thought, Thoughts, Touched, Trigger,
-};
+use crate::policy::{BalanceStep, Look, Moves, SdCounts, Thought, Thoughts, Touched, Trigger};
 use crate::world::World;
 
 /// A policy, and all changes of its [`Policy::util_avg`], as thoughts.
@@ -54,58 +52,58 @@ impl<P: Policy + ?Sized> Policy for Watched<P> {
         attached
     }
 
-    fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
-        self.policy.select_task_rq(world, wakeup)
+    fn select_task_rq(&mut self, cx: &mut Cx<'_>, wakeup: &Wakeup) -> Placement {
+        self.policy.select_task_rq(cx, wakeup)
     }
 
-    fn migrate_task_rq(&mut self, world: &World, task: TaskId, to: CpuId) {
-        self.policy.migrate_task_rq(world, task, to);
-        self.look(world.task(task).cpu);
+    fn migrate_task_rq(&mut self, cx: &mut Cx<'_>, task: TaskId, to: CpuId) {
+        self.policy.migrate_task_rq(cx, task, to);
+        self.look(cx.world.task(task).cpu);
     }
 
-    fn task_fork(&mut self, world: &World, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
-        self.policy.task_fork(world, cpu, parent, child);
+    fn task_fork(&mut self, cx: &mut Cx<'_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
+        self.policy.task_fork(cx, cpu, parent, child);
         self.look(cpu);
     }
 
-    fn task_asleep(&mut self, world: &World, cpu: CpuId, task: TaskId) {
-        self.policy.task_asleep(world, cpu, task);
+    fn task_asleep(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId) {
+        self.policy.task_asleep(cx, cpu, task);
         self.look(cpu);
     }
 
-    fn enqueue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Enqueue) {
-        self.policy.enqueue(world, cpu, task, why);
+    fn enqueue(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId, why: Enqueue) {
+        self.policy.enqueue(cx, cpu, task, why);
         self.look(cpu);
     }
 
-    fn dequeue(&mut self, world: &World, cpu: CpuId, task: TaskId, why: Dequeue) {
-        self.policy.dequeue(world, cpu, task, why);
-        self.look(cpu);
+    fn dequeue(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued {
+        let dequeued = self.policy.dequeue(cx, cpu, task, why);
+        self.looked(cpu, dequeued)
     }
 
-    fn pick_next(&mut self, world: &World, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
-        let next = self.policy.pick_next(world, cpu, prev);
+    fn pick_next(&mut self, cx: &mut Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
+        let next = self.policy.pick_next(cx, cpu, prev);
         self.looked(cpu, next)
     }
 
     fn wakeup_preempt(
         &mut self,
-        world: &World,
+        cx: &mut Cx<'_>,
         cpu: CpuId,
         wakee: TaskId,
         why: Enqueue,
     ) -> Preempt {
-        let preempt = self.policy.wakeup_preempt(world, cpu, wakee, why);
+        let preempt = self.policy.wakeup_preempt(cx, cpu, wakee, why);
         self.looked(cpu, preempt)
     }
 
-    fn task_woken(&mut self, world: &World, cpu: CpuId) {
-        self.policy.task_woken(world, cpu);
+    fn task_woken(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+        self.policy.task_woken(cx, cpu);
         self.look(cpu);
     }
 
-    fn task_tick(&mut self, world: &World, cpu: CpuId, curr: TaskId) -> Preempt {
-        let preempt = self.policy.task_tick(world, cpu, curr);
+    fn task_tick(&mut self, cx: &mut Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
+        let preempt = self.policy.task_tick(cx, cpu, curr);
         self.looked(cpu, preempt)
     }
 
@@ -113,68 +111,68 @@ impl<P: Policy + ?Sized> Policy for Watched<P> {
         self.policy.has_task_work(task)
     }
 
-    fn task_work_run(&mut self, world: &World, cpu: CpuId, task: TaskId) -> Look {
-        let look = self.policy.task_work_run(world, cpu, task);
+    fn task_work_run(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
+        let look = self.policy.task_work_run(cx, cpu, task);
         self.looked(cpu, look)
     }
 
-    fn yield_task(&mut self, world: &World, cpu: CpuId, curr: TaskId) {
-        self.policy.yield_task(world, cpu, curr);
+    fn yield_task(&mut self, cx: &mut Cx<'_>, cpu: CpuId, curr: TaskId) {
+        self.policy.yield_task(cx, cpu, curr);
         self.look(cpu);
     }
 
-    fn reweight_task(&mut self, world: &World, task: TaskId) -> Preempt {
-        let preempt = self.policy.reweight_task(world, task);
-        self.looked(world.task(task).cpu, preempt)
+    fn reweight_task(&mut self, cx: &mut Cx<'_>, task: TaskId) -> Preempt {
+        let preempt = self.policy.reweight_task(cx, task);
+        self.looked(cx.world.task(task).cpu, preempt)
     }
 
-    fn task_dead(&mut self, world: &World, task: TaskId) {
-        self.policy.task_dead(world, task);
-        self.look(world.task(task).cpu);
+    fn task_dead(&mut self, cx: &mut Cx<'_>, task: TaskId) {
+        self.policy.task_dead(cx, task);
+        self.look(cx.world.task(task).cpu);
     }
 
-    fn put_prev_task(&mut self, world: &World, cpu: CpuId, prev: TaskId) {
-        self.policy.put_prev_task(world, cpu, prev);
+    fn put_prev_task(&mut self, cx: &mut Cx<'_>, cpu: CpuId, prev: TaskId) {
+        self.policy.put_prev_task(cx, cpu, prev);
         self.look(cpu);
     }
 
-    fn newly_idle(&mut self, world: &World, cpu: CpuId) -> bool {
-        let begins = self.policy.newly_idle(world, cpu);
+    fn newly_idle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+        let begins = self.policy.newly_idle(cx, cpu);
         self.looked(cpu, begins)
     }
 
-    fn idle_entered(&mut self, world: &World, cpu: CpuId) {
-        self.policy.idle_entered(world, cpu);
+    fn idle_entered(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+        self.policy.idle_entered(cx, cpu);
         self.look(cpu);
     }
 
-    fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) -> Trigger {
-        let trigger = self.policy.trigger_load_balance(world, cpu);
+    fn trigger_load_balance(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Trigger {
+        let trigger = self.policy.trigger_load_balance(cx, cpu);
         self.looked(cpu, trigger)
     }
 
-    fn nohz_csd_func(&mut self, world: &World, cpu: CpuId) -> bool {
-        let raises = self.policy.nohz_csd_func(world, cpu);
+    fn nohz_csd_func(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+        let raises = self.policy.nohz_csd_func(cx, cpu);
         self.looked(cpu, raises)
     }
 
-    fn run_rebalance_domains(&mut self, world: &World, cpu: CpuId) {
-        self.policy.run_rebalance_domains(world, cpu);
+    fn run_rebalance_domains(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+        self.policy.run_rebalance_domains(cx, cpu);
         self.look(cpu);
     }
 
-    fn nohz_run_idle_balance(&mut self, world: &World, cpu: CpuId) -> bool {
-        let begins = self.policy.nohz_run_idle_balance(world, cpu);
+    fn nohz_run_idle_balance(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+        let begins = self.policy.nohz_run_idle_balance(cx, cpu);
         self.looked(cpu, begins)
     }
 
-    fn nohz_balance_enter_idle(&mut self, world: &World, cpu: CpuId) {
-        self.policy.nohz_balance_enter_idle(world, cpu);
+    fn nohz_balance_enter_idle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+        self.policy.nohz_balance_enter_idle(cx, cpu);
         self.look(cpu);
     }
 
-    fn balance_step(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
-        let step = self.policy.balance_step(world, cpu, moves);
+    fn balance_step(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
+        let step = self.policy.balance_step(cx, cpu, moves);
         let locks = if let BalanceStep::Lock(other) = step { Some(other) } else { None };
         if let Some(other) = std::mem::replace(&mut self.locked[cpu.idx()], locks) {
             self.look(other);
@@ -182,17 +180,13 @@ impl<P: Policy + ?Sized> Policy for Watched<P> {
         self.looked(cpu, step)
     }
 
-    fn active_load_balance_cpu_stop(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) {
-        self.policy.active_load_balance_cpu_stop(world, cpu, moves);
+    fn active_load_balance_cpu_stop(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) {
+        self.policy.active_load_balance_cpu_stop(cx, cpu, moves);
         self.look(cpu);
     }
 
     fn touched(&mut self) -> Option<&mut Touched> {
         self.policy.touched()
-    }
-
-    fn effects(&mut self) -> Option<&mut Effects> {
-        self.policy.effects()
     }
 
     fn thoughts(&mut self) -> Option<&mut Thoughts> {
@@ -204,10 +198,6 @@ impl<P: Policy + ?Sized> Policy for Watched<P> {
 
     fn util_avg(&self, cpu: CpuId) -> Option<u64> {
         self.policy.util_avg(cpu)
-    }
-
-    fn is_delayed(&self, task: TaskId) -> bool {
-        self.policy.is_delayed(task)
     }
 
     fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {

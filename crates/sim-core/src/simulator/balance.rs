@@ -49,7 +49,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     fn nohz_csd(&mut self, cpu: CpuId) {
-        if self.policy.nohz_csd_func(&self.world, cpu) {
+        if self.nohz_csd_func(cpu) {
             self.cpu(cpu).softirq = true;
         }
     }
@@ -60,7 +60,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         row.softirq = false;
         row.pass = Pass::Softirq;
         self.softirq_goes_on(cpu);
-        self.policy.run_rebalance_domains(&self.world, cpu);
+        self.run_rebalance_domains(cpu);
         self.balance(cpu)
     }
 
@@ -72,7 +72,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// `newidle_balance()` of a CPU whose policy wants it; true if it does.
     pub(super) fn newidle_begins(&mut self, cpu: CpuId) -> bool {
-        let begins = self.policy.newly_idle(&self.world, cpu);
+        let begins = self.newidle_balance(cpu);
         if begins {
             self.cpu(cpu).pass = Pass::NewIdle;
         }
@@ -84,7 +84,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if !std::mem::take(&mut self.desk(cpu).idle_begins) {
             return false;
         }
-        let begins = self.policy.nohz_run_idle_balance(&self.world, cpu);
+        let begins = self.nohz_run_idle_balance(cpu);
         if begins {
             self.cpu(cpu).pass = Pass::Idle;
         }
@@ -134,9 +134,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// source comes after those who asked for it before, with its lines, and is held while tasks leave
     /// (`load_balance()`, `detach_tasks()`): both are part of what the domain's balance has cost.
     pub(super) fn balance(&mut self, cpu: CpuId) -> Step {
-        self.moves.tasks.clear();
         let mut wait = Nanos::ZERO;
-        let ns = match self.policy.balance_step(&self.world, cpu, &mut self.moves) {
+        let ns = match self.balance_step(cpu) {
             BalanceStep::Look(look) => {
                 let lines = if self.hardware.free { 0 } else { self.prices.balance_lines(&look) };
                 wait = Nanos(u64::from(lines));
@@ -206,7 +205,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// `attach_task()` to a runqueue whose clock is up to date.
     pub(super) fn attach_task(&mut self, balancer: CpuId, cpu: CpuId, task: TaskId) {
-        self.policy.enqueue(&self.world, cpu, task, Enqueue::Moved);
+        self.enqueue_task(cpu, task, Enqueue::Moved);
         self.world.rq_update(cpu, |rq| rq.nr_running += 1);
         self.check_preempt_curr(balancer, cpu, task, Enqueue::Moved);
     }

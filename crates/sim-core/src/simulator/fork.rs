@@ -17,7 +17,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.world.update_rq_clock(cpu);
         self.world.task_mut(child).cpu = cpu;
         self.world.task_mut(child).state = TaskState::Waking;
-        self.policy.task_fork(&self.world, cpu, Some(parent), child);
+        self.task_fork(cpu, Some(parent), child);
         self.emit(Tracepoint::Fork { parent: Some(parent), child });
         self.emit(Tracepoint::Waking { wakee: child, waker: cpu, sync: false });
         self.begin_look(cpu, child, WakeKind::Fork);

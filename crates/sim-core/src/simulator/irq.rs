@@ -193,7 +193,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     fn scheduler_tick(&mut self, cpu: CpuId) {
         self.world.update_rq_clock(cpu);
         if let Some(curr) = self.world.curr(cpu) {
-            if self.policy.task_tick(&self.world, cpu, curr) == Preempt::Yes {
+            if self.task_tick(cpu, curr) == Preempt::Yes {
                 self.resched_curr(cpu, cpu);
             }
             if self.policy.has_task_work(curr) {
@@ -202,7 +202,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         } else {
             self.desk(cpu).idle_ticked = true;
         }
-        let trigger = self.policy.trigger_load_balance(&self.world, cpu);
+        let trigger = self.trigger_load_balance(cpu);
         if trigger.softirq {
             self.cpu(cpu).softirq = true;
         }

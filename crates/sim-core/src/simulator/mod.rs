@@ -2,8 +2,9 @@
 
 mod affinity;
 mod balance;
+mod calls;
 mod cpu;
-mod effects;
+mod deactivate;
 mod flags;
 mod fork;
 mod hand_off;
@@ -186,7 +187,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.check_start(task, cpu)?;
         self.world.task_mut(task).cpu = cpu;
         self.world.set_this_cpu(cpu);
-        self.policy.task_fork(&self.world, cpu, None, task);
+        self.task_fork(cpu, None, task);
         self.emit(Tracepoint::Fork { parent: None, child: task });
         self.emit(Tracepoint::Waking { wakee: task, waker: cpu, sync: false });
         self.enqueue_new(cpu, cpu, task, Reason::PINNED, 0);
@@ -229,7 +230,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.check_start(task, cpu)?;
         let row = self.world.task_mut(task);
         (row.cpu, row.state) = (cpu, TaskState::Sleeping);
-        self.policy.task_asleep(&self.world, cpu, task);
+        self.task_asleep(cpu, task);
         Ok(())
     }
 

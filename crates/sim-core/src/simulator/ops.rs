@@ -354,7 +354,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.done(cpu, Outcome::Done);
         self.world.update_rq_clock(cpu);
         self.world.count(cpu, |rq| rq.yld_count += 1);
-        self.policy.yield_task(&self.world, cpu, task);
+        self.yield_task(cpu, task);
         let is_batch = self.world.task(task).policy == SchedPolicy::Batch;
         if self.world.rq(cpu).nr_running != 1 && !is_batch {
             self.world.skip_clock_update(cpu);
@@ -367,7 +367,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.done(cpu, Outcome::Done);
         self.world.update_rq_clock(cpu);
         self.world.task_mut(task).nice = nice.clamp(-20, 19);
-        if self.policy.reweight_task(&self.world, task) == Preempt::Yes {
+        if self.reweight_task(task) == Preempt::Yes {
             self.resched_curr(cpu, cpu);
         }
         self.settle(cpu);

@@ -14,7 +14,7 @@ use crate::hardware::{FULL, Hardware, Prices, at_speed};
 use crate::ids::TaskId;
 use crate::ipc::{Ipc, Wakes};
 use crate::observer::{Cost, Observer, Tracepoint};
-use crate::policy::{Attached, KernelRules, Moves, Policy, Thoughts};
+use crate::policy::{Actions, Attached, KernelRules, Moves, Policy, Thoughts};
 use crate::time::{Nanos, SimTime};
 use crate::workload::{Setup, TaskSpec, Workload};
 use crate::world::World;
@@ -26,6 +26,8 @@ pub(super) type Step<T = ()> = Result<T, Box<SimError>>;
 pub struct Simulator<P: ?Sized, W, O> {
     pub(super) world: World,
     pub(super) policy: Box<P>,
+    /// What calls of the policy have asked for.
+    pub(super) actions: Actions,
     pub(super) workload: W,
     pub(super) observer: O,
     pub(super) agenda: Agenda,
@@ -40,8 +42,6 @@ pub struct Simulator<P: ?Sized, W, O> {
     pub(super) has_lines: bool,
     /// The policy has thoughts that whoever watches is told.
     pub(super) has_thoughts: bool,
-    /// Calls of the policy may do more than was asked.
-    pub(super) has_effects: bool,
     /// Something is to be done behind each event: for lines, for thoughts, or because nobody is
     /// trusted.
     pub(super) has_aftermath: bool,
@@ -170,7 +170,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             reasons,
             has_lines: !line_nodes.is_empty(),
             has_thoughts: policy.thoughts().is_some(),
-            has_effects: policy.effects().is_some(),
             has_aftermath: !line_nodes.is_empty() || policy.thoughts().is_some(),
             at_once_limit: 1_000_000 + 100 * setup.tasks.len() as u64,
             hardware,
@@ -190,6 +189,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             moves: Moves::default(),
             paranoid: false,
             has_short_way: quantum <= 1 && config.batch_ops,
+            actions: Actions::with_capacity(setup.tasks.len()),
             world,
             policy,
             workload,
@@ -199,7 +199,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let latency = simulator.prices.advertised(deepest.state(simulator.prices.idle_states()));
         for cpu in topology.cpus().iter() {
             simulator.world.set_idle_state(cpu, latency);
-            simulator.policy.nohz_balance_enter_idle(&simulator.world, cpu);
+            simulator.nohz_balance_enter_idle(cpu);
         }
         for (idx, spec) in setup.tasks.iter().enumerate() {
             simulator.start(TaskId::new(idx), spec.start).map_err(|error| *error)?;

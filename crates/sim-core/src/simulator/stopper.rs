@@ -44,13 +44,13 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         });
         self.resched_curr(from, cpu);
         self.skip_clock_update_if_resched(cpu);
-        self.policy.task_woken(&self.world, cpu);
+        self.task_woken(cpu);
     }
 
     /// In `schedule()`: nobody comes before the stopper. `prev` is put, even if it was dequeued.
     pub(super) fn switch_to_stopper(&mut self, cpu: CpuId, prev: Option<TaskId>, runnable: bool) {
         if let Some(prev) = prev {
-            self.policy.put_prev_task(&self.world, cpu, prev);
+            self.put_prev_task(cpu, prev);
         }
         let ns = self.stopper_prices().0;
         self.world.rq_update(cpu, |rq| {
@@ -89,10 +89,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.world.update_rq_clock(cpu);
         match self.desk(cpu).works.pop_front().expect("a stopper has work") {
             StopWork::ActiveBalance => {
-                self.moves.tasks.clear();
                 self.moves.cause = Cause::Active;
-                let moves = &mut self.moves;
-                self.policy.active_load_balance_cpu_stop(&self.world, cpu, moves);
+                self.active_load_balance_cpu_stop(cpu);
                 if !self.moves.tasks.is_empty() {
                     self.move_tasks(cpu)?;
                 }
@@ -131,10 +129,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let Migration { task, to, cause, reason } = migration;
         let from = self.world.task(task).cpu;
         self.world.update_rq_clock(from);
-        self.policy.dequeue(&self.world, from, task, Dequeue::Moved);
+        self.dequeue_task(from, task, Dequeue::Moved);
         self.settle(mover);
         self.world.rq_update(from, |rq| rq.nr_running -= 1);
-        self.policy.migrate_task_rq(&self.world, task, to);
+        self.migrate_task_rq(task, to);
         self.world.task_mut(task).cpu = to;
         let domain = self.policy.domain_of(from, to);
         self.emit(Tracepoint::Migrate { task, from, to, cause, reason, domain });
@@ -146,7 +144,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// policy wants it elsewhere, the stopper takes it there.
     pub(super) fn sched_exec(&mut self, cpu: CpuId, task: TaskId) {
         let wakeup = Wakeup { wakee: task, prev: cpu, waker: cpu, kind: WakeKind::Exec };
-        let placement = self.policy.select_task_rq(&self.world, &wakeup);
+        let placement = self.select_task_rq(&wakeup);
         self.cpus[cpu.idx()].debt += self.prices.scan(&placement);
         if placement.cpu == cpu || !self.world.is_allowed(task, placement.cpu) {
             return;

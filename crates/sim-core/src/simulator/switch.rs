@@ -80,7 +80,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             self.switch_to_stopper(cpu, prev, stays);
             return Ok(());
         }
-        let next = self.policy.pick_next(&self.world, cpu, prev);
+        let next = self.pick_next_task(cpu, prev);
         self.settle(cpu);
         if let Some(task) = next {
             self.check_pick(cpu, task)?;
@@ -106,7 +106,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.world.rq(cpu).nr_running == 0 {
             return self.context_switch(cpu, prev, None, false);
         }
-        let next = self.policy.pick_next(&self.world, cpu, prev);
+        let next = self.pick_next_task(cpu, prev);
         self.settle(cpu);
         match next {
             Some(task) => self.check_pick(cpu, task)?,
@@ -136,7 +136,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     fn idle_begins(&mut self, cpu: CpuId) {
         self.world.count(cpu, |rq| rq.sched_goidle += 1);
-        self.policy.idle_entered(&self.world, cpu);
+        self.idle_entered(cpu);
         let desk = self.desk(cpu);
         (desk.idle_begins, desk.idle_ticked) = (true, false);
     }
@@ -209,7 +209,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if let Some(prev) = self.desk(cpu).prev.take() {
             self.world.task_mut(prev).on_cpu = false;
             if self.world.task(prev).state == TaskState::Dead {
-                self.policy.task_dead(&self.world, prev);
+                self.task_dead(prev);
             }
         }
         if let Some(task) = self.world.curr(cpu) {
@@ -306,7 +306,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if (ticked || long) && !desk.tick_stopped && !rcu_needs_cpu {
             desk.tick_stopped = true;
             self.agenda.disarm(Event::Tick(cpu));
-            self.policy.nohz_balance_enter_idle(&self.world, cpu);
+            self.nohz_balance_enter_idle(cpu);
         }
     }
 

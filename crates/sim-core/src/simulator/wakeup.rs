@@ -71,7 +71,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.world.curr(cpu) != Some(task) {
             self.world.update_rq_clock(cpu);
             self.check_preempt_curr(waker, cpu, task, Enqueue::Wakeup { migrated: false });
-            self.policy.task_woken(&self.world, cpu);
+            self.task_woken(cpu);
         }
         if self.world.curr(waker) != Some(task) {
             self.cpus[waker.idx()].debt += self.prices.list().wakeup;
@@ -156,7 +156,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `set_task_cpu()`: the load and the virtual time of the wakee leave its old runqueue.
     pub(super) fn set_task_cpu(&mut self, task: TaskId, from: CpuId, placement: Placement) {
         let to = placement.cpu;
-        self.policy.migrate_task_rq(&self.world, task, to);
+        self.migrate_task_rq(task, to);
         self.change_cpu(task, from, placement);
     }
 
@@ -174,7 +174,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if let Some(cpu) = only.and_then(|set| set.first()) {
             return Placement::at(cpu, Reason::PINNED);
         }
-        let placement = self.policy.select_task_rq(&self.world, &wakeup);
+        let placement = self.select_task_rq(&wakeup);
         if self.world.is_allowed(wakeup.wakee, placement.cpu) {
             return placement;
         }
@@ -310,13 +310,13 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.activate(cpu, task, why);
         self.emit(Tracepoint::Wakeup { wakee: task, cpu, reason, scanned });
         self.check_preempt_curr(waker, cpu, task, why);
-        self.policy.task_woken(&self.world, cpu);
+        self.task_woken(cpu);
         self.cpus[waker.idx()].debt += self.prices.list().wakeup_event;
     }
 
     /// `activate_task()`.
     pub(super) fn activate(&mut self, cpu: CpuId, task: TaskId, why: Enqueue) {
-        self.policy.enqueue(&self.world, cpu, task, why);
+        self.enqueue_task(cpu, task, why);
         if self.recorded {
             self.desk(cpu).woken = Some(task);
         }
@@ -337,7 +337,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     ) {
         let goes = match self.world.curr(cpu) {
             None => !self.world.rq(cpu).stopping,
-            Some(_) => self.policy.wakeup_preempt(&self.world, cpu, wakee, why) == Preempt::Yes,
+            Some(_) => self.wakeup_preempt(cpu, wakee, why) == Preempt::Yes,
         };
         if goes {
             self.resched_curr(waker, cpu);

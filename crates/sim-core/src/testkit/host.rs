@@ -5,8 +5,8 @@ use simsched_topology::CpuId;
 use super::WorldKit;
 use crate::ids::TaskId;
 use crate::policy::{
-    Attached, BalanceStep, Dequeue, Enqueue, Look, Moves, Placement, Policy, Preempt, Trigger,
-    Wakeup,
+    Actions, Attached, BalanceStep, Cx, Dequeue, Dequeued, Enqueue, Look, Moves, Placement, Policy,
+    Preempt, Trigger, Wakeup,
 };
 
 /// A policy that is attached to the world of a [`WorldKit`].
@@ -32,6 +32,8 @@ pub struct PolicyHost<P: ?Sized> {
     pub attached: Attached,
     /// The policy.
     pub policy: Box<P>,
+    /// What its calls have asked for, and the test has not taken.
+    pub actions: Actions,
 }
 
 impl<P: Policy> PolicyHost<P> {
@@ -47,24 +49,12 @@ impl<P: Policy + ?Sized> PolicyHost<P> {
     #[must_use]
     pub fn boxed(kit: WorldKit, mut policy: Box<P>) -> PolicyHost<P> {
         let attached = policy.attach(kit.world());
-        PolicyHost { kit, attached, policy }
+        PolicyHost { kit, attached, policy, actions: Actions::default() }
     }
 
-    /// The next sleeper that had been queued still and has now left (`Effects::blocked`), newest first.
-    pub fn next_blocked(&mut self) -> Option<TaskId> {
-        self.policy.effects()?.blocked.pop()
-    }
-
-    /// Whether the calls so far want the current task of `cpu` rescheduled (`Effects::resched`); asked for
-    /// once.
-    pub fn take_resched(&mut self, cpu: CpuId) -> bool {
-        self.policy.effects().is_some_and(|effects| effects.take_resched(cpu))
-    }
-
-    /// [`Policy::is_delayed`].
-    #[must_use]
-    pub fn is_delayed(&self, task: TaskId) -> bool {
-        self.policy.is_delayed(task)
+    /// A call that is the policy's own, in the context that those of [`Policy`] have.
+    pub fn call<A>(&mut self, call: impl FnOnce(&mut P, &mut Cx<'_>) -> A) -> A {
+        call(&mut self.policy, &mut Cx::new(self.kit.world(), &mut self.actions))
     }
 
     /// [`Policy::has_task_work`].
@@ -90,7 +80,8 @@ macro_rules! calls {
                 #[doc = concat!("[`Policy::", stringify!($name), "`].")]
                 #[allow(clippy::must_use_candidate, reason = "many tests want the effect alone")]
                 pub fn $name(&mut self, $($arg: $kind),*) $(-> $answer)? {
-                    self.policy.$name(self.kit.world(), $($arg),*)
+                    let mut cx = Cx::new(self.kit.world(), &mut self.actions);
+                    self.policy.$name(&mut cx, $($arg),*)
                 }
             )*
         }
@@ -103,7 +94,7 @@ calls! {
     task_fork(cpu: CpuId, parent: Option<TaskId>, child: TaskId);
     task_asleep(cpu: CpuId, task: TaskId);
     enqueue(cpu: CpuId, task: TaskId, why: Enqueue);
-    dequeue(cpu: CpuId, task: TaskId, why: Dequeue);
+    dequeue(cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued;
     pick_next(cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId>;
     put_prev_task(cpu: CpuId, prev: TaskId);
     wakeup_preempt(cpu: CpuId, wakee: TaskId, why: Enqueue) -> Preempt;

@@ -8,8 +8,8 @@ use super::balancer::{Balancer, Place};
 use crate::ids::TaskId;
 use crate::names::Reason;
 use crate::policy::{
-    Attached, BalanceStep, Dequeue, Enqueue, KernelRules, Moves, Placement, Policy, Preempt,
-    Trigger, TtwuQueue, Wakeup,
+    Attached, BalanceStep, Cx, Dequeue, Dequeued, Enqueue, KernelRules, Moves, Placement, Policy,
+    Preempt, Trigger, TtwuQueue, Wakeup,
 };
 use crate::world::World;
 
@@ -44,9 +44,9 @@ impl Policy for RoundRobin {
         Attached { rules, reasons: &["prev"], ..Attached::default() }
     }
 
-    fn select_task_rq(&mut self, world: &World, wakeup: &Wakeup) -> Placement {
+    fn select_task_rq(&mut self, cx: &mut Cx<'_>, wakeup: &Wakeup) -> Placement {
         let wanted = self.target[wakeup.wakee.idx()].unwrap_or(wakeup.prev);
-        let allowed = world.allowed(wakeup.wakee);
+        let allowed = cx.world.allowed(wakeup.wakee);
         let cpu = match allowed {
             Some(set) if !set.contains(wanted) => set.first().expect("a task may run somewhere"),
             _ => wanted,
@@ -54,19 +54,20 @@ impl Policy for RoundRobin {
         Placement::at(cpu, Reason(0))
     }
 
-    fn enqueue(&mut self, _: &World, cpu: CpuId, task: TaskId, _: Enqueue) {
+    fn enqueue(&mut self, _: &mut Cx<'_>, cpu: CpuId, task: TaskId, _: Enqueue) {
         self.queues[cpu.idx()].push_back(task);
     }
 
-    fn dequeue(&mut self, _: &World, cpu: CpuId, task: TaskId, _: Dequeue) {
+    fn dequeue(&mut self, _: &mut Cx<'_>, cpu: CpuId, task: TaskId, _: Dequeue) -> Dequeued {
         if self.curr[cpu.idx()] == Some(task) {
             self.curr[cpu.idx()] = None;
         } else {
             self.queues[cpu.idx()].retain(|queued| *queued != task);
         }
+        Dequeued::Left
     }
 
-    fn pick_next(&mut self, _: &World, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
+    fn pick_next(&mut self, _: &mut Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
         if self.loses {
             return None;
         }
@@ -76,50 +77,50 @@ impl Policy for RoundRobin {
         self.curr[cpu.idx()]
     }
 
-    fn wakeup_preempt(&mut self, _: &World, _: CpuId, _: TaskId, _: Enqueue) -> Preempt {
+    fn wakeup_preempt(&mut self, _: &mut Cx<'_>, _: CpuId, _: TaskId, _: Enqueue) -> Preempt {
         if self.preempts { Preempt::Yes } else { Preempt::No }
     }
 
-    fn task_tick(&mut self, _: &World, cpu: CpuId, _: TaskId) -> Preempt {
+    fn task_tick(&mut self, _: &mut Cx<'_>, cpu: CpuId, _: TaskId) -> Preempt {
         if self.queues[cpu.idx()].is_empty() { Preempt::No } else { Preempt::Yes }
     }
 
-    fn put_prev_task(&mut self, _: &World, cpu: CpuId, prev: TaskId) {
+    fn put_prev_task(&mut self, _: &mut Cx<'_>, cpu: CpuId, prev: TaskId) {
         if self.curr[cpu.idx()].take().is_some() {
             self.queues[cpu.idx()].push_front(prev);
         }
     }
 
-    fn newly_idle(&mut self, world: &World, cpu: CpuId) -> bool {
-        self.balancer.begin(world, Place::NewlyIdle, cpu)
+    fn newly_idle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+        self.balancer.begin(cx.world, Place::NewlyIdle, cpu)
     }
 
-    fn trigger_load_balance(&mut self, world: &World, cpu: CpuId) -> Trigger {
-        self.balancer.tick(world, cpu)
+    fn trigger_load_balance(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Trigger {
+        self.balancer.tick(cx.world, cpu)
     }
 
-    fn nohz_csd_func(&mut self, world: &World, cpu: CpuId) -> bool {
-        self.balancer.ask(world, Place::Kick, cpu);
-        world.is_idle(cpu)
+    fn nohz_csd_func(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+        self.balancer.ask(cx.world, Place::Kick, cpu);
+        cx.world.is_idle(cpu)
     }
 
-    fn run_rebalance_domains(&mut self, world: &World, cpu: CpuId) {
-        self.balancer.begin(world, Place::Softirq, cpu);
+    fn run_rebalance_domains(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+        self.balancer.begin(cx.world, Place::Softirq, cpu);
     }
 
-    fn nohz_run_idle_balance(&mut self, world: &World, cpu: CpuId) -> bool {
-        self.balancer.begin(world, Place::IdleLoop, cpu)
+    fn nohz_run_idle_balance(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+        self.balancer.begin(cx.world, Place::IdleLoop, cpu)
     }
 
-    fn nohz_balance_enter_idle(&mut self, world: &World, cpu: CpuId) {
-        self.balancer.ask(world, Place::TickStopped, cpu);
+    fn nohz_balance_enter_idle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+        self.balancer.ask(cx.world, Place::TickStopped, cpu);
     }
 
-    fn balance_step(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
-        self.balancer.step(world, cpu, &mut self.queues, moves)
+    fn balance_step(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
+        self.balancer.step(cx.world, cpu, &mut self.queues, moves)
     }
 
-    fn active_load_balance_cpu_stop(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) {
-        self.balancer.push(world, cpu, &mut self.queues, moves);
+    fn active_load_balance_cpu_stop(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) {
+        self.balancer.push(cx.world, cpu, &mut self.queues, moves);
     }
 }

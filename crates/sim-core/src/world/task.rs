@@ -27,6 +27,8 @@ pub struct TaskRow {
     pub state: TaskState,
     /// On a runqueue, running or waiting (`p->on_rq`).
     pub on_rq: bool,
+    /// It sleeps on its runqueue (`p->se.sched_delayed`, [`crate::Dequeued::Delayed`]); `on_rq` is true.
+    pub delayed: bool,
     /// A CPU executes it or is still switching away from it (`p->on_cpu`).
     pub on_cpu: bool,
     /// It is on its way out (`PF_EXITING`): its wakeups are not synchronous.
@@ -77,6 +79,7 @@ impl Tasks {
         self.rows.push(TaskRow {
             state: TaskState::New,
             on_rq: false,
+            delayed: false,
             on_cpu: false,
             exiting: false,
             uninterruptible: false,

@@ -181,7 +181,7 @@ impl Hierarchy {
             self.mru.move_front(cpu, next.task());
         }
         // Who was current needs not be told to go any more (`clear_tsk_need_resched()`).
-        self.effects.take_resched(cpu);
+        self.asked.take_resched(cpu);
         next
     }
 }

@@ -25,7 +25,7 @@ impl Hierarchy {
         }
         if is_served || self.has_lost(queue, curr) {
             let cpu = self.queue(queue).cpu;
-            self.effects.resched.insert(cpu);
+            self.asked.resched(cpu);
             self.clear_buddies(queue, curr);
         }
     }
@@ -60,7 +60,7 @@ impl Hierarchy {
         [curr, wakee]: [EntityId; 2],
         fork: bool,
     ) -> Preempt {
-        let (is_due, is_marked) = (self.effects.take_resched(cpu), world.rq(cpu).need_resched);
+        let (is_due, is_marked) = (self.asked.take_resched(cpu), world.rq(cpu).need_resched);
         if curr == wakee {
             return if is_due { Preempt::Yes } else { Preempt::No };
         }
@@ -88,7 +88,7 @@ impl Hierarchy {
         let queue = self.cfs_rq_of(se);
         self.update_curr(queue, world.rq(cpu).clock_task);
         let wins = self.wins(queue, se, pse);
-        if self.effects.take_resched(cpu) || wins { Preempt::Yes } else { Preempt::No }
+        if self.asked.take_resched(cpu) || wins { Preempt::Yes } else { Preempt::No }
     }
 
     /// Whether `pse` would be picked now, with a shorter request also against the protection of `se`.
@@ -128,7 +128,7 @@ impl Hierarchy {
             self.update_cfs_group(se, now);
             above = self.queue(queue).se;
         }
-        if self.effects.take_resched(cpu) { Preempt::Yes } else { Preempt::No }
+        if self.asked.take_resched(cpu) { Preempt::Yes } else { Preempt::No }
     }
 
     /// `curr` lets others run first: it gives up the rest of its request, as if it had run. In 6.6 it asks

@@ -168,7 +168,7 @@ impl Hierarchy {
             }
         }
         if is_task && flags.delayed {
-            self.effects.blocked.push(first.task());
+            self.asked.block(first.task());
         }
         true
     }

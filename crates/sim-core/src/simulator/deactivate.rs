@@ -1,5 +1,4 @@
-//! What a call of the policy did beyond its answer: sleepers that stay queued and leave later, and
-//! tasks that have to go although nobody asked.
+//! How a task leaves its runqueue in `schedule()`, at once or later, and how one that has stayed is queued anew.
 
 use simsched_topology::CpuId;
 
@@ -7,7 +6,7 @@ use super::cpu::Stage;
 use super::state::{Simulator, Step};
 use crate::ids::TaskId;
 use crate::observer::{Cost, Observer, Tracepoint};
-use crate::policy::{Dequeue, Enqueue, Policy, Thought, Thoughts};
+use crate::policy::{Dequeue, Dequeued, Enqueue, Policy, Thought, Thoughts};
 use crate::workload::Workload;
 use crate::world::TaskState;
 
@@ -15,12 +14,12 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `deactivate_task()` of a task that sleeps or has ended; false if it stays queued, being delayed.
     pub(super) fn deactivate(&mut self, cpu: CpuId, task: TaskId) -> bool {
         self.world.task_mut(task).on_rq = false;
-        self.policy.dequeue(&self.world, cpu, task, Dequeue::Sleep);
-        let stays = self.has_effects && self.policy.is_delayed(task);
-        if stays {
-            self.world.task_mut(task).on_rq = true;
+        let has_left = self.dequeue_task(cpu, task, Dequeue::Sleep) == Dequeued::Left;
+        if !has_left {
+            let row = self.world.task_mut(task);
+            (row.on_rq, row.delayed) = (true, true);
         }
-        !stays
+        has_left
     }
 
     /// Who was current counts no more (`sub_nr_running()`): up to here wakers find it off its runqueue,
@@ -58,35 +57,13 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// Makes true what the last call did besides, which `cpu` made.
-    #[inline]
-    pub(super) fn settle(&mut self, cpu: CpuId) {
-        if self.has_effects {
-            self.settle_all(cpu);
-        }
-    }
-
-    #[inline(never)]
-    fn settle_all(&mut self, cpu: CpuId) {
-        while let Some(task) = self.policy.effects().and_then(|effects| effects.blocked.pop()) {
-            let at = self.world.task(task).cpu;
-            self.world.task_mut(task).on_rq = false;
-            self.world.rq_update(at, |rq| rq.nr_running -= 1);
-        }
-        while let Some(at) = self.policy.effects().and_then(|effects| effects.resched.first()) {
-            self.policy.effects().map(|effects| effects.take_resched(at));
-            if self.world.curr(at).is_some() {
-                self.resched_curr(cpu, at);
-            }
-        }
-    }
-
     /// Whether `task`, which is woken, sleeps on its runqueue: then it is queued anew, where it is
     /// (`ttwu_runnable()` of 6.12).
     pub(super) fn requeue_delayed(&mut self, cpu: CpuId, task: TaskId) {
-        if self.has_effects && self.policy.is_delayed(task) {
+        if self.world.task(task).delayed {
             self.world.update_rq_clock(cpu);
-            self.policy.enqueue(&self.world, cpu, task, Enqueue::Delayed);
+            self.enqueue_task(cpu, task, Enqueue::Delayed);
+            self.world.task_mut(task).delayed = false;
         }
     }
 

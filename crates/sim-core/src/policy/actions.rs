@@ -1,0 +1,119 @@
+//! `Cx`: what a call of a policy reads and asks for; `Actions`: what was asked for and is to be made true.
+
+use simsched_topology::{CpuId, CpuSet};
+
+use crate::ids::TaskId;
+use crate::world::World;
+
+/// The context of a call of a policy: the world to read, and the actions to ask for beside the answer.
+///
+/// A policy changes nothing itself. What it asks for here the simulator makes true after the call, in the
+/// name of the CPU that made it ([`World::this_cpu`]).
+///
+/// ```
+/// # use simsched_core::{Actions, Cx, testkit::WorldKit};
+/// # use simsched_topology::{CpuId, Topology};
+/// let kit = WorldKit::new(Topology::builtin("t8", None).unwrap(), 250);
+/// let mut actions = Actions::default();
+/// let mut cx = Cx::new(kit.world(), &mut actions);
+/// cx.resched(CpuId(3));
+/// assert!(cx.take_resched(CpuId(3)) && !cx.take_resched(CpuId(3)));
+/// ```
+#[derive(Debug)]
+pub struct Cx<'a> {
+    /// The world as it is; a copy of the reference outlives a borrow of the context.
+    pub world: &'a World,
+    actions: &'a mut Actions,
+}
+
+impl<'a> Cx<'a> {
+    /// The context of a call that reads `world` and asks for `actions`: for those who call a policy.
+    #[inline(always)]
+    pub fn new(world: &'a World, actions: &'a mut Actions) -> Cx<'a> {
+        Cx { world, actions }
+    }
+
+    /// The current task of `cpu` is to be rescheduled (`resched_curr()`). An idle task is not.
+    #[inline]
+    pub fn resched(&mut self, cpu: CpuId) {
+        self.actions.pending |= Actions::RESCHED;
+        self.actions.resched.insert(cpu);
+    }
+
+    /// Takes back what was asked for of `cpu` by [`Cx::resched`] and is not true yet; tells whether there was
+    /// anything (`clear_tsk_need_resched()`).
+    #[inline]
+    pub fn take_resched(&mut self, cpu: CpuId) -> bool {
+        self.actions.take_resched(cpu)
+    }
+
+    /// `task`, which slept on its runqueue ([`Dequeued::Delayed`](crate::Dequeued::Delayed)), has left it
+    /// (`__block_task()`).
+    #[inline]
+    pub fn block(&mut self, task: TaskId) {
+        self.actions.pending |= Actions::BLOCKED;
+        self.actions.blocked.push(task);
+    }
+}
+
+/// What the calls of a policy have asked for, until it is made true.
+#[derive(Clone, Debug, Default)]
+pub struct Actions {
+    /// Which kinds wait: nothing else is looked at where this is zero.
+    pending: u8,
+    /// CPUs whose current task is to be rescheduled.
+    resched: CpuSet,
+    /// Sleepers that have left their runqueues, in the order in which they did.
+    blocked: Vec<TaskId>,
+}
+
+impl Actions {
+    const RESCHED: u8 = 1;
+    const BLOCKED: u8 = 2;
+
+    /// No actions, with room for all that `nr_tasks` tasks can need.
+    #[must_use]
+    pub fn with_capacity(nr_tasks: usize) -> Actions {
+        Actions { blocked: Vec::with_capacity(nr_tasks), ..Actions::default() }
+    }
+
+    /// Whether anything is to be made true.
+    #[inline(always)]
+    #[must_use]
+    pub fn any(&self) -> bool {
+        self.pending != 0
+    }
+
+    /// The sleeper that has left its runqueue last.
+    #[inline]
+    pub fn next_blocked(&mut self) -> Option<TaskId> {
+        if self.pending & Actions::BLOCKED == 0 {
+            return None;
+        }
+        let task = self.blocked.pop();
+        if self.blocked.is_empty() {
+            self.pending &= !Actions::BLOCKED;
+        }
+        task
+    }
+
+    /// The lowest CPU whose current task is to be rescheduled.
+    #[inline]
+    pub fn next_resched(&mut self) -> Option<CpuId> {
+        if self.pending & Actions::RESCHED == 0 {
+            return None;
+        }
+        let cpu = self.resched.first();
+        match cpu {
+            Some(cpu) => _ = self.resched.remove(cpu),
+            None => self.pending &= !Actions::RESCHED,
+        }
+        cpu
+    }
+
+    /// Whether the current task of `cpu` is to be rescheduled; the request is gone with the answer.
+    #[inline]
+    pub fn take_resched(&mut self, cpu: CpuId) -> bool {
+        self.pending & Actions::RESCHED != 0 && self.resched.remove(cpu)
+    }
+}
