@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use simsched_core::observe::Stats;
-use simsched_core::{Cost, Nanos, Policy};
+use simsched_core::{Nanos, Policy};
 use simsched_topology::Topology;
 
 use crate::domains::DomainTable;
@@ -73,7 +73,7 @@ impl Extensive {
             scanned_cpus: stats.scanned(),
             cpu_time_ns: CpuTime::of(stats),
             idle_while_waiting_ns: wasted.get(),
-            costs: report::costs(stats),
+            costs: report::costs(&stats.total_cpu_time(), &totals.names),
             costs_by_node: report::costs_by_node(totals),
             policy_metrics,
         }
@@ -96,7 +96,7 @@ impl Extensive {
             let of_nodes = all.costs_by_node.iter().filter_map(|node| node.get(name)?.as_u64());
             *cost = of_nodes.sum::<u64>().into();
         }
-        all.cpu_time_ns = CpuTime::of_costs(Cost::NAMES.map(|name| number(all.costs.get(name))));
+        all.cpu_time_ns = CpuTime::of_costs(&all.costs);
         all
     }
 }

@@ -4,8 +4,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use simsched_core::{
-    Cost, MarkId, Notes, Op, Outcome, Policy, Setup, SimTime, Simulator, TaskId, Workload,
+    Cost, CostedFunction, MarkId, Notes, Op, Outcome, Policy, Setup, SimTime, Simulator, TaskId,
+    Workload,
 };
+use simsched_policies::fair::FUNCTIONS;
 use simsched_topology::{CpuId, Topology};
 use simsched_workloads::catalog::Teams;
 
@@ -213,7 +215,16 @@ pub(crate) const RATES: [Rate; 3] = [
 ];
 
 /// CPU time by what it was spent on, in ns.
-pub(crate) type Costs = [u64; Cost::NAMES.len()];
+pub(crate) type Costs = [u64; Cost::ROWS];
+
+/// The names of the rows of [`Costs`]; those without a name are none.
+pub(crate) type CostNames = [&'static str; Cost::ROWS];
+
+/// The names of the costs of a run. Where the policy tells no function apart, those of the fair class are
+/// listed all the same: the keys of a report do not depend on its policy.
+fn cost_names(functions: &[CostedFunction]) -> CostNames {
+    Cost::names(if functions.is_empty() { FUNCTIONS } else { functions })
+}
 
 /// What a run has done up to some time, or between two.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -225,6 +236,7 @@ pub(crate) struct Totals {
     pub(crate) task_switches: u64,
     pub(crate) cpu_migrations: u64,
     pub(crate) by_node: Vec<Costs>,
+    pub(crate) names: CostNames,
 }
 
 impl Totals {
@@ -235,7 +247,7 @@ impl Totals {
         topology: &Topology,
     ) -> Totals {
         let (stats, (window, _)) = run.observer();
-        let mut by_node = vec![[0; Cost::NAMES.len()]; topology.nr_nodes()];
+        let mut by_node = vec![[0; Cost::ROWS]; topology.nr_nodes()];
         for cpu in (0..topology.nr_cpus()).map(CpuId::new) {
             let node = &mut by_node[topology.node_of(cpu).idx()];
             node.iter_mut().zip(stats.cpu_time(cpu)).for_each(|(sum, spent)| *sum += spent);
@@ -248,6 +260,7 @@ impl Totals {
             task_switches: window.counters.task_switches,
             cpu_migrations: window.counters.cpu_migrations,
             by_node,
+            names: cost_names(run.functions()),
         }
     }
 
@@ -266,6 +279,7 @@ impl Totals {
             task_switches: self.task_switches - earlier.task_switches,
             cpu_migrations: self.cpu_migrations - earlier.cpu_migrations,
             by_node: self.by_node.iter().zip(&earlier.by_node).map(minus).collect(),
+            names: self.names,
         }
     }
 
@@ -300,12 +314,17 @@ impl Totals {
         (self.span_ns > 0).then(|| count as f64 * 1e9 / self.span_ns as f64)
     }
 
+    /// The row of the cost of this name.
+    pub(crate) fn cost(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| *known == name && !known.is_empty())
+    }
+
     /// CPU time of this node, or of all, by what it was spent on.
     pub(crate) fn costs(&self, node: Option<usize>) -> Option<Costs> {
         if let Some(node) = node {
             return self.by_node.get(node).copied();
         }
-        let mut sum = [0; Cost::NAMES.len()];
+        let mut sum = [0; Cost::ROWS];
         for node in &self.by_node {
             sum.iter_mut().zip(node).for_each(|(sum, spent)| *sum += spent);
         }

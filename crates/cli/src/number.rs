@@ -5,7 +5,6 @@
 //! such a number runs for a fixed time, so its counts are those of the span.
 
 use simsched_claims::{Family, Metric};
-use simsched_core::Cost;
 
 use crate::meter::{Totals, WorkUnit};
 use crate::report::Percentiles;
@@ -163,14 +162,10 @@ fn wakeup(metric: &Metric, outcome: &Outcome) -> Result<Number, String> {
     Ok(Number { value, batch_ci95_pct: None })
 }
 
-/// The place of a cost by its name; whether the machine prices it depends on the simulator.
-fn cost(name: &str) -> Option<usize> {
-    Cost::NAMES.iter().position(|known| *known == name)
-}
-
 fn share(metric: &Metric, outcome: &Outcome) -> Result<Number, String> {
     let name = metric.part.as_str();
-    let idx = cost(name).ok_or_else(|| format!("the report has no cost `{name}`"))?;
+    let idx =
+        outcome.totals.cost(name).ok_or_else(|| format!("the report has no cost `{name}`"))?;
     let nodes = outcome.totals.by_node.len();
     if let Some(node) = metric.node.filter(|node| *node >= nodes) {
         return Err(format!("found node {node}, expected 0..={}", nodes - 1));
@@ -181,8 +176,7 @@ fn share(metric: &Metric, outcome: &Outcome) -> Result<Number, String> {
 }
 
 fn stalled(outcome: &Outcome) -> Result<Number, String> {
-    cost("refill").ok_or("the report has no cost `refill`")?;
-    let parts: Vec<usize> = STALLS.iter().filter_map(|name| cost(name)).collect();
+    let parts: Vec<usize> = STALLS.iter().filter_map(|name| outcome.totals.cost(name)).collect();
     each(outcome, |totals| {
         let costs = totals.costs(None)?;
         let stalls = parts.iter().map(|idx| costs[*idx]).sum();

@@ -12,7 +12,7 @@ use crate::cut::Cut;
 use crate::extensive;
 use crate::inside::Inside;
 use crate::llc::LlcReport;
-use crate::meter::{Totals, WorkUnit};
+use crate::meter::{CostNames, Costs, Totals, WorkUnit};
 use crate::precision::PrecisionReport;
 use crate::run::Told;
 use crate::start::WholeReport;
@@ -282,15 +282,19 @@ impl Percentiles {
 
 impl CpuTime {
     pub(crate) fn of(stats: &Stats) -> CpuTime {
-        CpuTime::of_costs(stats.total_cpu_time())
-    }
-
-    /// Of the time that was spent on each [`Cost`].
-    pub(crate) fn of_costs(spent: [u64; Cost::NAMES.len()]) -> CpuTime {
+        let spent = stats.total_cpu_time();
         let user = spent[Cost::User as usize] + spent[Cost::Memory as usize];
         // Linux runs the way out of an idle state in the idle task, and accounts it so.
         let idle = spent[Cost::Idle as usize] + spent[Cost::IdleExit as usize];
         CpuTime { user, system: spent.iter().sum::<u64>() - user - idle, idle }
+    }
+
+    /// Of the time that was spent on each [`Cost`], by name.
+    pub(crate) fn of_costs(spent: &Counts) -> CpuTime {
+        let of =
+            |names: [&str; 2]| names.iter().filter_map(|name| spent.get(*name)?.as_u64()).sum();
+        let (user, idle) = (of(["user", "memory"]), of(["idle", "idle_exit"]));
+        CpuTime { user, system: extensive::sum(spent) - user - idle, idle }
     }
 }
 
@@ -299,14 +303,15 @@ pub(crate) fn named<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> Counts 
     counts.map(|(name, count)| (name.to_owned(), Value::from(count))).collect()
 }
 
-/// Nanoseconds by [`Cost`].
-pub(crate) fn costs(stats: &Stats) -> Counts {
-    named(Cost::NAMES.into_iter().zip(stats.total_cpu_time()))
+/// Nanoseconds by [`Cost`], under these names.
+pub(crate) fn costs(spent: &Costs, names: &CostNames) -> Counts {
+    let rows = names.iter().zip(spent).filter(|(name, _)| !name.is_empty());
+    named(rows.map(|(name, ns)| (*name, *ns)))
 }
 
 /// The same by node.
 pub(crate) fn costs_by_node(totals: &Totals) -> Vec<Counts> {
-    totals.by_node.iter().map(|costs| named(Cost::NAMES.into_iter().zip(*costs))).collect()
+    totals.by_node.iter().map(|spent| costs(spent, &totals.names)).collect()
 }
 
 impl CutReport {

@@ -139,7 +139,7 @@ impl WholeReport {
             runqueue_wait_ns: Percentiles::of(stats.runqueue_wait()),
             cpu_time_ns: CpuTime::of(stats),
             idle_while_waiting_ns: stats.idle_while_waiting().get(),
-            costs: costs(stats),
+            costs: costs(&stats.total_cpu_time(), &totals.names),
         }
     }
 }

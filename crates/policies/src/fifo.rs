@@ -43,7 +43,7 @@ impl Policy for Fifo {
         Attached { rules, reasons: REASONS, ..Attached::default() }
     }
 
-    fn select_task_rq(&mut self, cx: &mut Cx<'_>, wakeup: &Wakeup) -> Placement {
+    fn select_task_rq(&mut self, cx: Cx<'_>, wakeup: &Wakeup) -> Placement {
         let world = cx.world;
         let stays = world.is_allowed(wakeup.wakee, wakeup.prev);
         let first = world.allowed(wakeup.wakee).and_then(|allowed| allowed.first());
@@ -54,19 +54,19 @@ impl Policy for Fifo {
         Placement::at(cpu, reason)
     }
 
-    fn enqueue(&mut self, _: &mut Cx<'_>, cpu: CpuId, task: TaskId, _: Enqueue) {
+    fn enqueue(&mut self, _: Cx<'_>, cpu: CpuId, task: TaskId, _: Enqueue) {
         self.queues.push(cpu, task);
     }
 
-    fn dequeue(&mut self, _: &mut Cx<'_>, cpu: CpuId, task: TaskId, _: Dequeue) -> Dequeued {
+    fn dequeue(&mut self, _: Cx<'_>, cpu: CpuId, task: TaskId, _: Dequeue) -> Dequeued {
         self.queues.remove(cpu, task)
     }
 
-    fn pick_next(&mut self, _: &mut Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
+    fn pick_next(&mut self, _: Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
         self.queues.next(cpu)
     }
 
-    fn put_prev_task(&mut self, _: &mut Cx<'_>, cpu: CpuId, prev: TaskId) {
+    fn put_prev_task(&mut self, _: Cx<'_>, cpu: CpuId, prev: TaskId) {
         self.queues.put(cpu, prev);
     }
 

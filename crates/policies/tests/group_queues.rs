@@ -1,8 +1,8 @@
 //! The queues of groups on their CPUs: aged until nothing is left, and which shared lines they touch.
 
-use simsched_core::{Access, Function, LineId, Policy, TaskId};
+use simsched_core::{Access, LineId, TaskId};
 use simsched_policies::fair::features::{Grouping, TgNode};
-use simsched_policies::fair::{Balancer, Features, GroupId};
+use simsched_policies::fair::{Balancer, FUNCTIONS, Features, GroupId};
 use simsched_topology::{CpuId, NodeId};
 
 use crate::common::driver::Driver;
@@ -98,21 +98,20 @@ fn each_read_and_write_is_listed_by_line_and_function() {
         let features = Features { grouping, tg_per_node, tg_node, ..Features::default() };
         let topology = machine([2, 1, 2, 1], "", "nodes_per_socket = 1\ncross_socket = 21");
         let mut driver = Driver::new(topology, features, &[0]);
-        driver.host.policy.touched().unwrap().clear();
+        driver.host.actions.forget_costs();
         driver.host.kit.set_this_cpu(CpuId(0));
         driver.start(TaskId(0), CpuId(2));
-        let touched = driver.host.policy.touched().unwrap();
-        assert_eq!(touched.lost(), 0);
+        let touched = driver.host.actions.touched();
         let of = |access, what| {
-            let all = touched.as_slice().iter().filter(|touch| touch.access == access);
+            let all = touched.iter().filter(|touch| touch.access == access);
             let mut lines: Vec<LineId> = all.clone().map(|touch| touch.line).collect();
-            assert!(all.clone().all(|touch| touch.what == what));
+            assert!(all.clone().all(|touch| FUNCTIONS[touch.what.idx()].name == what));
             lines.sort_unstable();
             lines.dedup();
             lines.iter().map(|line| line.0).collect::<Vec<_>>()
         };
-        let reads = of(Access::Read, Function::UpdateCfsGroup);
-        let writes = of(Access::Write, Function::UpdateLoadAvg);
+        let reads = of(Access::Read, "update_cfs_group");
+        let writes = of(Access::Write, "update_load_avg");
         (driver.host.attached.lines, reads, writes)
     };
     let nodes = |nodes: &[u16]| nodes.iter().copied().map(NodeId).collect::<Vec<_>>();

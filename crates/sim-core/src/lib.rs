@@ -38,12 +38,12 @@ pub use ids::{
     BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, RegionId, SemId, SocketId, TaskId,
 };
 pub use launcher::{Inherited, Launcher};
-pub use names::{Cause, LineId, NO_DOMAIN, Reason};
+pub use names::{Cause, FuncId, LineId, NO_DOMAIN, Reason};
 pub use observer::{Cost, Observer, Tracepoint};
 pub use policy::{
-    Access, Actions, Attached, BalanceStep, Cx, Dequeue, Dequeued, Enqueue, Far, FifoQueues,
-    Function, KernelRules, Look, Moves, Placement, Policy, Preempt, SdCounts, Thought, Thoughts,
-    Touch, Touched, Trigger, TtwuQueue, WakeKind, Wakeup, Watched,
+    Access, Actions, Attached, BalanceStep, Charge, CostedFunction, Cx, Dequeue, Dequeued, Enqueue,
+    Far, FifoQueues, KernelRules, Look, Moves, Placement, Policy, Preempt, SdCounts, Thought,
+    Thoughts, Touch, Trigger, TtwuQueue, WakeKind, Wakeup, Watched,
 };
 pub use rng::{Seed, Stream};
 pub use simulator::{Simulator, Status};

@@ -50,6 +50,28 @@ impl Reason {
     pub const CORE_NAMES: [&'static str; 4] = ["still_queued", "on_cpu", "pinned", "fallback"];
 }
 
+/// A function of a policy whose time is told apart: an index into
+/// [`Attached::functions`](crate::Attached::functions).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FuncId(pub u8);
+
+impl FuncId {
+    /// As many functions a policy can have at most.
+    pub const MAX: usize = 5;
+
+    /// Its place in the list.
+    #[inline]
+    #[must_use]
+    pub const fn idx(self) -> usize {
+        self.0 as usize
+    }
+
+    /// All of them, in order.
+    pub(crate) fn all() -> impl Iterator<Item = FuncId> {
+        (0..).map(FuncId).take(FuncId::MAX)
+    }
+}
+
 /// A cache line that CPUs share, by its row in [`crate::Attached::lines`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineId(pub u32);

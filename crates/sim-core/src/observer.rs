@@ -3,7 +3,8 @@
 use simsched_topology::{CpuId, LlcId};
 
 use crate::ids::{MarkId, ProcId, TaskId};
-use crate::names::{Cause, Reason};
+use crate::names::{Cause, FuncId, Reason};
+use crate::policy::CostedFunction;
 use crate::time::Nanos;
 use crate::world::World;
 
@@ -48,12 +49,18 @@ pub enum Cost {
     Idle,
     /// Waiting for the lock of a runqueue, and for its cache lines.
     RqLock,
-    /// Waiting for the load of a task group, to weigh its entities, and doing so
-    /// (`update_cfs_group()`).
-    UpdateCfsGroup,
-    /// Waiting for the load of a task group, to change it, and the averages themselves
-    /// (`update_load_avg()`).
-    UpdateLoadAvg,
+    /// The first function of the policy whose time is told apart
+    /// ([`Attached::functions`](crate::Attached::functions)), and waiting for the lines that it touches; in the
+    /// same way those that follow.
+    Function0,
+    /// The second function of the policy.
+    Function1,
+    /// The third function of the policy.
+    Function2,
+    /// The fourth function of the policy.
+    Function3,
+    /// The fifth function of the policy.
+    Function4,
     /// Fetching what a task needs into cold caches.
     Refill,
     /// Moving the lines of pipes, sockets and messages between cores.
@@ -63,29 +70,63 @@ pub enum Cost {
 }
 
 impl Cost {
-    /// The names of the costs, by discriminant.
-    pub const NAMES: [&'static str; 16] = [
-        "user",
-        "syscall",
-        "wakeup",
-        "context_switch",
-        "ipi",
-        "tick",
-        "timer",
-        "balance",
-        "idle_exit",
-        "idle",
-        "rq_lock",
-        "update_cfs_group",
-        "update_load_avg",
-        "refill",
-        "message",
-        "memory",
-    ];
+    /// How many costs there are: as long is a table by cost.
+    pub const ROWS: usize = Cost::Memory as usize + 1;
+
+    /// The functions of a policy, by [`FuncId`].
+    const FUNCTIONS: [Cost; FuncId::MAX] =
+        [Cost::Function0, Cost::Function1, Cost::Function2, Cost::Function3, Cost::Function4];
+
+    /// The time of a function of the policy.
+    #[inline]
+    #[must_use]
+    pub const fn of_function(what: FuncId) -> Cost {
+        Cost::FUNCTIONS[what.idx()]
+    }
+
+    /// The names of the costs, by discriminant, where these are the functions of the policy; the empty name
+    /// where it has none.
+    #[must_use]
+    pub fn names(functions: &[CostedFunction]) -> [&'static str; Cost::ROWS] {
+        let mut names = [
+            "user",
+            "syscall",
+            "wakeup",
+            "context_switch",
+            "ipi",
+            "tick",
+            "timer",
+            "balance",
+            "idle_exit",
+            "idle",
+            "rq_lock",
+            "",
+            "",
+            "",
+            "",
+            "",
+            "refill",
+            "message",
+            "memory",
+        ];
+        for (cost, function) in Cost::FUNCTIONS.into_iter().zip(functions) {
+            names[cost as usize] = function.name;
+        }
+        names
+    }
 
     /// Costs that are stalls inside other work: what the CPU waits for is a cache line.
-    pub(crate) const STALLS: [Cost; 5] =
-        [Cost::RqLock, Cost::UpdateCfsGroup, Cost::UpdateLoadAvg, Cost::Refill, Cost::Message];
+    pub(crate) const STALLS: [Cost; 3 + FuncId::MAX] = {
+        let mut stalls = [Cost::RqLock; 3 + FuncId::MAX];
+        let mut function = 0;
+        while function < FuncId::MAX {
+            stalls[1 + function] = Cost::FUNCTIONS[function];
+            function += 1;
+        }
+        stalls[1 + FuncId::MAX] = Cost::Refill;
+        stalls[2 + FuncId::MAX] = Cost::Message;
+        stalls
+    };
 
     /// The row of [`Cost::STALLS`] that this is in.
     #[inline]

@@ -5,15 +5,13 @@ mod attached;
 mod balancer;
 mod queues;
 mod thoughts;
-mod touched;
 mod watched;
 
-pub use self::actions::{Actions, Cx};
-pub use self::attached::{Attached, KernelRules, TtwuQueue};
+pub use self::actions::{Access, Actions, Cx, Touch};
+pub use self::attached::{Attached, Charge, CostedFunction, KernelRules, TtwuQueue};
 pub use self::balancer::{BalanceStep, Look, Moves, SdCounts, Trigger};
 pub use self::queues::FifoQueues;
 pub use self::thoughts::{Thought, Thoughts};
-pub use self::touched::{Access, Function, Touch, Touched};
 pub use self::watched::Watched;
 
 use simsched_topology::{CpuId, CpuSet, Distance};
@@ -43,58 +41,52 @@ pub trait Policy {
     /// is locked: other CPUs' clocks may be stale.
     /// An answer that the task's affinity does not allow is replaced, and counted under
     /// [`Reason::FALLBACK`], as in the kernel.
-    fn select_task_rq(&mut self, cx: &mut Cx<'_>, wakeup: &Wakeup) -> Placement;
+    fn select_task_rq(&mut self, cx: Cx<'_>, wakeup: &Wakeup) -> Placement;
 
     /// A task is about to leave its CPU for `to`; its row still names the old one. Called for a
     /// sleeping task by a wakeup, and for a queued one between its dequeue and enqueue.
-    fn migrate_task_rq(&mut self, cx: &mut Cx<'_>, task: TaskId, to: CpuId) {
+    fn migrate_task_rq(&mut self, cx: Cx<'_>, task: TaskId, to: CpuId) {
         let _ = (cx, task, to);
     }
 
     /// A new task gets its first state from its parent's runqueue, before a CPU is chosen.
-    fn task_fork(&mut self, cx: &mut Cx<'_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
+    fn task_fork(&mut self, cx: Cx<'_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
         let _ = (cx, cpu, parent, child);
     }
 
     /// A task that is older than the run sleeps on `cpu`, where it wakes up later: whatever it was
     /// born with has been forgotten.
-    fn task_asleep(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId) {
+    fn task_asleep(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) {
         self.task_fork(cx, cpu, None, task);
     }
 
     /// Puts `task` on the runqueue of `cpu`. `RqRow::nr_running` of that CPU is raised afterwards.
-    fn enqueue(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId, why: Enqueue);
+    fn enqueue(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Enqueue);
 
     /// Takes `task` from the runqueue of `cpu`. `RqRow::nr_running` is lowered afterwards, unless the answer
     /// to [`Dequeue::Sleep`] is [`Dequeued::Delayed`].
-    fn dequeue(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued;
+    fn dequeue(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued;
 
     /// Puts `prev` back (if it is still queued) and takes the next task to run off the queue;
     /// `None` leaves the CPU to its idle task. `prev` is `None` when the idle task or the
     /// stopper ran. Asked a second time if a newly idle CPU has got tasks.
-    fn pick_next(&mut self, cx: &mut Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId>;
+    fn pick_next(&mut self, cx: Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId>;
 
     /// Whether `wakee`, which was just enqueued on `cpu`, should run in place of its current task.
     /// Not asked while the idle task is current: that one always yields.
-    fn wakeup_preempt(
-        &mut self,
-        cx: &mut Cx<'_>,
-        cpu: CpuId,
-        wakee: TaskId,
-        why: Enqueue,
-    ) -> Preempt {
+    fn wakeup_preempt(&mut self, cx: Cx<'_>, cpu: CpuId, wakee: TaskId, why: Enqueue) -> Preempt {
         let _ = (cx, cpu, wakee, why);
         Preempt::No
     }
 
     /// A wakeup has put a task on `cpu` and the preemption check is done (the end of
     /// `ttwu_do_activate`).
-    fn task_woken(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+    fn task_woken(&mut self, cx: Cx<'_>, cpu: CpuId) {
         let _ = (cx, cpu);
     }
 
     /// The tick, while `curr` runs on `cpu`.
-    fn task_tick(&mut self, cx: &mut Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
+    fn task_tick(&mut self, cx: Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
         let _ = (cx, cpu, curr);
         Preempt::No
     }
@@ -108,92 +100,86 @@ pub trait Policy {
 
     /// `task` returns to user mode on `cpu` and does what its tick has left it (`task_work_run()`): what
     /// that reads. It is done at once; the time that reading takes is the task's, in the system.
-    fn task_work_run(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
+    fn task_work_run(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
         let _ = (cx, cpu, task);
         Look::default()
     }
 
     /// `curr` asks to let others run first.
-    fn yield_task(&mut self, cx: &mut Cx<'_>, cpu: CpuId, curr: TaskId) {
+    fn yield_task(&mut self, cx: Cx<'_>, cpu: CpuId, curr: TaskId) {
         let _ = (cx, cpu, curr);
     }
 
     /// The nice value of `task` has changed; its row already holds the new one.
-    fn reweight_task(&mut self, cx: &mut Cx<'_>, task: TaskId) -> Preempt {
+    fn reweight_task(&mut self, cx: Cx<'_>, task: TaskId) -> Preempt {
         let _ = (cx, task);
         Preempt::No
     }
 
     /// `task` has ended and its CPU has switched away from it (`task_dead`): what it leaves behind
     /// on its runqueue can go.
-    fn task_dead(&mut self, cx: &mut Cx<'_>, task: TaskId) {
+    fn task_dead(&mut self, cx: Cx<'_>, task: TaskId) {
         let _ = (cx, task);
     }
 
     /// `prev` leaves `cpu` to the stopper (`put_prev_task`). It is still runnable, or has been dequeued
     /// just before. After the stopper, [`Policy::pick_next`] is called without a previous task.
-    fn put_prev_task(&mut self, cx: &mut Cx<'_>, cpu: CpuId, prev: TaskId);
+    fn put_prev_task(&mut self, cx: Cx<'_>, cpu: CpuId, prev: TaskId);
 
     /// `cpu` found no task and is about to switch to its idle task (the start of
     /// `newidle_balance`). True begins a pass, whose steps [`Policy::balance_step`] gives.
-    fn newly_idle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+    fn newly_idle(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
         let _ = (cx, cpu);
         false
     }
 
     /// The idle task has become current on `cpu` (`set_next_task_idle`).
-    fn idle_entered(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+    fn idle_entered(&mut self, cx: Cx<'_>, cpu: CpuId) {
         let _ = (cx, cpu);
     }
 
     /// The end of a tick on `cpu`, busy or idle (`trigger_load_balance`).
-    fn trigger_load_balance(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Trigger {
+    fn trigger_load_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> Trigger {
         let _ = (cx, cpu);
         Trigger::default()
     }
 
     /// The interrupt of a [`Trigger::kick`] has arrived on `cpu`: whether the balance softirq is to
     /// run there (`nohz_csd_func`).
-    fn nohz_csd_func(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+    fn nohz_csd_func(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
         let _ = (cx, cpu);
         false
     }
 
     /// The balance softirq begins on `cpu` (`run_rebalance_domains`); its steps come from
     /// [`Policy::balance_step`].
-    fn run_rebalance_domains(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+    fn run_rebalance_domains(&mut self, cx: Cx<'_>, cpu: CpuId) {
         let _ = (cx, cpu);
     }
 
     /// The idle task of `cpu` is about to choose an idle state. True begins a pass, whose steps
     /// [`Policy::balance_step`] gives (`nohz_run_idle_balance`).
-    fn nohz_run_idle_balance(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+    fn nohz_run_idle_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
         let _ = (cx, cpu);
         false
     }
 
     /// The tick of `cpu`, which is idle, has been stopped (`nohz_balance_enter_idle`).
-    fn nohz_balance_enter_idle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+    fn nohz_balance_enter_idle(&mut self, cx: Cx<'_>, cpu: CpuId) {
         let _ = (cx, cpu);
     }
 
     /// The next step of the pass that was begun on `cpu`. The simulator makes it true, lets the time
     /// pass that it takes, and asks again until it is [`BalanceStep::Done`].
-    fn balance_step(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
+    fn balance_step(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
         let _ = (cx, cpu, moves);
         BalanceStep::Done
     }
 
     /// The stopper runs on `cpu`, whose current task has been put: it moves at most one task, as the
     /// [`BalanceStep::Stop`] that started it wanted (`active_load_balance_cpu_stop`).
-    fn active_load_balance_cpu_stop(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) {
+    fn active_load_balance_cpu_stop(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) {
         let _ = (cx, cpu, moves);
-    }
-
-    /// What the calls since it was last cleared read and wrote of the lines of [`Attached::lines`]; `None`
-    /// if there are none. Whoever prices them takes the list after every call and clears it.
-    fn touched(&mut self) -> Option<&mut Touched> {
-        None
     }
 
     /// About what the policy has changed its mind since the list was last taken: which LLC is the home

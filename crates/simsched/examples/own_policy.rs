@@ -16,7 +16,7 @@ impl Policy for FirstIdle {
         Attached { reasons: &["prev_idle", "llc_idle", "prev_busy"], ..Attached::default() }
     }
 
-    fn select_task_rq(&mut self, cx: &mut Cx<'_>, wakeup: &Wakeup) -> Placement {
+    fn select_task_rq(&mut self, cx: Cx<'_>, wakeup: &Wakeup) -> Placement {
         let usable = |&cpu: &CpuId| cx.world.is_idle(cpu) && cx.world.is_allowed(wakeup.wakee, cpu);
         if usable(&wakeup.prev) {
             return Placement::at(wakeup.prev, Reason(0));
@@ -30,16 +30,16 @@ impl Policy for FirstIdle {
         Placement { scanned, far, ..Placement::at(cpu, reason) }
     }
 
-    fn enqueue(&mut self, _: &mut Cx<'_>, cpu: CpuId, task: TaskId, _: Enqueue) {
+    fn enqueue(&mut self, _: Cx<'_>, cpu: CpuId, task: TaskId, _: Enqueue) {
         self.0.push(cpu, task);
     }
-    fn dequeue(&mut self, _: &mut Cx<'_>, cpu: CpuId, task: TaskId, _: Dequeue) -> Dequeued {
+    fn dequeue(&mut self, _: Cx<'_>, cpu: CpuId, task: TaskId, _: Dequeue) -> Dequeued {
         self.0.remove(cpu, task)
     }
-    fn pick_next(&mut self, _: &mut Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
+    fn pick_next(&mut self, _: Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
         self.0.next(cpu)
     }
-    fn put_prev_task(&mut self, _: &mut Cx<'_>, cpu: CpuId, prev: TaskId) {
+    fn put_prev_task(&mut self, _: Cx<'_>, cpu: CpuId, prev: TaskId) {
         self.0.put(cpu, prev);
     }
 }

@@ -12,7 +12,7 @@ use crate::even::{busy_share, nodes_are_even};
 use crate::extensive::{Extensive, Growth};
 use crate::failure::Failure;
 use crate::meter::{Totals, WorkUnit};
-use crate::report::End;
+use crate::report::{CpuTime, End};
 use crate::student::both;
 use crate::trend::Trend;
 
@@ -214,14 +214,10 @@ impl<P: Policy + ?Sized, W: Workload> Cutter<'_, P, W> {
     /// In millionths: what part of its time the CPUs of a node have been busy lately.
     fn busy_of(&self, watched: &Watched, node: usize) -> Option<u64> {
         let (_, before) = watched.kept.iter().rev().nth(1)?;
-        let of = |name: &str, was: &Extensive| was.costs_by_node.get(node)?.get(name)?.as_u64();
-        let (mut idle, mut all) = (0, 0);
-        let now = &watched.kept.last()?.1;
-        for name in simsched_core::Cost::NAMES {
-            let spent = of(name, now)? - of(name, before)?;
-            all += spent;
-            idle += if matches!(name, "idle" | "idle_exit") { spent } else { 0 };
-        }
+        let of = |was: &Extensive| was.costs_by_node.get(node).map(CpuTime::of_costs);
+        let (now, before) = (of(&watched.kept.last()?.1)?, of(before)?);
+        let idle = now.idle - before.idle;
+        let all = now.user + now.system - before.user - before.system + idle;
         Some(busy_share(all - idle, all))
     }
 

@@ -6,11 +6,11 @@
 
 use simsched_core::Cost;
 
-use super::{Free, Priced, Run, one_llc_of_the_lab, two_ccx};
+use super::{Free, Priced, Run, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG, one_llc_of_the_lab, two_ccx};
 
 /// What a CPU waits for, beside what it does.
 const STALLS: [Cost; 5] =
-    [Cost::Refill, Cost::Message, Cost::UpdateCfsGroup, Cost::UpdateLoadAvg, Cost::RqLock];
+    [Cost::Refill, Cost::Message, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG, Cost::RqLock];
 
 /// Three groups of forty on 32 CPUs.
 fn part_idle(policy: &str) -> Run {

@@ -3,14 +3,13 @@
 use simsched_core::Cost;
 use simsched_topology::OsCosts;
 
-use super::{Priced, Run, two_ccx};
+use super::{Priced, Run, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG, two_ccx};
 
 /// Invariant I2: a migration costs three things, work on another CPU's runqueue, the line of
 /// tg->load_avg and a refill. Each can be taken away alone, and the others stay: the control.
 #[test]
 fn the_three_costs_of_a_migration_are_separate() {
-    const PARTS: [Cost; 4] =
-        [Cost::RqLock, Cost::Refill, Cost::UpdateLoadAvg, Cost::UpdateCfsGroup];
+    const PARTS: [Cost; 4] = [Cost::RqLock, Cost::Refill, UPDATE_LOAD_AVG, UPDATE_CFS_GROUP];
     let run = |change: fn(&mut OsCosts)| {
         let machine = two_ccx();
         let mut costs = *machine.costs();
@@ -34,7 +33,7 @@ fn the_three_costs_of_a_migration_are_separate() {
     }
     // In the root group nobody tells a group's load.
     let root = Run::on(&two_ccx(), "cfs", "root", "hackbench -g 3 -f 20 -T -p -l 100", Priced);
-    assert_eq!([root.cost(Cost::UpdateLoadAvg), root.cost(Cost::UpdateCfsGroup)], [0, 0]);
+    assert_eq!([root.cost(UPDATE_LOAD_AVG), root.cost(UPDATE_CFS_GROUP)], [0, 0]);
     assert!(root.cost(Cost::Refill) > 0 && root.cost(Cost::RqLock) > 0);
 }
 

@@ -17,10 +17,15 @@ use simsched_core::observe::Stats;
 use simsched_core::{
     Cause, Config, Cost, HardwareModel, Nanos, Seed, SimTime, Simulator, Status, Workload,
 };
-use simsched_policies::catalog;
+use simsched_policies::{catalog, fair};
 use simsched_topology::{CpuId, Topology, builtin_text};
 
 use HardwareModel::{Free, Priced};
+
+/// The time of `update_cfs_group()`.
+const UPDATE_CFS_GROUP: Cost = Cost::of_function(fair::UPDATE_CFS_GROUP);
+/// The time of `update_load_avg()`.
+const UPDATE_LOAD_AVG: Cost = Cost::of_function(fair::UPDATE_LOAD_AVG);
 
 /// What came of a run.
 struct Run {
@@ -136,12 +141,12 @@ impl Run {
 
     /// The part of the busy CPU time that went into the two functions, in thousandths.
     fn share(&self) -> u64 {
-        self.part(&[Cost::UpdateCfsGroup, Cost::UpdateLoadAvg]) / 10
+        self.part(&[UPDATE_CFS_GROUP, UPDATE_LOAD_AVG]) / 10
     }
 
     /// CPU time of one package by what it was spent on, ns.
-    fn costs_of_package(&self, package: u16) -> [u64; Cost::NAMES.len()] {
-        let mut sum = [0; Cost::NAMES.len()];
+    fn costs_of_package(&self, package: u16) -> [u64; Cost::ROWS] {
+        let mut sum = [0; Cost::ROWS];
         for cpu in (0..self.machine.nr_cpus()).map(CpuId::new) {
             if self.machine.package_of(cpu).0 == package {
                 for (what, sum) in sum.iter_mut().enumerate() {
@@ -234,7 +239,7 @@ fn a_second_level_of_groups_at_most_doubles_what_the_lines_cost() {
     let spent = |group| {
         let run = Run::new("spr-2x48", "cfs", group, command, Priced);
         let spent = run.stats.total_cpu_time();
-        let lines = spent[Cost::UpdateCfsGroup as usize] + spent[Cost::UpdateLoadAvg as usize];
+        let lines = spent[UPDATE_CFS_GROUP as usize] + spent[UPDATE_LOAD_AVG as usize];
         let busy = spent.iter().sum::<u64>() - spent[Cost::Idle as usize];
         (lines, busy)
     };

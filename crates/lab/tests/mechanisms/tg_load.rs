@@ -1,10 +1,10 @@
 //! "sched/fair: Make tg->load_avg per node", A. Lu, 2023-05-16: one number that all CPUs of a task
 //! group write and read.
 
-use simsched_core::{Config, Cost, Nanos, Seed, SimTime};
+use simsched_core::{Config, Nanos, Seed, SimTime};
 use simsched_topology::{OsCosts, Topology};
 
-use super::{Free, Priced, Run, cut};
+use super::{Free, Priced, Run, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG, cut};
 
 /// What `patched` has more than `base`, in percent.
 fn more(base: u64, patched: u64) -> i64 {
@@ -47,7 +47,7 @@ fn the_node_far_from_the_line_pays_more_for_it() {
         change(&mut costs);
         let command = "hackbench -g 10 -f 20 -T -p -l 200";
         let run = Run::on(&machine.with_costs(costs), policy, "container", command, Priced);
-        let both = [Cost::UpdateCfsGroup, Cost::UpdateLoadAvg];
+        let both = [UPDATE_CFS_GROUP, UPDATE_LOAD_AVG];
         run.package(1, &both).1 * 100 / run.package(0, &both).1
     };
     let found = [
@@ -82,7 +82,7 @@ fn a_counter_for_each_node_pays_where_the_line_is_fought_for() {
 /// Control: that time saved is share saved is refused in both.
 #[test]
 fn share_and_throughput_are_not_locked_together() {
-    let share = |run: &Run| run.part(&[Cost::UpdateCfsGroup]).max(1);
+    let share = |run: &Run| run.part(&[UPDATE_CFS_GROUP]).max(1);
     let [one, each] = ["cfs", "cfs+tg_per_node"].map(|policy| Run::steady("spr-2x48", policy, 192));
     let (less, throughput) = (more(share(&one), share(&each)), more(one.wakeups(), each.wakeups()));
     assert!(throughput >= 20 && throughput + less >= 10, "{less} % {throughput} %");
@@ -104,7 +104,7 @@ fn share_and_throughput_are_not_locked_together() {
 fn a_node_without_idle_cpus_stops_migrating_and_pays_no_writers() {
     let nodes = |machine: &Topology, nr_pairs| {
         let run = Run::steady_on(machine, "cfs", nr_pairs, Priced);
-        [0, 1].map(|node| run.package(node, &[Cost::UpdateLoadAvg]))
+        [0, 1].map(|node| run.package(node, &[UPDATE_LOAD_AVG]))
     };
     let machine = lines_alone("icelake");
     for (busy, writers) in nodes(&machine, 256) {
@@ -131,7 +131,7 @@ fn readers_pay_for_the_sum_where_little_migrates() {
             let whole = [SimTime::ZERO, SimTime::NEVER];
             Run::between(machine, policy, "container", &command, config, whole)
         };
-        (1..=4).map(|seed| run(seed).cost(Cost::UpdateCfsGroup)).sum::<u64>()
+        (1..=4).map(|seed| run(seed).cost(UPDATE_CFS_GROUP)).sum::<u64>()
     };
     let two_nodes = Topology::builtin("icelake", None).unwrap();
     let one_node = cut("icelake", None, &[("sockets = 2", "sockets = 1")]);
@@ -165,7 +165,7 @@ fn wakeups_migrate_where_idle_cpus_are_found() {
 /// The merged limit and the patch that writes nothing on migration take most of the writers' cost.
 #[test]
 fn who_writes_less_stalls_less() {
-    let stall = |policy| Run::pairs("spr-2x48", policy, 192, Priced).cost(Cost::UpdateLoadAvg);
+    let stall = |policy| Run::pairs("spr-2x48", policy, 192, Priced).cost(UPDATE_LOAD_AVG);
     let all = stall("cfs");
     for policy in ["cfs+tg_ratelimit", "cfs+tg_nomig"] {
         assert!(stall(policy) * 4 < all, "{policy}");

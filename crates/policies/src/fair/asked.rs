@@ -1,7 +1,18 @@
 //! `Asked`: what the class asks of the simulator beside the answer of a call, until the call ends.
 
-use simsched_core::{Cx, TaskId};
+use simsched_core::{Access, Charge, CostedFunction, Cx, FuncId, LineId, TaskId, Touch};
 use simsched_topology::{CpuId, CpuSet};
+
+/// `update_cfs_group()`: the readers of `tg->load_avg`.
+pub const UPDATE_CFS_GROUP: FuncId = FuncId(0);
+/// `update_load_avg()`: the writers of `tg->load_avg`.
+pub const UPDATE_LOAD_AVG: FuncId = FuncId(1);
+
+/// The functions of the class whose time is told apart, by [`FuncId`].
+pub const FUNCTIONS: &[CostedFunction] = &[
+    CostedFunction { name: "update_cfs_group", item: "update_cfs_group", charge: Charge::Inside },
+    CostedFunction { name: "update_load_avg", item: "update_load_avg", charge: Charge::Inside },
+];
 
 /// What the functions of [`Hierarchy`](super::Hierarchy), which have no context of the call, ask for.
 ///
@@ -14,6 +25,10 @@ pub(super) struct Asked {
     resched: CpuSet,
     /// Sleepers that have left their runqueues (`__block_task()`).
     blocked: Vec<TaskId>,
+    /// Accesses to the lines of groups.
+    touched: Vec<Touch>,
+    /// Calls of the functions whose time is told apart.
+    calls: [u32; FUNCTIONS.len()],
 }
 
 impl Asked {
@@ -36,6 +51,20 @@ impl Asked {
         self.blocked.push(task);
     }
 
+    /// `what` has read or written `line`.
+    #[inline]
+    pub(super) fn touch(&mut self, line: LineId, access: Access, what: FuncId) {
+        self.any = true;
+        self.touched.push(Touch { line, access, what });
+    }
+
+    /// `what` was called.
+    #[inline]
+    pub(super) fn did(&mut self, what: FuncId) {
+        self.any = true;
+        self.calls[what.idx()] += 1;
+    }
+
     /// Whether the current task of `cpu` is to be rescheduled; the request is gone with the answer.
     #[inline]
     pub(super) fn take_resched(&mut self, cpu: CpuId) -> bool {
@@ -53,19 +82,25 @@ impl Asked {
 
     /// The call ends: asks the simulator for all of it.
     #[inline]
-    pub(super) fn tell(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn tell(&mut self, cx: Cx<'_>) {
         if self.any {
             self.tell_all(cx);
         }
     }
 
     #[inline(never)]
-    fn tell_all(&mut self, cx: &mut Cx<'_>) {
+    fn tell_all(&mut self, mut cx: Cx<'_>) {
         self.any = false;
         self.blocked.drain(..).for_each(|task| cx.block(task));
         while let Some(cpu) = self.resched.first() {
             self.resched.remove(cpu);
             cx.resched(cpu);
+        }
+        self.touched.drain(..).for_each(|touch| cx.touch(touch));
+        for (what, times) in (0..).map(FuncId).zip(std::mem::take(&mut self.calls)) {
+            if times > 0 {
+                cx.did(what, times);
+            }
         }
     }
 }

@@ -1,10 +1,10 @@
 //! `Hierarchy`: all entities and fair queues, from the tasks to the root, and the accounting that
 //! every operation on a queue starts with.
 
-use simsched_core::{Function, TaskId, World};
+use simsched_core::{TaskId, World};
 use simsched_topology::CpuId;
 
-use super::asked::Asked;
+use super::asked::{Asked, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG};
 use super::balance::Mru;
 use super::cfs_rq::CfsRq;
 use super::eevdf::{Nodes, Request};
@@ -247,7 +247,7 @@ impl Hierarchy {
         update: Update,
     ) {
         if self.tg.is_on {
-            self.tg.touched.call(Function::UpdateLoadAvg);
+            self.asked.did(UPDATE_LOAD_AVG);
         }
         let entity = &mut self.entities[se.idx()];
         let running = self.queues[queue.idx()].curr == Some(se);
@@ -333,7 +333,7 @@ impl Hierarchy {
     pub(super) fn update_tg_load_avg(&mut self, queue: QueueId, source: Source) {
         let cfs_rq = &mut self.queues[queue.idx()];
         if cfs_rq.group != GroupId::ROOT {
-            self.tg.update(&mut self.groups, cfs_rq, source);
+            self.tg.update(&mut self.asked, &mut self.groups, cfs_rq, source);
         }
     }
 
@@ -363,8 +363,8 @@ impl Hierarchy {
         if since_6_12 && child.load.weight == 0 {
             return;
         }
-        self.tg.touched.call(Function::UpdateCfsGroup);
-        let load_avg = self.tg.read(&self.groups, child.group);
+        self.asked.did(UPDATE_CFS_GROUP);
+        let load_avg = self.tg.read(&mut self.asked, &self.groups, child.group);
         let shares = self.groups[child.group.idx()].shares_of(child, load_avg);
         if !since_6_12 || self.entities[se.idx()].load.weight != shares {
             self.reweight_entity(se, shares, now);

@@ -51,7 +51,7 @@ impl Fair {
 
     /// Sets the shares of a group, at full resolution, on all CPUs; their clocks must be up to
     /// date. Source: `sched_group_set_shares()`.
-    pub fn set_group_shares(&mut self, cx: &mut Cx<'_>, group: GroupId, shares: u64) {
+    pub fn set_group_shares(&mut self, cx: Cx<'_>, group: GroupId, shares: u64) {
         let world = cx.world;
         let shares = TaskGroup::clamp_shares(shares);
         if self.all.groups[group.idx()].shares == shares {

@@ -2,15 +2,16 @@
 
 use simsched_core::{
     Attached, BalanceStep, Cx, Dequeue, Dequeued, Enqueue, KernelRules, Look, Moves, NO_DOMAIN,
-    Placement, Policy, Preempt, SdCounts, TaskId, TaskState, Thoughts, Touched, Trigger, TtwuQueue,
-    Wakeup, World,
+    Placement, Policy, Preempt, SdCounts, TaskId, TaskState, Thoughts, Trigger, TtwuQueue, Wakeup,
+    World,
 };
 use simsched_topology::{CpuId, CpuSet, Domains, Kernel};
 
 use super::entity::EntityId as Se;
 use super::queueing::DequeueFlags;
 use super::{
-    Balance, CacheAware, EntityId, Fair, Features, Hierarchy, LlcWakeup, Tunables, Version, reason,
+    Balance, CacheAware, EntityId, FUNCTIONS, Fair, Features, Hierarchy, LlcWakeup, Tunables,
+    Version, reason,
 };
 
 impl Policy for Fair {
@@ -30,31 +31,38 @@ impl Policy for Fair {
         self.all.cas = LlcWakeup::new(world, &self.features);
         self.attach_rows(world);
         self.online_groups(world);
-        Attached { rules: self.kernel_rules(), reasons: reason::NAMES, lines: self.all.tg.lines() }
+        Attached {
+            rules: self.kernel_rules(),
+            reasons: reason::NAMES,
+            lines: self.all.tg.lines(),
+            functions: FUNCTIONS,
+        }
     }
 
     #[inline]
-    fn select_task_rq(&mut self, cx: &mut Cx<'_>, wakeup: &Wakeup) -> Placement {
+    fn select_task_rq(&mut self, cx: Cx<'_>, wakeup: &Wakeup) -> Placement {
         self.select(cx.world, wakeup)
     }
 
-    fn migrate_task_rq(&mut self, cx: &mut Cx<'_>, task: TaskId, to: CpuId) {
+    fn migrate_task_rq(&mut self, cx: Cx<'_>, task: TaskId, to: CpuId) {
         self.migrate(cx.world, task, to);
+        self.all.asked.tell(cx);
     }
 
-    fn task_fork(&mut self, cx: &mut Cx<'_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
+    fn task_fork(&mut self, cx: Cx<'_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
         self.all.enter(cx.world);
         self.caches_fork(parent, child);
         self.fork(cx.world, cpu, parent, child);
         self.all.asked.tell(cx);
     }
 
-    fn task_asleep(&mut self, _: &mut Cx<'_>, cpu: CpuId, task: TaskId) {
+    fn task_asleep(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) {
         self.lay_down(cpu, task);
+        self.all.asked.tell(cx);
     }
 
     #[inline]
-    fn enqueue(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId, why: Enqueue) {
+    fn enqueue(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Enqueue) {
         let se = Se::of(task);
         self.all.enter(cx.world);
         self.all.set_task_rq(se, cpu);
@@ -71,7 +79,7 @@ impl Policy for Fair {
     }
 
     #[inline]
-    fn dequeue(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued {
+    fn dequeue(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued {
         self.all.enter(cx.world);
         let has_ended = cx.world.task(task).state == TaskState::Dead;
         let flags = DequeueFlags::of(why, has_ended);
@@ -85,13 +93,13 @@ impl Policy for Fair {
     }
 
     #[inline]
-    fn pick_next(&mut self, cx: &mut Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
+    fn pick_next(&mut self, mut cx: Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
         self.all.enter(cx.world);
         // A second call after the CPU had found nothing: the previous task has been put already.
         let prev = prev
             .map(Se::of)
             .filter(|&prev| self.all.queue(self.all.cfs_rq_of(prev)).curr == Some(prev));
-        self.all.asked.recall(cx, cpu);
+        self.all.asked.recall(&mut cx, cpu);
         let next = self.all.pick_next_task(cpu, prev, cx.world.rq(cpu).clock_task);
         self.all.asked.tell(cx);
         next.map(EntityId::task)
@@ -100,30 +108,30 @@ impl Policy for Fair {
     #[inline]
     fn wakeup_preempt(
         &mut self,
-        cx: &mut Cx<'_>,
+        mut cx: Cx<'_>,
         cpu: CpuId,
         wakee: TaskId,
         why: Enqueue,
     ) -> Preempt {
         let Some(curr) = cx.world.curr(cpu) else { return Preempt::Yes };
         let pair = [Se::of(curr), Se::of(wakee)];
-        self.all.asked.recall(cx, cpu);
+        self.all.asked.recall(&mut cx, cpu);
         let preempt = self.all.check_preempt_wakeup(cx.world, cpu, pair, why == Enqueue::New);
         self.all.asked.tell(cx);
         preempt
     }
 
     #[inline]
-    fn task_woken(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+    fn task_woken(&mut self, cx: Cx<'_>, cpu: CpuId) {
         let max = 2 * self.balance.rqs[cpu.idx()].max_idle_balance_cost;
         self.stats[cpu.idx()].task_woken(cx.world.rq(cpu).clock, cx.world.jiffies(), max);
     }
 
     #[inline]
-    fn task_tick(&mut self, cx: &mut Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
+    fn task_tick(&mut self, mut cx: Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
         self.all.enter(cx.world);
         let (se, now) = (Se::of(curr), cx.world.rq(cpu).clock_task);
-        self.all.asked.recall(cx, cpu);
+        self.all.asked.recall(&mut cx, cpu);
         let preempt = match self.all.is_eevdf {
             true => self.all.task_tick_eevdf(cpu, se, now),
             false => self.all.task_tick(se, now),
@@ -137,11 +145,13 @@ impl Policy for Fair {
         self.caches_have_work(task)
     }
 
-    fn task_work_run(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
-        self.caches_work(cx.world, cpu, task)
+    fn task_work_run(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
+        let look = self.caches_work(cx.world, cpu, task);
+        self.all.asked.tell(cx);
+        look
     }
 
-    fn yield_task(&mut self, cx: &mut Cx<'_>, cpu: CpuId, curr: TaskId) {
+    fn yield_task(&mut self, cx: Cx<'_>, cpu: CpuId, curr: TaskId) {
         self.all.enter(cx.world);
         if cx.world.rq(cpu).nr_running != 1 {
             let (curr, now) = (Se::of(curr), cx.world.rq(cpu).clock_task);
@@ -154,21 +164,22 @@ impl Policy for Fair {
         self.all.asked.tell(cx);
     }
 
-    fn reweight_task(&mut self, cx: &mut Cx<'_>, task: TaskId) -> Preempt {
+    fn reweight_task(&mut self, mut cx: Cx<'_>, task: TaskId) -> Preempt {
         self.all.enter(cx.world);
         let cpu = self.all.queue(self.all.cfs_rq_of(Se::of(task))).cpu;
-        self.all.asked.recall(cx, cpu);
+        self.all.asked.recall(&mut cx, cpu);
         let preempt = self.set_user_nice(cx.world, task);
         let is_due = self.all.asked.take_resched(cpu);
         self.all.asked.tell(cx);
         if is_due { Preempt::Yes } else { preempt }
     }
 
-    fn task_dead(&mut self, _: &mut Cx<'_>, task: TaskId) {
+    fn task_dead(&mut self, cx: Cx<'_>, task: TaskId) {
         self.bury(task);
+        self.all.asked.tell(cx);
     }
 
-    fn put_prev_task(&mut self, cx: &mut Cx<'_>, cpu: CpuId, prev: TaskId) {
+    fn put_prev_task(&mut self, mut cx: Cx<'_>, cpu: CpuId, prev: TaskId) {
         self.all.enter(cx.world);
         self.all.put_prev_task(Se::of(prev), cx.world.rq(cpu).clock_task);
         self.all.asked.take_resched(cpu);
@@ -177,44 +188,54 @@ impl Policy for Fair {
     }
 
     #[inline]
-    fn newly_idle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
-        self.begin_newidle(cx.world, cpu)
+    fn newly_idle(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
+        let answer = self.begin_newidle(cx.world, cpu);
+        self.all.asked.tell(cx);
+        answer
     }
 
     #[inline]
-    fn idle_entered(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+    fn idle_entered(&mut self, cx: Cx<'_>, cpu: CpuId) {
         self.update_idle_core(cx.world, cpu);
     }
 
-    fn trigger_load_balance(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Trigger {
-        self.tick_balance(cx.world, cpu)
+    fn trigger_load_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> Trigger {
+        let answer = self.tick_balance(cx.world, cpu);
+        self.all.asked.tell(cx);
+        answer
     }
 
-    fn nohz_csd_func(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
-        self.take_kick(cx.world, cpu)
+    fn nohz_csd_func(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
+        let answer = self.take_kick(cx.world, cpu);
+        self.all.asked.tell(cx);
+        answer
     }
 
-    fn run_rebalance_domains(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+    fn run_rebalance_domains(&mut self, cx: Cx<'_>, cpu: CpuId) {
         self.begin_softirq(cx.world, cpu);
+        self.all.asked.tell(cx);
     }
 
     #[inline]
-    fn nohz_run_idle_balance(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
-        self.begin_idle_balance(cx.world, cpu)
+    fn nohz_run_idle_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
+        let answer = self.begin_idle_balance(cx.world, cpu);
+        self.all.asked.tell(cx);
+        answer
     }
 
-    fn nohz_balance_enter_idle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+    fn nohz_balance_enter_idle(&mut self, cx: Cx<'_>, cpu: CpuId) {
         self.enter_nohz(cx.world, cpu);
+        self.all.asked.tell(cx);
     }
 
-    fn balance_step(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
+    fn balance_step(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
         self.all.enter(cx.world);
         let step = self.next_step(cx.world, cpu, moves);
         self.all.asked.tell(cx);
         step
     }
 
-    fn active_load_balance_cpu_stop(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) {
+    fn active_load_balance_cpu_stop(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) {
         self.all.enter(cx.world);
         self.stop(cx.world, cpu, moves);
         self.all.asked.tell(cx);
@@ -230,10 +251,6 @@ impl Policy for Fair {
         for (at, sd) in Fair::domains(self).of(cpu).iter().enumerate() {
             emit(sd.name, &sd.span, &self.balance.sd(cpu, at).counts);
         }
-    }
-
-    fn touched(&mut self) -> Option<&mut Touched> {
-        self.all.tg.is_on.then_some(&mut self.all.tg.touched)
     }
 
     fn thoughts(&mut self) -> Option<&mut Thoughts> {

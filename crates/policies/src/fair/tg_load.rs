@@ -4,9 +4,10 @@
 //! (`calc_group_shares()`). Here are the counters by node, the rules that patches change, what was
 //! touched, and how often. The root group has none of this.
 
-use simsched_core::{Access, Function, LineId, Touched, World};
+use simsched_core::{Access, LineId, World};
 use simsched_topology::{CpuId, NodeId};
 
+use super::asked::{Asked, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG};
 use super::cfs_rq::CfsRq;
 use super::features::{Features, Grouping, TgNode};
 use super::group::{GroupId, TaskGroup, TgUpdate};
@@ -77,7 +78,6 @@ pub(super) struct TgLoad {
     /// By group: the sum of those.
     in_transit: Vec<u64>,
     counts: Counts,
-    pub(super) touched: Touched,
 }
 
 impl TgLoad {
@@ -112,7 +112,6 @@ impl TgLoad {
             moving: vec![None; nr_moving],
             in_transit: vec![0; groups.len()],
             counts: Counts::default(),
-            touched: Touched::new(),
         }
     }
 
@@ -129,20 +128,20 @@ impl TgLoad {
         (group.idx() - 1) * self.lines_per_group + if self.per_node { node } else { 0 }
     }
 
+    /// The line of this row.
     #[inline]
-    fn touch(&mut self, row: usize, access: Access, what: Function) {
-        let line = LineId(u32::try_from(row).expect("few groups and nodes"));
-        self.touched.push(line, access, what);
+    fn line(row: usize) -> LineId {
+        LineId(u32::try_from(row).expect("few groups and nodes"))
     }
 
     /// The load of a group, to weigh one of its entities.
     #[inline]
-    pub(super) fn read(&mut self, groups: &[TaskGroup], group: GroupId) -> i64 {
+    pub(super) fn read(&mut self, asked: &mut Asked, groups: &[TaskGroup], group: GroupId) -> i64 {
         self.counts.reads += 1;
         self.counts.levels[self.levels[group.idx()]].reads += 1;
         let first = self.row(group, 0);
         for row in first..first + self.lines_per_group {
-            self.touch(row, Access::Read, Function::UpdateCfsGroup);
+            asked.touch(TgLoad::line(row), Access::Read, UPDATE_CFS_GROUP);
         }
         self.load_avg(groups, group)
     }
@@ -158,7 +157,13 @@ impl TgLoad {
     }
 
     /// Tells the group of `child` what has changed there.
-    pub(super) fn update(&mut self, groups: &mut [TaskGroup], child: &mut CfsRq, source: Source) {
+    pub(super) fn update(
+        &mut self,
+        asked: &mut Asked,
+        groups: &mut [TaskGroup],
+        child: &mut CfsRq,
+        source: Source,
+    ) {
         let group = child.group;
         let level = &mut self.counts.levels[self.levels[group.idx()]];
         self.counts.calls[source as usize] += 1;
@@ -169,12 +174,14 @@ impl TgLoad {
             TgUpdate::Written(delta) => {
                 level.writes += 1;
                 self.counts.writes[source as usize] += 1;
-                self.add(groups, group, child.cpu, delta);
+                let row = self.add(groups, group, child.cpu, delta);
+                asked.touch(TgLoad::line(row), Access::Write, UPDATE_LOAD_AVG);
             }
         }
     }
 
-    fn add(&mut self, groups: &mut [TaskGroup], group: GroupId, cpu: CpuId, delta: i64) {
+    /// Adds to the load of `group`; the row that has changed.
+    fn add(&mut self, groups: &mut [TaskGroup], group: GroupId, cpu: CpuId, delta: i64) -> usize {
         let node = if self.by_runqueue { usize::from(self.nodes[cpu.idx()].0) } else { self.node };
         let row = self.row(group, node);
         let counter = match self.per_node {
@@ -182,7 +189,7 @@ impl TgLoad {
             false => &mut groups[group.idx()].load_avg,
         };
         *counter = counter.wrapping_add(delta);
-        self.touch(row, Access::Write, Function::UpdateLoadAvg);
+        row
     }
 
     /// The row of `task` has left `from` and takes this much of its contribution along.

@@ -28,7 +28,7 @@ use crate::world::{TaskState, World};
 #[derive(Clone, Debug)]
 pub struct Stats {
     stamps: Vec<Stamps>,
-    cpu_time: Vec<[u64; Cost::NAMES.len()]>,
+    cpu_time: Vec<[u64; Cost::ROWS]>,
     context_switches: u64,
     preemptions: u64,
     forks: u64,
@@ -90,7 +90,7 @@ impl Stats {
         let unmarked = MarkStats { count: 0, first: SimTime::NEVER, last: SimTime::ZERO };
         Stats {
             stamps: Vec::new(),
-            cpu_time: vec![[0; Cost::NAMES.len()]; nr_cpus],
+            cpu_time: vec![[0; Cost::ROWS]; nr_cpus],
             context_switches: 0,
             preemptions: 0,
             forks: 0,
@@ -222,14 +222,14 @@ impl Stats {
     /// # Panics
     /// When there is no such CPU.
     #[must_use]
-    pub fn cpu_time(&self, cpu: CpuId) -> &[u64; Cost::NAMES.len()] {
+    pub fn cpu_time(&self, cpu: CpuId) -> &[u64; Cost::ROWS] {
         &self.cpu_time[cpu.idx()]
     }
 
     /// The time that all CPUs have spent, by [`Cost`], in ns.
     #[must_use]
-    pub fn total_cpu_time(&self) -> [u64; Cost::NAMES.len()] {
-        let mut total = [0; Cost::NAMES.len()];
+    pub fn total_cpu_time(&self) -> [u64; Cost::ROWS] {
+        let mut total = [0; Cost::ROWS];
         for row in &self.cpu_time {
             for (sum, spent) in total.iter_mut().zip(row) {
                 *sum += spent;

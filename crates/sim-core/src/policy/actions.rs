@@ -3,6 +3,7 @@
 use simsched_topology::{CpuId, CpuSet};
 
 use crate::ids::TaskId;
+use crate::names::{FuncId, LineId};
 use crate::world::World;
 
 /// The context of a call of a policy: the world to read, and the actions to ask for beside the answer.
@@ -54,6 +55,43 @@ impl<'a> Cx<'a> {
         self.actions.pending |= Actions::BLOCKED;
         self.actions.blocked.push(task);
     }
+
+    /// A line of [`Attached::lines`](crate::Attached::lines) was read or written. The CPU that made the call
+    /// waits for it where it has to come from elsewhere.
+    #[inline]
+    pub fn touch(&mut self, touch: Touch) {
+        self.actions.pending |= Actions::COSTS;
+        self.actions.touched.push(touch);
+    }
+
+    /// The function `what` was called `times`: the CPU that made the call pays for it, or its time is told
+    /// apart ([`Charge`](crate::Charge)).
+    #[inline]
+    pub fn did(&mut self, what: FuncId, times: u32) {
+        self.actions.pending |= Actions::COSTS;
+        self.actions.calls[what.idx()] += times;
+    }
+}
+
+/// What was done to a cache line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Access {
+    /// It was read: the reader needs a copy.
+    Read,
+    /// It was changed by an atomic operation: the writer needs it for itself.
+    Write,
+}
+
+/// One access to one of the shared lines of a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// Which line.
+    pub line: LineId,
+    /// How.
+    pub access: Access,
+    /// By which function.
+    pub what: FuncId,
 }
 
 /// What the calls of a policy have asked for, until it is made true.
@@ -65,11 +103,16 @@ pub struct Actions {
     resched: CpuSet,
     /// Sleepers that have left their runqueues, in the order in which they did.
     blocked: Vec<TaskId>,
+    /// Accesses to shared lines, in their order.
+    touched: Vec<Touch>,
+    /// Calls of each function.
+    calls: [u32; FuncId::MAX],
 }
 
 impl Actions {
     const RESCHED: u8 = 1;
     const BLOCKED: u8 = 2;
+    const COSTS: u8 = 4;
 
     /// No actions, with room for all that `nr_tasks` tasks can need.
     #[must_use]
@@ -77,11 +120,37 @@ impl Actions {
         Actions { blocked: Vec::with_capacity(nr_tasks), ..Actions::default() }
     }
 
-    /// Whether anything is to be made true.
+    /// Whether tasks have left or are to go.
     #[inline(always)]
+    pub(crate) fn changes_tasks(&self) -> bool {
+        self.pending & (Actions::RESCHED | Actions::BLOCKED) != 0
+    }
+
+    /// Whether lines were touched or functions called.
+    #[inline(always)]
+    pub(crate) fn has_costs(&self) -> bool {
+        self.pending & Actions::COSTS != 0
+    }
+
+    /// How often each function was called since this was last asked.
+    #[inline]
+    pub fn take_calls(&mut self) -> [u32; FuncId::MAX] {
+        std::mem::take(&mut self.calls)
+    }
+
+    /// The accesses to shared lines, oldest first.
+    #[inline]
     #[must_use]
-    pub fn any(&self) -> bool {
-        self.pending != 0
+    pub fn touched(&self) -> &[Touch] {
+        &self.touched
+    }
+
+    /// Forgets the accesses to lines and the calls of functions, which have been paid; the memory is kept.
+    #[inline]
+    pub fn forget_costs(&mut self) {
+        self.pending &= !Actions::COSTS;
+        self.touched.clear();
+        self.calls = [0; FuncId::MAX];
     }
 
     /// The sleeper that has left its runqueue last.

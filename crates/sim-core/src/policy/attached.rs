@@ -14,6 +14,30 @@ pub struct Attached {
     /// The cache lines of the policy that CPUs share and that are worth a price, by
     /// [`LineId`](crate::LineId): the node where the memory of each is.
     pub lines: Vec<NodeId>,
+    /// The functions whose time is told apart, by [`FuncId`](crate::FuncId); at most
+    /// [`FuncId::MAX`](crate::FuncId::MAX).
+    pub functions: &'static [CostedFunction],
+}
+
+/// A function of a policy whose time is told apart from that of the call in which it runs
+/// ([`Cx::did`](crate::Cx::did), [`Cx::touch`](crate::Cx::touch)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CostedFunction {
+    /// Its name, as a profile would show it: the key of its time in reports.
+    pub name: &'static str,
+    /// What one call of it takes: an item of the machine's costs (`simsched_topology::OsCosts::NAMES`).
+    pub item: &'static str,
+    /// Whether that is part of what the kernel's paths cost.
+    pub charge: Charge,
+}
+
+/// Whether the time of a function is part of what the call takes anyway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Charge {
+    /// It is: the items of the kernel's paths were measured with it.
+    Inside,
+    /// It comes on top of them.
+    Extra,
 }
 
 /// What of the kernel around the scheduler depends on its version. The default is that of Linux 6.1.

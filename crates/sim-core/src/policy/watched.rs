@@ -4,7 +4,7 @@ use simsched_topology::{CpuId, CpuSet};
 
 use super::{Attached, Cx, Dequeue, Dequeued, Enqueue, Placement, Policy, Preempt, Wakeup};
 use crate::ids::TaskId;
-use crate::policy::{BalanceStep, Look, Moves, SdCounts, Thought, Thoughts, Touched, Trigger};
+use crate::policy::{BalanceStep, Look, Moves, SdCounts, Thought, Thoughts, Trigger};
 use crate::world::World;
 
 /// A policy, and all changes of its [`Policy::util_avg`], as thoughts.
@@ -52,57 +52,52 @@ impl<P: Policy + ?Sized> Policy for Watched<P> {
         attached
     }
 
-    fn select_task_rq(&mut self, cx: &mut Cx<'_>, wakeup: &Wakeup) -> Placement {
+    fn select_task_rq(&mut self, cx: Cx<'_>, wakeup: &Wakeup) -> Placement {
         self.policy.select_task_rq(cx, wakeup)
     }
 
-    fn migrate_task_rq(&mut self, cx: &mut Cx<'_>, task: TaskId, to: CpuId) {
+    fn migrate_task_rq(&mut self, cx: Cx<'_>, task: TaskId, to: CpuId) {
+        let cpu = cx.world.task(task).cpu;
         self.policy.migrate_task_rq(cx, task, to);
-        self.look(cx.world.task(task).cpu);
+        self.look(cpu);
     }
 
-    fn task_fork(&mut self, cx: &mut Cx<'_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
+    fn task_fork(&mut self, cx: Cx<'_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
         self.policy.task_fork(cx, cpu, parent, child);
         self.look(cpu);
     }
 
-    fn task_asleep(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId) {
+    fn task_asleep(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) {
         self.policy.task_asleep(cx, cpu, task);
         self.look(cpu);
     }
 
-    fn enqueue(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId, why: Enqueue) {
+    fn enqueue(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Enqueue) {
         self.policy.enqueue(cx, cpu, task, why);
         self.look(cpu);
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued {
+    fn dequeue(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued {
         let dequeued = self.policy.dequeue(cx, cpu, task, why);
         self.looked(cpu, dequeued)
     }
 
-    fn pick_next(&mut self, cx: &mut Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
+    fn pick_next(&mut self, cx: Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
         let next = self.policy.pick_next(cx, cpu, prev);
         self.looked(cpu, next)
     }
 
-    fn wakeup_preempt(
-        &mut self,
-        cx: &mut Cx<'_>,
-        cpu: CpuId,
-        wakee: TaskId,
-        why: Enqueue,
-    ) -> Preempt {
+    fn wakeup_preempt(&mut self, cx: Cx<'_>, cpu: CpuId, wakee: TaskId, why: Enqueue) -> Preempt {
         let preempt = self.policy.wakeup_preempt(cx, cpu, wakee, why);
         self.looked(cpu, preempt)
     }
 
-    fn task_woken(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+    fn task_woken(&mut self, cx: Cx<'_>, cpu: CpuId) {
         self.policy.task_woken(cx, cpu);
         self.look(cpu);
     }
 
-    fn task_tick(&mut self, cx: &mut Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
+    fn task_tick(&mut self, cx: Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
         let preempt = self.policy.task_tick(cx, cpu, curr);
         self.looked(cpu, preempt)
     }
@@ -111,67 +106,69 @@ impl<P: Policy + ?Sized> Policy for Watched<P> {
         self.policy.has_task_work(task)
     }
 
-    fn task_work_run(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
+    fn task_work_run(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
         let look = self.policy.task_work_run(cx, cpu, task);
         self.looked(cpu, look)
     }
 
-    fn yield_task(&mut self, cx: &mut Cx<'_>, cpu: CpuId, curr: TaskId) {
+    fn yield_task(&mut self, cx: Cx<'_>, cpu: CpuId, curr: TaskId) {
         self.policy.yield_task(cx, cpu, curr);
         self.look(cpu);
     }
 
-    fn reweight_task(&mut self, cx: &mut Cx<'_>, task: TaskId) -> Preempt {
+    fn reweight_task(&mut self, cx: Cx<'_>, task: TaskId) -> Preempt {
+        let cpu = cx.world.task(task).cpu;
         let preempt = self.policy.reweight_task(cx, task);
-        self.looked(cx.world.task(task).cpu, preempt)
+        self.looked(cpu, preempt)
     }
 
-    fn task_dead(&mut self, cx: &mut Cx<'_>, task: TaskId) {
+    fn task_dead(&mut self, cx: Cx<'_>, task: TaskId) {
+        let cpu = cx.world.task(task).cpu;
         self.policy.task_dead(cx, task);
-        self.look(cx.world.task(task).cpu);
+        self.look(cpu);
     }
 
-    fn put_prev_task(&mut self, cx: &mut Cx<'_>, cpu: CpuId, prev: TaskId) {
+    fn put_prev_task(&mut self, cx: Cx<'_>, cpu: CpuId, prev: TaskId) {
         self.policy.put_prev_task(cx, cpu, prev);
         self.look(cpu);
     }
 
-    fn newly_idle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+    fn newly_idle(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
         let begins = self.policy.newly_idle(cx, cpu);
         self.looked(cpu, begins)
     }
 
-    fn idle_entered(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+    fn idle_entered(&mut self, cx: Cx<'_>, cpu: CpuId) {
         self.policy.idle_entered(cx, cpu);
         self.look(cpu);
     }
 
-    fn trigger_load_balance(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Trigger {
+    fn trigger_load_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> Trigger {
         let trigger = self.policy.trigger_load_balance(cx, cpu);
         self.looked(cpu, trigger)
     }
 
-    fn nohz_csd_func(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+    fn nohz_csd_func(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
         let raises = self.policy.nohz_csd_func(cx, cpu);
         self.looked(cpu, raises)
     }
 
-    fn run_rebalance_domains(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+    fn run_rebalance_domains(&mut self, cx: Cx<'_>, cpu: CpuId) {
         self.policy.run_rebalance_domains(cx, cpu);
         self.look(cpu);
     }
 
-    fn nohz_run_idle_balance(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+    fn nohz_run_idle_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
         let begins = self.policy.nohz_run_idle_balance(cx, cpu);
         self.looked(cpu, begins)
     }
 
-    fn nohz_balance_enter_idle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+    fn nohz_balance_enter_idle(&mut self, cx: Cx<'_>, cpu: CpuId) {
         self.policy.nohz_balance_enter_idle(cx, cpu);
         self.look(cpu);
     }
 
-    fn balance_step(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
+    fn balance_step(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
         let step = self.policy.balance_step(cx, cpu, moves);
         let locks = if let BalanceStep::Lock(other) = step { Some(other) } else { None };
         if let Some(other) = std::mem::replace(&mut self.locked[cpu.idx()], locks) {
@@ -180,13 +177,9 @@ impl<P: Policy + ?Sized> Policy for Watched<P> {
         self.looked(cpu, step)
     }
 
-    fn active_load_balance_cpu_stop(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) {
+    fn active_load_balance_cpu_stop(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) {
         self.policy.active_load_balance_cpu_stop(cx, cpu, moves);
         self.look(cpu);
-    }
-
-    fn touched(&mut self) -> Option<&mut Touched> {
-        self.policy.touched()
     }
 
     fn thoughts(&mut self) -> Option<&mut Thoughts> {

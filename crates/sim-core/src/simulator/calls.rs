@@ -19,8 +19,8 @@ macro_rules! calls {
                 #[doc = concat!("[`Policy::", stringify!($method), "`].")]
                 #[inline(always)]
                 pub(super) fn $name(&mut self, $($arg: $kind),*) $(-> $answer)? {
-                    let mut cx = Cx::new(&self.world, &mut self.actions);
-                    self.policy.$method(&mut cx, $($arg),*)
+                    let cx = Cx::new(&self.world, &mut self.actions);
+                    self.policy.$method(cx, $($arg),*)
                 }
             )*
         }
@@ -56,21 +56,21 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// [`Policy::balance_step`], into the moves of the simulator.
     pub(super) fn balance_step(&mut self, cpu: CpuId) -> BalanceStep {
         self.moves.tasks.clear();
-        let mut cx = Cx::new(&self.world, &mut self.actions);
-        self.policy.balance_step(&mut cx, cpu, &mut self.moves)
+        let cx = Cx::new(&self.world, &mut self.actions);
+        self.policy.balance_step(cx, cpu, &mut self.moves)
     }
 
     /// [`Policy::active_load_balance_cpu_stop`], into the moves of the simulator.
     pub(super) fn active_load_balance_cpu_stop(&mut self, cpu: CpuId) {
         self.moves.tasks.clear();
-        let mut cx = Cx::new(&self.world, &mut self.actions);
-        self.policy.active_load_balance_cpu_stop(&mut cx, cpu, &mut self.moves);
+        let cx = Cx::new(&self.world, &mut self.actions);
+        self.policy.active_load_balance_cpu_stop(cx, cpu, &mut self.moves);
     }
 
     /// Makes true what the calls so far have asked for, in the name of `cpu`.
     #[inline(always)]
     pub(super) fn settle(&mut self, cpu: CpuId) {
-        if self.actions.any() {
+        if self.actions.changes_tasks() {
             self.settle_all(cpu);
         }
     }

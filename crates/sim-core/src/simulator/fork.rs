@@ -28,10 +28,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn place_new(&mut self, cpu: CpuId, child: TaskId) {
         let kind = WakeKind::Fork;
         let placement = self.ask(Wakeup { wakee: child, prev: cpu, waker: cpu, kind });
-        let distance = self.world.topology().distance_class(cpu, placement.cpu);
-        let queueing = self.prices.enqueue(distance);
         let waking = Waking { task: child, placement, migrated: false, fork: true, locked: None };
-        self.begin_placement(cpu, queueing, waking);
+        self.begin_placement(cpu, waking, false);
     }
 
     /// The rest of `wake_up_new_task()`.

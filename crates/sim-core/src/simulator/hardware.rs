@@ -6,8 +6,8 @@ use super::state::Simulator;
 use crate::hardware::{at_full_speed, at_speed};
 use crate::ids::TaskId;
 use crate::observer::{Cost, Observer, Tracepoint};
-use crate::policy::{Access, Function, Policy};
-use crate::time::{Nanos, SimTime};
+use crate::policy::Policy;
+use crate::time::Nanos;
 use crate::workload::{Op, Workload};
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
@@ -56,114 +56,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         self.cpus[cpu.idx()].stalled = stalled;
         (side, stage)
-    }
-
-    /// Who has called the policy waits for the shared lines that the policy touched: at once for the
-    /// first that has to come from elsewhere, and for the others when it gets there.
-    ///
-    /// A line must not be promised long before it is asked for: all who ask in between would wait for
-    /// a line that lies idle, and such waits, on several lines, would grow without bound.
-    pub(super) fn pay_touched(&mut self) {
-        let Some(touched) = self.policy.touched() else { return };
-        let calls = touched.take_calls();
-        let has_touched = !touched.as_slice().is_empty();
-        let cpu = self.world.this_cpu();
-        if calls != [0; Function::NAMES.len()] {
-            self.tell_calls_apart(cpu, calls);
-        }
-        if has_touched {
-            self.pay_lines(cpu);
-        }
-    }
-
-    /// `cpu` waits for the first of the lines that the policy touched, and notes the others as errands.
-    fn pay_lines(&mut self, cpu: CpuId) {
-        let Some(touched) = self.policy.touched() else { return };
-        let errands = &mut self.desks[cpu.idx()].errands;
-        let waits = !errands.is_empty();
-        if !self.hardware.free {
-            errands.extend(touched.as_slice());
-        }
-        touched.clear();
-        if waits || self.hardware.free {
-            return;
-        }
-        let start = self.world.now() + Nanos(u64::from(self.cpus[cpu.idx()].debt));
-        let stalls = self.touch_lines(cpu, start);
-        for (what, ns) in stalls {
-            self.stall(cpu, what, ns);
-        }
-    }
-
-    /// So many calls of these functions are in what `cpu` has just done, or is about to pay for.
-    #[inline]
-    fn tell_calls_apart(
-        &mut self,
-        cpu: CpuId,
-        [cfs_group, load_avg]: [u32; Function::NAMES.len()],
-    ) {
-        if self.hardware.free || self.is_paid(cpu) {
-            return;
-        }
-        let costs = self.prices.list();
-        let own = [
-            (Cost::UpdateCfsGroup, cfs_group, costs.update_cfs_group),
-            (Cost::UpdateLoadAvg, load_avg, costs.update_load_avg),
-        ];
-        for (what, calls, each) in own {
-            let ns = u64::from(calls) * u64::from(each);
-            if ns > 0 {
-                self.note_stall(cpu, what, Nanos(ns));
-            }
-        }
-    }
-
-    /// `cpu` goes through its errands from `start` on, up to the first line that it stalls for, or the
-    /// loads of one sum, which do not depend on each other and are under way together: its stalls.
-    fn touch_lines(
-        &mut self,
-        cpu: CpuId,
-        start: SimTime,
-    ) -> [(Cost, Nanos); Function::NAMES.len()] {
-        let mut stalls = [(Cost::UpdateCfsGroup, Nanos::ZERO), (Cost::UpdateLoadAvg, Nanos::ZERO)];
-        let topology = self.world.topology();
-        let (lines, transfers) = (&mut self.hardware.lines, &self.hardware.transfers);
-        let errands = &mut self.desks[cpu.idx()].errands;
-        let (mut at, mut done, mut last) = (start, start, None);
-        while let Some(touch) = errands.front().copied() {
-            let together =
-                touch.access == Access::Read && last.is_some() && last < Some(touch.line);
-            if !together {
-                if done.since(at) > lines.longest_hit() {
-                    break;
-                }
-                at = done;
-            }
-            errands.pop_front();
-            last = (touch.access == Access::Read).then_some(touch.line);
-            let ns = lines.touch(topology, transfers, touch.line.idx(), cpu, touch.access, at);
-            let end = (at + ns).max(done);
-            stalls[touch.what as usize].1 += end.since(done);
-            done = end;
-        }
-        stalls
-    }
-
-    /// `cpu` has got to the next of its errands: its stage begins as much later.
-    #[cold]
-    pub(super) fn run_errand(&mut self, cpu: CpuId) {
-        self.charge(cpu);
-        let now = self.world.now();
-        let stalls = self.touch_lines(cpu, now);
-        let mut sum = Nanos::ZERO;
-        for (what, ns) in stalls.into_iter().filter(|(_, ns)| ns.0 > 0) {
-            self.note_stall(cpu, what, ns);
-            sum += ns;
-        }
-        let row = &mut self.cpus[cpu.idx()];
-        row.debt_end = now + sum;
-        row.until += sum;
-        self.arm_stage(cpu);
     }
 
     /// Arms the end of the stage of `cpu`, or its next errand, which is due before the stage proper.
@@ -302,8 +194,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         op: Op,
         interrupted: bool,
     ) -> Nanos {
-        if self.has_lines {
-            self.pay_touched();
+        if self.actions.has_costs() {
+            self.pay_costs();
         }
         let now = self.world.now();
         let start = now + Nanos(u64::from(self.cpus[cpu.idx()].debt));

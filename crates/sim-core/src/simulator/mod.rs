@@ -7,6 +7,7 @@ mod cpu;
 mod deactivate;
 mod flags;
 mod fork;
+mod functions;
 mod hand_off;
 mod hardware;
 mod irq;
@@ -136,14 +137,14 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     #[inline(always)]
     fn after_event(&mut self) -> Step {
-        if self.has_aftermath { self.aftermath() } else { Ok(()) }
+        if self.has_aftermath || self.actions.has_costs() { self.aftermath() } else { Ok(()) }
     }
 
     /// What comes behind each event of some policies, and of a paranoid run.
     #[inline(never)]
     fn aftermath(&mut self) -> Step {
-        if self.has_lines {
-            self.pay_touched();
+        if self.actions.has_costs() {
+            self.pay_costs();
         }
         if self.has_thoughts {
             self.tell_thoughts();

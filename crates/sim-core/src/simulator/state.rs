@@ -10,11 +10,13 @@ use super::mutex::Mutex;
 use crate::agenda::Agenda;
 use crate::config::{Config, HardwareModel};
 use crate::error::SimError;
-use crate::hardware::{FULL, Hardware, Prices, at_speed};
+use crate::hardware::{FULL, Hardware, IdleGovernor, Prices, at_speed};
 use crate::ids::TaskId;
 use crate::ipc::{Ipc, Wakes};
 use crate::observer::{Cost, Observer, Tracepoint};
-use crate::policy::{Actions, Attached, KernelRules, Moves, Policy, Thoughts};
+use crate::policy::{
+    Actions, Attached, Charge, CostedFunction, KernelRules, Moves, Policy, Thoughts,
+};
 use crate::time::{Nanos, SimTime};
 use crate::workload::{Setup, TaskSpec, Workload};
 use crate::world::World;
@@ -36,14 +38,17 @@ pub struct Simulator<P: ?Sized, W, O> {
     pub(super) hardware: Hardware,
     /// What the policy has said of its kernel when it was attached,
     pub(super) rules: KernelRules,
-    /// and the names of its reasons.
+    /// the names of its reasons,
     pub(super) reasons: &'static [&'static str],
+    /// the functions whose time is told apart,
+    pub(super) functions: &'static [CostedFunction],
+    /// and of each of them what a call takes, in ns, and how it is charged.
+    pub(super) function_costs: Vec<(u32, Charge)>,
     /// The policy has lines that CPUs share.
     pub(super) has_lines: bool,
     /// The policy has thoughts that whoever watches is told.
     pub(super) has_thoughts: bool,
-    /// Something is to be done behind each event: for lines, for thoughts, or because nobody is
-    /// trusted.
+    /// Something is to be done behind each event: for thoughts, or because nobody is trusted.
     pub(super) has_aftermath: bool,
     /// So many events at one instant are too many.
     pub(super) at_once_limit: u64,
@@ -142,7 +147,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         world.set_seed(config.seed);
         world.set_inherited(config.launcher.unwrap_or_default().inherited(config.seed));
         world.set_resident(setup.resident_bytes());
-        let Attached { rules, reasons, lines: line_nodes } = policy.attach(&world);
+        let Attached { rules, reasons, lines: line_nodes, functions } = policy.attach(&world);
         let hardware = Hardware::new(&topology, &setup, &line_nodes, &config)?;
         let is_here = setup.recorded.is_some_and(|times| times.here);
         let is_free = is_here || config.hardware == HardwareModel::Free;
@@ -168,9 +173,11 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             nr_regions: setup.regions.len(),
             rules,
             reasons,
+            functions,
+            function_costs: Vec::new(),
             has_lines: !line_nodes.is_empty(),
             has_thoughts: policy.thoughts().is_some(),
-            has_aftermath: !line_nodes.is_empty() || policy.thoughts().is_some(),
+            has_aftermath: policy.thoughts().is_some(),
             at_once_limit: 1_000_000 + 100 * setup.tasks.len() as u64,
             hardware,
             cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, dice(cpu))).collect(),
@@ -196,15 +203,22 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             observer,
             config,
         };
-        let latency = simulator.prices.advertised(deepest.state(simulator.prices.idle_states()));
-        for cpu in topology.cpus().iter() {
-            simulator.world.set_idle_state(cpu, latency);
-            simulator.nohz_balance_enter_idle(cpu);
-        }
-        for (idx, spec) in setup.tasks.iter().enumerate() {
-            simulator.start(TaskId::new(idx), spec.start).map_err(|error| *error)?;
-        }
+        simulator.function_costs = simulator.price_functions()?;
+        simulator.begin_run(&setup.tasks, &deepest).map_err(|error| *error)?;
         Ok(simulator)
+    }
+
+    /// All CPUs are in their deepest idle state, with stopped ticks; then the tasks of the first hour start.
+    fn begin_run(&mut self, tasks: &[TaskSpec], deepest: &IdleGovernor) -> Step {
+        let latency = self.prices.advertised(deepest.state(self.prices.idle_states()));
+        for cpu in (0..self.cpus.len()).map(CpuId::new) {
+            self.world.set_idle_state(cpu, latency);
+            self.nohz_balance_enter_idle(cpu);
+        }
+        for (idx, spec) in tasks.iter().enumerate() {
+            self.start(TaskId::new(idx), spec.start)?;
+        }
+        Ok(())
     }
 
     /// Leaves untold what the policy thinks ([`Tracepoint::Preferred`], [`Tracepoint::UtilAvg`]), for a
@@ -213,7 +227,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     pub fn mute_thoughts(&mut self) {
         self.policy.thoughts().map(Thoughts::mute);
         self.has_thoughts = false;
-        self.has_aftermath = self.has_lines || self.paranoid;
+        self.has_aftermath = self.paranoid;
     }
 
     /// Makes the simulator check the policy's own invariants after each event.
@@ -234,6 +248,11 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// The names of the reasons that the policy gives, indexed by [`Reason`](crate::Reason).
     pub fn reasons(&self) -> &'static [&'static str] {
         self.reasons
+    }
+
+    /// The functions of the policy whose time is told apart, by [`FuncId`](crate::FuncId).
+    pub fn functions(&self) -> &'static [CostedFunction] {
+        self.functions
     }
 
     /// The observer.
@@ -296,8 +315,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// each other are charged in one sum.
     #[inline(never)]
     pub(super) fn begin(&mut self, cpu: CpuId, stage: Stage, cost: Cost, ns: Nanos) {
-        if self.has_lines {
-            self.pay_touched();
+        if self.actions.has_costs() {
+            self.pay_costs();
         }
         let row = &mut self.cpus[cpu.idx()];
         row.stage = stage;

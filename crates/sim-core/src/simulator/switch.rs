@@ -24,8 +24,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             let woken = self.desks[cpu.idx()].woken.take();
             let ns = woken.and_then(|task| self.workload.dispatch(task)).unwrap_or(usual);
             // It was measured at the speed that the CPU had.
-            if self.has_lines {
-                self.pay_touched();
+            if self.actions.has_costs() {
+                self.pay_costs();
             }
             self.begin_for(cpu, Stage::Schedule, Cost::ContextSwitch, ns);
             return;

@@ -115,12 +115,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if migrated {
             self.set_task_cpu(task, prev, placement);
         }
-        let queueing = self.queueing_price(cpu, placement.cpu, task);
-        self.begin_placement(
-            cpu,
-            queueing,
-            Waking { task, placement, migrated, fork: false, locked: None },
-        );
+        let hands_over = self.ttwu_queue_cond(cpu, placement.cpu, task, false);
+        let waking = Waking { task, placement, migrated, fork: false, locked: None };
+        self.begin_placement(cpu, waking, hands_over);
         true
     }
 
@@ -192,18 +189,15 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         near.or(allowed.first()).expect("a task may run somewhere")
     }
 
-    /// What it takes to get a wakee onto the runqueue of `cpu`, as the waker finds it now.
-    fn queueing_price(&self, waker: CpuId, cpu: CpuId, task: TaskId) -> u32 {
-        if self.ttwu_queue_cond(waker, cpu, task, false) {
-            self.prices.list().handoff
+    /// What is left of a choice that is made, and the way to the queue, or to the hand-off list if the rule
+    /// accepts as the waker finds that CPU now.
+    pub(super) fn begin_placement(&mut self, cpu: CpuId, waking: Waking, hands_over: bool) {
+        let (list, target) = (self.prices.list(), waking.placement.cpu);
+        let queueing = if hands_over {
+            list.handoff
         } else {
-            self.prices.enqueue(self.world.topology().distance_class(waker, cpu))
-        }
-    }
-
-    /// What is left of a choice that is made, and the way to the queue.
-    pub(super) fn begin_placement(&mut self, cpu: CpuId, queueing: u32, waking: Waking) {
-        let list = self.prices.list();
+            self.prices.enqueue(self.world.topology().distance_class(cpu, target))
+        };
         let affine = match waking.placement {
             Placement { affine: true, .. } => list.wake_affine,
             Placement { reason, .. } if waking.fork || reason == Reason::PINNED => 0,
@@ -212,23 +206,22 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let moving = if waking.migrated { list.set_task_cpu } else { 0 };
         let scan = if waking.placement.scanned > 0 { list.wake_scan } else { 0 };
         let first = moving + affine + scan + self.prices.scan(&waking.placement);
-        let locked = self.lock_of(cpu, &waking, first);
+        // A hand-off needs no lock, but lines.
+        let locked = if hands_over {
+            self.hand_off_lines(cpu, target, waking.task)
+        } else {
+            self.lock_rq(cpu, target, first)
+        };
         let slower = self.slower(cpu, self.prices.scan_lines(&waking.placement));
         self.stall(cpu, Cost::RqLock, locked + slower);
         self.desk(cpu).waking = Some(waking);
-        if self.queues_under_lock(cpu, &waking) {
+        if !hands_over && self.in_turns() {
             let ns = self.jittered(cpu, first + self.prices.list().wake_lock);
             self.begin(cpu, Stage::Lock, Cost::Wakeup, ns);
             return;
         }
         let ns = self.jittered(cpu, first + queueing);
         self.begin(cpu, Stage::Wake, Cost::Wakeup, ns);
-    }
-
-    /// Whether the waker takes the lock of the wakee's runqueue, on a machine whose CPUs take turns.
-    fn queues_under_lock(&self, waker: CpuId, waking: &Waking) -> bool {
-        let target = waking.placement.cpu;
-        self.in_turns() && (waking.fork || !self.ttwu_queue_cond(waker, target, waking.task, false))
     }
 
     /// The lock of the runqueue is reached: who finds it taken looks again in its next turn.
@@ -257,15 +250,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             Stage::Dequeue | Stage::Pick | Stage::Switch | Stage::Irq(Irq::Activate)
         );
         schedules || self.desks[cpu.idx()].rq_holder.is_some()
-    }
-
-    /// What the runqueue's lock takes to come; a hand-off needs none, but lines.
-    fn lock_of(&mut self, waker: CpuId, waking: &Waking, later: u32) -> Nanos {
-        let target = waking.placement.cpu;
-        if !waking.fork && self.ttwu_queue_cond(waker, target, waking.task, false) {
-            return self.hand_off_lines(waker, target, waking.task);
-        }
-        self.lock_rq(waker, target, later)
     }
 
     /// The third instant of a wakeup: the wakee is queued.

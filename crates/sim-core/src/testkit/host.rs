@@ -9,6 +9,9 @@ use crate::policy::{
     Preempt, Trigger, Wakeup,
 };
 
+/// So many accesses to lines are kept for a test that looks at them.
+const KEPT: usize = 4096;
+
 /// A policy that is attached to the world of a [`WorldKit`].
 ///
 /// Its methods are those of [`Policy`] with that world passed along, so that a test says only what it is
@@ -32,7 +35,7 @@ pub struct PolicyHost<P: ?Sized> {
     pub attached: Attached,
     /// The policy.
     pub policy: Box<P>,
-    /// What its calls have asked for, and the test has not taken.
+    /// What its calls have asked for, and the test has not taken; the costs of the last calls only.
     pub actions: Actions,
 }
 
@@ -53,8 +56,8 @@ impl<P: Policy + ?Sized> PolicyHost<P> {
     }
 
     /// A call that is the policy's own, in the context that those of [`Policy`] have.
-    pub fn call<A>(&mut self, call: impl FnOnce(&mut P, &mut Cx<'_>) -> A) -> A {
-        call(&mut self.policy, &mut Cx::new(self.kit.world(), &mut self.actions))
+    pub fn call<A>(&mut self, call: impl FnOnce(&mut P, Cx<'_>) -> A) -> A {
+        call(&mut self.policy, Cx::new(self.kit.world(), &mut self.actions))
     }
 
     /// [`Policy::has_task_work`].
@@ -80,8 +83,11 @@ macro_rules! calls {
                 #[doc = concat!("[`Policy::", stringify!($name), "`].")]
                 #[allow(clippy::must_use_candidate, reason = "many tests want the effect alone")]
                 pub fn $name(&mut self, $($arg: $kind),*) $(-> $answer)? {
-                    let mut cx = Cx::new(self.kit.world(), &mut self.actions);
-                    self.policy.$name(&mut cx, $($arg),*)
+                    if self.actions.touched().len() > KEPT {
+                        self.actions.forget_costs();
+                    }
+                    let cx = Cx::new(self.kit.world(), &mut self.actions);
+                    self.policy.$name(cx, $($arg),*)
                 }
             )*
         }

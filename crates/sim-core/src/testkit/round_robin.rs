@@ -6,10 +6,10 @@ use simsched_topology::CpuId;
 
 use super::balancer::{Balancer, Place};
 use crate::ids::TaskId;
-use crate::names::Reason;
+use crate::names::{FuncId, Reason};
 use crate::policy::{
-    Attached, BalanceStep, Cx, Dequeue, Dequeued, Enqueue, KernelRules, Moves, Placement, Policy,
-    Preempt, Trigger, TtwuQueue, Wakeup,
+    Attached, BalanceStep, CostedFunction, Cx, Dequeue, Dequeued, Enqueue, KernelRules, Moves,
+    Placement, Policy, Preempt, Trigger, TtwuQueue, Wakeup,
 };
 use crate::world::World;
 
@@ -29,6 +29,8 @@ pub struct RoundRobin {
     pub preempts: bool,
     /// Whether it breaks its contract and never picks anybody.
     pub loses: bool,
+    /// Functions with a cost; each enqueue calls all of them once.
+    pub functions: &'static [CostedFunction],
     /// What it balances.
     pub balancer: Balancer,
 }
@@ -41,10 +43,10 @@ impl Policy for RoundRobin {
         self.balancer.attach(world);
         let ttwu_queue = self.ttwu_queue.unwrap_or_default();
         let rules = KernelRules { ttwu_queue, ttwu_pending_stays: self.ttwu_pending_stays };
-        Attached { rules, reasons: &["prev"], ..Attached::default() }
+        Attached { rules, reasons: &["prev"], functions: self.functions, ..Attached::default() }
     }
 
-    fn select_task_rq(&mut self, cx: &mut Cx<'_>, wakeup: &Wakeup) -> Placement {
+    fn select_task_rq(&mut self, cx: Cx<'_>, wakeup: &Wakeup) -> Placement {
         let wanted = self.target[wakeup.wakee.idx()].unwrap_or(wakeup.prev);
         let allowed = cx.world.allowed(wakeup.wakee);
         let cpu = match allowed {
@@ -54,11 +56,12 @@ impl Policy for RoundRobin {
         Placement::at(cpu, Reason(0))
     }
 
-    fn enqueue(&mut self, _: &mut Cx<'_>, cpu: CpuId, task: TaskId, _: Enqueue) {
+    fn enqueue(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId, _: Enqueue) {
+        FuncId::all().take(self.functions.len()).for_each(|function| cx.did(function, 1));
         self.queues[cpu.idx()].push_back(task);
     }
 
-    fn dequeue(&mut self, _: &mut Cx<'_>, cpu: CpuId, task: TaskId, _: Dequeue) -> Dequeued {
+    fn dequeue(&mut self, _: Cx<'_>, cpu: CpuId, task: TaskId, _: Dequeue) -> Dequeued {
         if self.curr[cpu.idx()] == Some(task) {
             self.curr[cpu.idx()] = None;
         } else {
@@ -67,7 +70,7 @@ impl Policy for RoundRobin {
         Dequeued::Left
     }
 
-    fn pick_next(&mut self, _: &mut Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
+    fn pick_next(&mut self, _: Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
         if self.loses {
             return None;
         }
@@ -77,50 +80,50 @@ impl Policy for RoundRobin {
         self.curr[cpu.idx()]
     }
 
-    fn wakeup_preempt(&mut self, _: &mut Cx<'_>, _: CpuId, _: TaskId, _: Enqueue) -> Preempt {
+    fn wakeup_preempt(&mut self, _: Cx<'_>, _: CpuId, _: TaskId, _: Enqueue) -> Preempt {
         if self.preempts { Preempt::Yes } else { Preempt::No }
     }
 
-    fn task_tick(&mut self, _: &mut Cx<'_>, cpu: CpuId, _: TaskId) -> Preempt {
+    fn task_tick(&mut self, _: Cx<'_>, cpu: CpuId, _: TaskId) -> Preempt {
         if self.queues[cpu.idx()].is_empty() { Preempt::No } else { Preempt::Yes }
     }
 
-    fn put_prev_task(&mut self, _: &mut Cx<'_>, cpu: CpuId, prev: TaskId) {
+    fn put_prev_task(&mut self, _: Cx<'_>, cpu: CpuId, prev: TaskId) {
         if self.curr[cpu.idx()].take().is_some() {
             self.queues[cpu.idx()].push_front(prev);
         }
     }
 
-    fn newly_idle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+    fn newly_idle(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
         self.balancer.begin(cx.world, Place::NewlyIdle, cpu)
     }
 
-    fn trigger_load_balance(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Trigger {
+    fn trigger_load_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> Trigger {
         self.balancer.tick(cx.world, cpu)
     }
 
-    fn nohz_csd_func(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+    fn nohz_csd_func(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
         self.balancer.ask(cx.world, Place::Kick, cpu);
         cx.world.is_idle(cpu)
     }
 
-    fn run_rebalance_domains(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+    fn run_rebalance_domains(&mut self, cx: Cx<'_>, cpu: CpuId) {
         self.balancer.begin(cx.world, Place::Softirq, cpu);
     }
 
-    fn nohz_run_idle_balance(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> bool {
+    fn nohz_run_idle_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
         self.balancer.begin(cx.world, Place::IdleLoop, cpu)
     }
 
-    fn nohz_balance_enter_idle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+    fn nohz_balance_enter_idle(&mut self, cx: Cx<'_>, cpu: CpuId) {
         self.balancer.ask(cx.world, Place::TickStopped, cpu);
     }
 
-    fn balance_step(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
+    fn balance_step(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
         self.balancer.step(cx.world, cpu, &mut self.queues, moves)
     }
 
-    fn active_load_balance_cpu_stop(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) {
+    fn active_load_balance_cpu_stop(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) {
         self.balancer.push(cx.world, cpu, &mut self.queues, moves);
     }
 }

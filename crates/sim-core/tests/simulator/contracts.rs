@@ -1,10 +1,12 @@
 //! What a workload or a policy may not do, and how a run says so.
 
 use simsched_core::testkit::{RoundRobin, Script};
-use simsched_core::{FutexId, MarkId, Nanos, Op, PipeId, Status, TaskId};
+use simsched_core::{
+    Charge, Config, CostedFunction, FutexId, MarkId, Nanos, Op, PipeId, Simulator, Status, TaskId,
+};
 use simsched_topology::CpuId;
 
-use super::rig::{READ, objects, simulate};
+use super::rig::{READ, objects, simulate, topology};
 
 #[test]
 fn a_deadlock_names_who_waits_for_what() {
@@ -81,4 +83,25 @@ fn an_object_that_was_not_declared_is_the_workloads_fault() {
         let error = status.unwrap_err().to_string();
         assert!(error.contains("task 0 does") && error.contains("not declared"), "{error}");
     }
+}
+
+/// What a run says of a policy with these functions before its first event.
+fn refusal(functions: &'static [CostedFunction]) -> String {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[]);
+    let mut policy = Box::new(RoundRobin::default());
+    policy.functions = functions;
+    let run = Simulator::new(topology(), policy, script, (), Config::default());
+    run.err().map_or_else(String::new, |error| error.to_string())
+}
+
+#[test]
+fn functions_whose_cost_is_unknown_or_too_many_are_refused() {
+    const KNOWN: CostedFunction = CostedFunction { name: "f", item: "tick", charge: Charge::Extra };
+    const UNKNOWN: CostedFunction = CostedFunction { item: "tock", ..KNOWN };
+    assert_eq!(refusal(&[KNOWN; 5]), "");
+    let error = refusal(&[KNOWN, UNKNOWN]);
+    assert!(error.contains("its function f costs `tock`, which no machine has"), "{error}");
+    let error = refusal(&[KNOWN; 6]);
+    assert!(error.contains("it has 6 functions with a cost, at most 5"), "{error}");
 }

@@ -4,6 +4,7 @@ mod background;
 mod balance;
 mod calls;
 mod contracts;
+mod functions;
 mod memory;
 mod parts;
 mod rig;
