@@ -105,7 +105,7 @@ impl Replay {
                 let group = GroupId(u32::try_from(step["g"].as_u64().unwrap()).unwrap());
                 let shares = step["value"].as_u64().unwrap();
                 self.host.call(|policy, cx| policy.set_group_shares(cx, group, shares << 10));
-                self.resched |= self.host.actions.take_resched(CPU);
+                self.settle();
             }
             op => panic!("{op}"),
         }
@@ -120,6 +120,7 @@ impl Replay {
 
     fn queue(&mut self, task: TaskId, why: Enqueue) {
         self.host.enqueue(CPU, task, why);
+        self.settle();
         if !self.host.kit.world().task(task).on_rq {
             self.host.kit.task(task).on_rq = true;
             self.count(1);
@@ -137,10 +138,20 @@ impl Replay {
         self.resched |= preempt == Preempt::Yes;
     }
 
+    /// Makes true what the last call has asked for.
+    fn settle(&mut self) {
+        while let Some(cpu) = self.host.actions.next_resched() {
+            self.resched |= self.host.kit.world().curr(cpu).is_some();
+            self.host.kit.set_need_resched(cpu, self.resched);
+        }
+    }
+
     fn schedule(&mut self) {
-        self.resched = false;
         let prev = self.host.kit.world().curr(CPU);
         let next = self.host.pick_next(CPU, prev);
+        self.settle();
+        self.resched = false;
+        self.host.kit.set_need_resched(CPU, false);
         while let Some(task) = self.host.actions.next_blocked() {
             self.host.kit.task(task).on_rq = false;
             self.count(-1);

@@ -71,15 +71,6 @@ impl Asked {
         self.any && self.resched.remove(cpu)
     }
 
-    /// What an earlier call has asked of `cpu` and is not true yet is asked by this one: the functions that
-    /// clear such a request, or answer with it, see both.
-    #[inline]
-    pub(super) fn recall(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
-        if cx.take_resched(cpu) {
-            self.resched(cpu);
-        }
-    }
-
     /// The call ends: asks the simulator for all of it.
     #[inline]
     pub(super) fn tell(&mut self, cx: Cx<'_>) {

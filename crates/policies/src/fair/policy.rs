@@ -93,29 +93,21 @@ impl Policy for Fair {
     }
 
     #[inline]
-    fn pick_next(&mut self, mut cx: Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
+    fn pick_next(&mut self, cx: Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
         self.all.enter(cx.world);
         // A second call after the CPU had found nothing: the previous task has been put already.
         let prev = prev
             .map(Se::of)
             .filter(|&prev| self.all.queue(self.all.cfs_rq_of(prev)).curr == Some(prev));
-        self.all.asked.recall(&mut cx, cpu);
         let next = self.all.pick_next_task(cpu, prev, cx.world.rq(cpu).clock_task);
         self.all.asked.tell(cx);
         next.map(EntityId::task)
     }
 
     #[inline]
-    fn wakeup_preempt(
-        &mut self,
-        mut cx: Cx<'_>,
-        cpu: CpuId,
-        wakee: TaskId,
-        why: Enqueue,
-    ) -> Preempt {
+    fn wakeup_preempt(&mut self, cx: Cx<'_>, cpu: CpuId, wakee: TaskId, why: Enqueue) -> Preempt {
         let Some(curr) = cx.world.curr(cpu) else { return Preempt::Yes };
         let pair = [Se::of(curr), Se::of(wakee)];
-        self.all.asked.recall(&mut cx, cpu);
         let preempt = self.all.check_preempt_wakeup(cx.world, cpu, pair, why == Enqueue::New);
         self.all.asked.tell(cx);
         preempt
@@ -128,10 +120,9 @@ impl Policy for Fair {
     }
 
     #[inline]
-    fn task_tick(&mut self, mut cx: Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
+    fn task_tick(&mut self, cx: Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
         self.all.enter(cx.world);
         let (se, now) = (Se::of(curr), cx.world.rq(cpu).clock_task);
-        self.all.asked.recall(&mut cx, cpu);
         let preempt = match self.all.is_eevdf {
             true => self.all.task_tick_eevdf(cpu, se, now),
             false => self.all.task_tick(se, now),
@@ -164,10 +155,9 @@ impl Policy for Fair {
         self.all.asked.tell(cx);
     }
 
-    fn reweight_task(&mut self, mut cx: Cx<'_>, task: TaskId) -> Preempt {
+    fn reweight_task(&mut self, cx: Cx<'_>, task: TaskId) -> Preempt {
         self.all.enter(cx.world);
         let cpu = self.all.queue(self.all.cfs_rq_of(Se::of(task))).cpu;
-        self.all.asked.recall(&mut cx, cpu);
         let preempt = self.set_user_nice(cx.world, task);
         let is_due = self.all.asked.take_resched(cpu);
         self.all.asked.tell(cx);
@@ -179,11 +169,10 @@ impl Policy for Fair {
         self.all.asked.tell(cx);
     }
 
-    fn put_prev_task(&mut self, mut cx: Cx<'_>, cpu: CpuId, prev: TaskId) {
+    fn put_prev_task(&mut self, cx: Cx<'_>, cpu: CpuId, prev: TaskId) {
         self.all.enter(cx.world);
         self.all.put_prev_task(Se::of(prev), cx.world.rq(cpu).clock_task);
         self.all.asked.take_resched(cpu);
-        cx.take_resched(cpu);
         self.all.asked.tell(cx);
     }
 

@@ -3,7 +3,7 @@
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{Dequeue, Dequeued, Enqueue, Placement, Preempt, TaskId, WakeKind, Wakeup};
 use simsched_policies::fair::{Entity, Fair, Features, Overrides};
-use simsched_topology::{CpuId, Topology};
+use simsched_topology::{CpuId, CpuSet, Topology};
 
 /// The tick at HZ=250, in ns.
 pub(crate) const TICK: u64 = 4_000_000;
@@ -18,6 +18,8 @@ pub(crate) struct Driver {
     pub(crate) look_ns: u64,
     /// Where the stopper was called.
     pub(crate) stops: Vec<CpuId>,
+    /// CPUs of which a call has asked for a reschedule that is still to come.
+    pub(crate) due: CpuSet,
     /// The CPU that is in `schedule()`.
     pub(crate) scheduling: Option<CpuId>,
 }
@@ -34,7 +36,7 @@ impl Driver {
             host.nohz_balance_enter_idle(cpu);
         }
         let clock = 1_000_000_000;
-        Driver { host, clock, look_ns: 0, stops: Vec::new(), scheduling: None }
+        Driver { host, clock, look_ns: 0, stops: Vec::new(), due: CpuSet::new(), scheduling: None }
     }
 
     pub(crate) fn entity(&self, task: TaskId) -> &Entity {
@@ -71,7 +73,7 @@ impl Driver {
         for cpu in cpus.iter() {
             // An idle CPU has no tick.
             let Some(curr) = self.curr(cpu) else { continue };
-            if self.host.task_tick(cpu, curr) == Preempt::Yes {
+            if self.host.task_tick(cpu, curr) == Preempt::Yes || self.is_due(cpu) {
                 preempted.push(cpu);
             }
             if self.host.has_task_work(curr) {
@@ -140,7 +142,10 @@ impl Driver {
             self.count(cpu, 1);
         }
         let idle = self.curr(cpu).is_none();
-        let preempts = idle || self.host.wakeup_preempt(cpu, task, why) == Preempt::Yes;
+        let preempts = idle
+            || self.is_due(cpu)
+            || self.host.wakeup_preempt(cpu, task, why) == Preempt::Yes
+            || self.is_due(cpu);
         if preempts {
             self.schedule(cpu);
         }
@@ -176,7 +181,7 @@ impl Driver {
     pub(crate) fn renice(&mut self, task: TaskId, nice: i8) {
         self.host.kit.task(task).nice = nice;
         let cpu = self.host.kit.world().task(task).cpu;
-        if self.host.reweight_task(task) == Preempt::Yes {
+        if self.host.reweight_task(task) == Preempt::Yes || self.is_due(cpu) {
             self.schedule(cpu);
         }
         self.check(cpu);
@@ -191,6 +196,7 @@ impl Driver {
     pub(crate) fn schedule(&mut self, cpu: CpuId) {
         let prev = self.curr(cpu);
         let mut next = self.host.pick_next(cpu, prev);
+        self.is_due(cpu);
         self.settle();
         if next.is_none() && self.host.newly_idle(cpu) {
             let outer = self.scheduling.replace(cpu);
@@ -207,6 +213,14 @@ impl Driver {
             }
             self.host.nohz_balance_enter_idle(cpu);
         }
+    }
+
+    /// Whether a call has asked for a reschedule of `cpu`, which is answered once.
+    fn is_due(&mut self, cpu: CpuId) -> bool {
+        while let Some(asked) = self.host.actions.next_resched() {
+            self.due.insert(asked);
+        }
+        self.due.remove(cpu)
     }
 
     /// Sleepers that were queued still have left.

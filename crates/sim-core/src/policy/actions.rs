@@ -18,7 +18,7 @@ use crate::world::World;
 /// let mut actions = Actions::default();
 /// let mut cx = Cx::new(kit.world(), &mut actions);
 /// cx.resched(CpuId(3));
-/// assert!(cx.take_resched(CpuId(3)) && !cx.take_resched(CpuId(3)));
+/// assert_eq!((actions.next_resched(), actions.next_resched()), (Some(CpuId(3)), None));
 /// ```
 #[derive(Debug)]
 pub struct Cx<'a> {
@@ -39,13 +39,6 @@ impl<'a> Cx<'a> {
     pub fn resched(&mut self, cpu: CpuId) {
         self.actions.pending |= Actions::RESCHED;
         self.actions.resched.insert(cpu);
-    }
-
-    /// Takes back what was asked for of `cpu` by [`Cx::resched`] and is not true yet; tells whether there was
-    /// anything (`clear_tsk_need_resched()`).
-    #[inline]
-    pub fn take_resched(&mut self, cpu: CpuId) -> bool {
-        self.actions.take_resched(cpu)
     }
 
     /// `task`, which slept on its runqueue ([`Dequeued::Delayed`](crate::Dequeued::Delayed)), has left it
@@ -178,11 +171,5 @@ impl Actions {
             None => self.pending &= !Actions::RESCHED,
         }
         cpu
-    }
-
-    /// Whether the current task of `cpu` is to be rescheduled; the request is gone with the answer.
-    #[inline]
-    pub fn take_resched(&mut self, cpu: CpuId) -> bool {
-        self.pending & Actions::RESCHED != 0 && self.resched.remove(cpu)
     }
 }

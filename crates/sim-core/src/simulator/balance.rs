@@ -182,7 +182,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// moment; here that moment has no length.
     pub(super) fn move_tasks(&mut self, balancer: CpuId) -> Step {
         let to = self.moves.to;
-        self.settle(balancer);
         for idx in 0..self.moves.tasks.len() {
             self.check_move(self.moves.tasks[idx])?;
             self.detached(self.moves.tasks[idx]);

@@ -17,10 +17,12 @@ macro_rules! calls {
         impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             $(
                 #[doc = concat!("[`Policy::", stringify!($method), "`].")]
-                #[inline(always)]
+                #[inline]
                 pub(super) fn $name(&mut self, $($arg: $kind),*) $(-> $answer)? {
                     let cx = Cx::new(&self.world, &mut self.actions);
-                    self.policy.$method(cx, $($arg),*)
+                    let answer = self.policy.$method(cx, $($arg),*);
+                    self.after_call();
+                    answer
                 }
             )*
         }
@@ -57,7 +59,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn balance_step(&mut self, cpu: CpuId) -> BalanceStep {
         self.moves.tasks.clear();
         let cx = Cx::new(&self.world, &mut self.actions);
-        self.policy.balance_step(cx, cpu, &mut self.moves)
+        let step = self.policy.balance_step(cx, cpu, &mut self.moves);
+        self.after_call();
+        step
     }
 
     /// [`Policy::active_load_balance_cpu_stop`], into the moves of the simulator.
@@ -65,20 +69,23 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.moves.tasks.clear();
         let cx = Cx::new(&self.world, &mut self.actions);
         self.policy.active_load_balance_cpu_stop(cx, cpu, &mut self.moves);
+        self.after_call();
     }
 
-    /// Makes true what the calls so far have asked for, in the name of `cpu`.
+    /// Makes true what a call has asked for as soon as it has returned, in the name of the CPU that made it:
+    /// later another CPU would find it, send an interrupt and pay for it.
     #[inline(always)]
-    pub(super) fn settle(&mut self, cpu: CpuId) {
+    fn after_call(&mut self) {
         if self.actions.changes_tasks() {
-            self.settle_all(cpu);
+            self.change_tasks();
         }
     }
 
     /// Sleepers leave before anybody is told to go, and who is told is told in the order of the CPUs: each
-    /// interrupt is paid by `cpu`, and delays the next.
+    /// interrupt is paid by the CPU that made the call, and delays the next.
     #[inline(never)]
-    fn settle_all(&mut self, cpu: CpuId) {
+    fn change_tasks(&mut self) {
+        let cpu = self.world.this_cpu();
         while let Some(task) = self.actions.next_blocked() {
             let row = self.world.task_mut(task);
             (row.on_rq, row.delayed) = (false, false);

@@ -370,7 +370,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.reweight_task(task) == Preempt::Yes {
             self.resched_curr(cpu, cpu);
         }
-        self.settle(cpu);
     }
 
     /// The rest of a task's end, once. True while that takes time.

@@ -130,7 +130,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let from = self.world.task(task).cpu;
         self.world.update_rq_clock(from);
         self.dequeue_task(from, task, Dequeue::Moved);
-        self.settle(mover);
         self.world.rq_update(from, |rq| rq.nr_running -= 1);
         self.migrate_task_rq(task, to);
         self.world.task_mut(task).cpu = to;

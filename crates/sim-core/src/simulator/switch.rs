@@ -81,7 +81,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             return Ok(());
         }
         let next = self.pick_next_task(cpu, prev);
-        self.settle(cpu);
         if let Some(task) = next {
             self.check_pick(cpu, task)?;
         } else {
@@ -107,7 +106,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             return self.context_switch(cpu, prev, None, false);
         }
         let next = self.pick_next_task(cpu, prev);
-        self.settle(cpu);
         match next {
             Some(task) => self.check_pick(cpu, task)?,
             None => self.check_idle(cpu)?,

@@ -29,6 +29,8 @@ pub struct RoundRobin {
     pub preempts: bool,
     /// Whether it breaks its contract and never picks anybody.
     pub loses: bool,
+    /// Whether its accounting asks for a reschedule when a task yields.
+    pub asks_at_yield: bool,
     /// Functions with a cost; each enqueue calls all of them once.
     pub functions: &'static [CostedFunction],
     /// What it balances.
@@ -86,6 +88,12 @@ impl Policy for RoundRobin {
 
     fn task_tick(&mut self, _: Cx<'_>, cpu: CpuId, _: TaskId) -> Preempt {
         if self.queues[cpu.idx()].is_empty() { Preempt::No } else { Preempt::Yes }
+    }
+
+    fn yield_task(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: TaskId) {
+        if self.asks_at_yield {
+            cx.resched(cpu);
+        }
     }
 
     fn put_prev_task(&mut self, _: Cx<'_>, cpu: CpuId, prev: TaskId) {

@@ -1,5 +1,6 @@
 //! The simulator under the simplest policy: what happens, when, and who pays for it.
 
+mod actions;
 mod background;
 mod balance;
 mod calls;

@@ -60,17 +60,13 @@ impl Hierarchy {
         [curr, wakee]: [EntityId; 2],
         fork: bool,
     ) -> Preempt {
-        let (is_due, is_marked) = (self.asked.take_resched(cpu), world.rq(cpu).need_resched);
         if curr == wakee {
-            return if is_due { Preempt::Yes } else { Preempt::No };
+            return Preempt::No;
         }
         if self.features.next_buddy && !fork && !self.entity(wakee).sched_delayed {
             self.set_next_buddy(wakee);
         }
-        if is_due && !is_marked {
-            return Preempt::Yes;
-        }
-        if is_marked || !self.features.wakeup_preemption {
+        if world.rq(cpu).need_resched || !self.features.wakeup_preemption {
             return Preempt::No;
         }
         let [se, pse] = self.find_matching_se(curr, wakee);
