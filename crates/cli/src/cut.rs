@@ -11,7 +11,7 @@
 
 use simsched_core::observe::{CpuSeries, LlcSeries, Stats};
 use simsched_core::{
-    MarkId, Nanos, Observer, Policy, SimTime, Simulator, Status, Tracepoint, Workload, World,
+    MarkId, Nanos, Observer, Policy, SimTime, Simulator, Status, Tracepoint, Wants, Workload, World,
 };
 use simsched_topology::Topology;
 
@@ -120,6 +120,10 @@ impl Observer for Window {
     #[inline(always)]
     fn pauses(&self) -> bool {
         self.pauses
+    }
+
+    fn wants(&self) -> Wants {
+        self.llc.wants()
     }
 }
 

@@ -93,21 +93,17 @@ pub(crate) struct Told {
     pub(crate) numbers: report::Counts,
 }
 
-/// Makes a run check itself, and leave untold what nobody asks for.
+/// Makes a run check itself.
 ///
 /// # Errors
 /// When the policy attaches other reasons than its entry lists.
 fn prepare<P: Policy + ?Sized, W: Workload>(
     run: &mut Simulator<P, W, Watch>,
     paranoid: bool,
-    asks_for_thoughts: bool,
     reasons: Option<&[&str]>,
 ) -> Result<(), Failure> {
     if paranoid {
         run.set_paranoid();
-    }
-    if !asks_for_thoughts {
-        run.mute_thoughts();
     }
     check_names(run.reasons(), reasons)
 }
@@ -136,13 +132,12 @@ impl<P: Policy + ?Sized, W: Workload> Plan<P, W> {
             cpus: self.series.map(|interval| CpuSeries::new(&self.topology, interval)),
             ..Window::default()
         };
-        let asks_for_thoughts = window.llc.is_some() || recorder.is_some();
         let watch = (new_stats(), (window, (Digest::default(), (rules, recorder))));
         let meter = Meter::new(self.round);
         let workload = Metered::new(self.workload, &meter);
         let topology = Arc::clone(&self.topology);
         let mut run = Simulator::new(topology, self.policy, workload, watch, self.config)?;
-        prepare(&mut run, self.paranoid, asks_for_thoughts, self.reasons.as_deref())?;
+        prepare(&mut run, self.paranoid, self.reasons.as_deref())?;
         let horizon = self.duration.map_or(SimTime::NEVER, |limit| SimTime::ZERO + limit);
         let cutter = Cutter { run: &mut run, meter: &meter, topology: &self.topology, progress };
         let driven = driven(cutter, (self.span, self.precision, start), horizon, new_stats);

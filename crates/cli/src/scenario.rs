@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use simsched_core::{Config, Nanos, Policy, Seed, Watched};
+use simsched_core::{Config, Nanos, Seed};
 use simsched_policies::{PolicySpec, Registry};
 use simsched_topology::Topology;
 use simsched_trace::schedstat::SchedStat;
@@ -235,12 +235,6 @@ impl Scenario {
         self.spec.kernel()
     }
 
-    /// The policy; it also tells how utilized CPUs are if one of `outputs` wants to know.
-    fn policy_for(&self, outputs: &Outputs) -> Box<dyn Policy + Send> {
-        let policy = self.spec.build();
-        if outputs.want_counters() { Box::new(Watched::new(policy)) } else { policy }
-    }
-
     /// The recording that the workload is, if it is one.
     pub(crate) fn recorded(&mut self) -> Option<&mut Recorded> {
         self.recorded.as_deref_mut()
@@ -306,7 +300,7 @@ impl Scenario {
         let launcher = config.launcher.or_else(|| Some(benchmark.launcher()));
         let plan = Plan {
             topology: Arc::clone(&self.topology),
-            policy: self.policy_for(&outputs),
+            policy: self.spec.build(),
             reasons: self.spec.reasons(),
             workload: benchmark.workload_on(&self.topology),
             config: Config { launcher, ..config },

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use simsched_core::observe::Digest;
 use simsched_core::testkit::Script;
 use simsched_core::{
-    Config, Nanos, Observer, Op, Policy, Setup, SimTime, Simulator, Status, Tracepoint, Watched,
+    Config, Nanos, Observer, Op, Setup, SimTime, Simulator, Status, Tracepoint, Wants,
     World,
 };
 use simsched_policies::catalog::build;
@@ -35,6 +35,10 @@ impl Told {
 }
 
 impl Observer for Told {
+    fn wants(&self) -> Wants {
+        Wants::UTIL_AVG
+    }
+
     fn on(&mut self, world: &World, tracepoint: Tracepoint) {
         if let Tracepoint::UtilAvg { cpu, util_avg } = tracepoint {
             assert_ne!(self.now[cpu.idx()], util_avg, "only changes are told");
@@ -61,11 +65,10 @@ fn script(topology: &Topology, tasks: &[Vec<Op>]) -> Script {
 fn told_exactly(machine: &str, expr: &str, tasks: &[Vec<Op>]) -> (usize, u64) {
     let topology = topology(machine);
     let script = script(&topology, tasks);
-    let policy = Watched::new(build(expr, &[]).unwrap());
+    let policy = build(expr, &[]).unwrap();
     let watch = (Told::of(&topology), Digest::default());
     let mut run =
-        Simulator::new(Arc::clone(&topology), Box::new(policy), script, watch, Config::default())
-            .unwrap();
+        Simulator::new(Arc::clone(&topology), policy, script, watch, Config::default()).unwrap();
     loop {
         let status = run.run_events(SimTime::NEVER, 1).unwrap();
         if status == Status::Finished {
@@ -119,10 +122,9 @@ proptest! {
 fn a_policy_that_tracks_no_load_has_nothing_to_tell() {
     let topology = topology("t8");
     let script = script(&topology, &[vec![Op::Run(Nanos::from_millis(20))]]);
-    let policy = Watched::new(build("fifo", &[]).unwrap());
+    let policy = build("fifo", &[]).unwrap();
     let watch = Told::of(&topology);
-    let mut run =
-        Simulator::new(topology, Box::new(policy), script, watch, Config::default()).unwrap();
+    let mut run = Simulator::new(topology, policy, script, watch, Config::default()).unwrap();
     run.run_until(SimTime::NEVER).unwrap();
     assert_eq!(run.observer().all, []);
 }
@@ -137,6 +139,10 @@ struct Alone {
 
 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
 impl Observer for Alone {
+    fn wants(&self) -> Wants {
+        Wants::UTIL_AVG
+    }
+
     fn on(&mut self, world: &World, tracepoint: Tracepoint) {
         let now = world.now().get() as f64;
         match tracepoint {
@@ -157,10 +163,9 @@ fn alone(expr: &str, ops: &[Op]) -> Alone {
     let mut script = Script::new(Setup { procs: vec!["p".to_owned()], ..Setup::default() });
     let task = script.task(CpuId(2), ops);
     script.spec(task).allowed = Some([CpuId(2)].into_iter().collect::<CpuSet>());
-    let policy = Watched::new(build(expr, &[]).unwrap());
+    let policy = build(expr, &[]).unwrap();
     let watch = Alone::default();
-    let mut run =
-        Simulator::new(topology, Box::new(policy), script, watch, Config::default()).unwrap();
+    let mut run = Simulator::new(topology, policy, script, watch, Config::default()).unwrap();
     run.run_until(SimTime::NEVER).unwrap();
     run.into_parts().3
 }

@@ -4,7 +4,7 @@ use simsched_topology::{CpuId, LlcId};
 
 use crate::ids::{MarkId, ProcId, TaskId};
 use crate::names::{Cause, FuncId, Reason};
-use crate::policy::CostedFunction;
+use crate::policy::{CostedFunction, Wants};
 use crate::time::Nanos;
 use crate::world::World;
 
@@ -20,6 +20,11 @@ pub trait Observer {
     #[inline(always)]
     fn pauses(&self) -> bool {
         false
+    }
+
+    /// What of the policy it wants to be told beside what happens; asked once, before the run.
+    fn wants(&self) -> Wants {
+        Wants::NOTHING
     }
 }
 
@@ -233,15 +238,16 @@ pub enum Tracepoint {
         /// Which point.
         mark: MarkId,
     },
-    /// The policy has chosen another LLC as the home of a process, or none.
+    /// The policy has chosen another LLC as the home of a process, or none. Told only where the observer wants it
+    /// ([`Wants::PREFERRED`]).
     Preferred {
         /// Whose home.
         proc: ProcId,
         /// Where it is.
         llc: Option<LlcId>,
     },
-    /// The utilization of `cpu` has changed in its policy's books (`pelt_cfs` of its root queue). Told
-    /// only where the policy is [`crate::Watched`], and once for each event.
+    /// The utilization of `cpu` has changed in its policy's books (`pelt_cfs` of its root queue). Told behind the
+    /// event in which it did, and only where the observer wants it ([`Wants::UTIL_AVG`]).
     UtilAvg {
         /// Whose.
         cpu: CpuId,
@@ -268,6 +274,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn pauses(&self) -> bool {
         self.0.pauses() || self.1.pauses()
     }
+
+    fn wants(&self) -> Wants {
+        self.0.wants().or(self.1.wants())
+    }
 }
 
 impl<O: Observer> Observer for Option<O> {
@@ -282,6 +292,10 @@ impl<O: Observer> Observer for Option<O> {
     fn pauses(&self) -> bool {
         self.as_ref().is_some_and(Observer::pauses)
     }
+
+    fn wants(&self) -> Wants {
+        self.as_ref().map_or(Wants::NOTHING, Observer::wants)
+    }
 }
 
 impl<O: Observer + ?Sized> Observer for Box<O> {
@@ -291,5 +305,9 @@ impl<O: Observer + ?Sized> Observer for Box<O> {
 
     fn pauses(&self) -> bool {
         (**self).pauses()
+    }
+
+    fn wants(&self) -> Wants {
+        (**self).wants()
     }
 }

@@ -4,15 +4,11 @@ mod actions;
 mod attached;
 mod balancer;
 mod queues;
-mod thoughts;
-mod watched;
 
-pub use self::actions::{Access, Actions, Cx, Touch};
+pub use self::actions::{Access, Actions, Cx, PolicyEvent, Touch, Wants};
 pub use self::attached::{Attached, Charge, CostedFunction, KernelRules, TtwuQueue};
 pub use self::balancer::{BalanceStep, Look, Moves, SdCounts, Trigger};
 pub use self::queues::FifoQueues;
-pub use self::thoughts::{Thought, Thoughts};
-pub use self::watched::Watched;
 
 use simsched_topology::{CpuId, CpuSet, Distance};
 
@@ -182,18 +178,12 @@ pub trait Policy {
         let _ = (cx, cpu, moves);
     }
 
-    /// About what the policy has changed its mind since the list was last taken: which LLC is the home
-    /// of a process, for example; `None` if it has nothing of the kind. Whoever watches is told after
-    /// each event.
-    fn thoughts(&mut self) -> Option<&mut Thoughts> {
-        None
-    }
-
     /// The utilization of `cpu` as the policy has it, not brought to the present (`cfs_rq->avg.util_avg`
     /// of the root queue): 1024 times the share of time running; `None` if it tracks none.
     ///
     /// It may change in calls only in which the kernel holds the lock of that runqueue: that name `cpu`,
-    /// or a task on it, and the step of a balancer after [`BalanceStep::Lock`]. [`Watched`] relies on it.
+    /// or a task on it, and the step of a balancer after [`BalanceStep::Lock`]: behind those only it is asked, of a
+    /// run whose observer wants it ([`Wants::UTIL_AVG`]).
     fn util_avg(&self, cpu: CpuId) -> Option<u64> {
         let _ = cpu;
         None

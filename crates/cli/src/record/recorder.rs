@@ -1,6 +1,6 @@
 //! `Recorder`: what happens in a run, as the tracepoints of a kernel would tell it.
 
-use simsched_core::{Cause, Observer, Setup, Start, TaskId, TaskState, Tracepoint, World};
+use simsched_core::{Cause, Observer, Setup, Start, TaskId, TaskState, Tracepoint, Wants, World};
 use simsched_topology::{CpuId, Topology};
 use simsched_trace::{Event, PrevState, ThreadIx, Threads, What};
 
@@ -226,6 +226,10 @@ fn is_old(start: Start) -> bool {
 }
 
 impl Observer for Recorder {
+    fn wants(&self) -> Wants {
+        if self.counters.is_some() { Wants::UTIL_AVG } else { Wants::NOTHING }
+    }
+
     fn on(&mut self, world: &World, tracepoint: Tracepoint) {
         if matches!(tracepoint, Tracepoint::Charge { .. }) {
             return;

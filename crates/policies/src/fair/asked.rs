@@ -3,6 +3,8 @@
 use simsched_core::{Access, Charge, CostedFunction, Cx, FuncId, LineId, TaskId, Touch};
 use simsched_topology::{CpuId, CpuSet};
 
+use super::Hierarchy;
+
 /// `update_cfs_group()`: the readers of `tg->load_avg`.
 pub const UPDATE_CFS_GROUP: FuncId = FuncId(0);
 /// `update_load_avg()`: the writers of `tg->load_avg`.
@@ -16,10 +18,10 @@ pub const FUNCTIONS: &[CostedFunction] = &[
 
 /// What the functions of [`Hierarchy`](super::Hierarchy), which have no context of the call, ask for.
 ///
-/// The one that answers the call hands it over at its end ([`Asked::tell`]).
+/// The one that answers the call hands it over at its end ([`Hierarchy::tell`](super::Hierarchy)).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asked {
-    /// Something is below.
+    /// Something is below, or somebody watches the homes of processes.
     any: bool,
     /// CPUs whose current task is to be rescheduled (`resched_curr()` in `update_curr()`).
     resched: CpuSet,
@@ -32,9 +34,9 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Nothing, with room for all that `nr_tasks` tasks can need.
+    /// Nothing but the question whether anybody watches, with room for all that `nr_tasks` tasks can need.
     pub(super) fn with_capacity(nr_tasks: usize) -> Asked {
-        Asked { blocked: Vec::with_capacity(nr_tasks), ..Asked::default() }
+        Asked { any: true, blocked: Vec::with_capacity(nr_tasks), ..Asked::default() }
     }
 
     /// The current task of `cpu` is to be rescheduled.
@@ -71,17 +73,8 @@ impl Asked {
         self.any && self.resched.remove(cpu)
     }
 
-    /// The call ends: asks the simulator for all of it.
-    #[inline]
-    pub(super) fn tell(&mut self, cx: Cx<'_>) {
-        if self.any {
-            self.tell_all(cx);
-        }
-    }
-
-    #[inline(never)]
-    fn tell_all(&mut self, mut cx: Cx<'_>) {
-        self.any = false;
+    /// Asks the simulator for all of it.
+    fn tell(&mut self, cx: &mut Cx<'_>) {
         self.blocked.drain(..).for_each(|task| cx.block(task));
         while let Some(cpu) = self.resched.first() {
             self.resched.remove(cpu);
@@ -93,5 +86,22 @@ impl Asked {
                 cx.did(what, times);
             }
         }
+    }
+}
+
+impl Hierarchy {
+    /// A call ends: asks the simulator for what its functions want, and tells whoever watches. Once for the
+    /// first call, which finds out whether anybody does.
+    #[inline]
+    pub(super) fn tell(&mut self, cx: Cx<'_>) {
+        if self.asked.any {
+            self.tell_all(cx);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_all(&mut self, mut cx: Cx<'_>) {
+        self.asked.tell(&mut cx);
+        self.asked.any = self.tell_homes(&mut cx);
     }
 }

@@ -1,7 +1,7 @@
 //! Where the fair class tells what knows of last-level caches, and asks it: cache-aware load balancing
 //! and cache-aware wakeups. Each does nothing where it is off.
 
-use simsched_core::{Look, TaskId, Thoughts, World};
+use simsched_core::{Cx, Look, TaskId, World};
 use simsched_topology::CpuId;
 
 use super::Fair;
@@ -11,6 +11,16 @@ use super::hierarchy::Hierarchy;
 use super::llc::{CacheAware, LlcWakeup};
 
 impl Hierarchy {
+    /// Whose home has changed in the call that ends: of the two that know homes, the one that sends wakees there
+    /// is heard. Whether anybody wants to know.
+    pub(super) fn tell_homes(&mut self, cx: &mut Cx<'_>) -> bool {
+        match (&mut self.cas, &mut self.llc) {
+            (Some(cas), _) => cas.homes().tell(cx),
+            (None, Some(llc)) => llc.homes().tell(cx),
+            (None, None) => false,
+        }
+    }
+
     /// What time it is, for a call that begins.
     #[inline]
     pub(super) fn enter_caches(&mut self, world: &World) {
@@ -104,14 +114,6 @@ impl Fair {
             all += each;
         }
         all
-    }
-
-    /// Whose home has changed: of the two that know homes, the one that sends wakees there comes first.
-    #[inline]
-    pub(super) fn caches_thoughts(&mut self) -> Option<&mut Thoughts> {
-        let all = &mut self.all;
-        let cas = all.cas.as_mut().map(|cas| cas.thoughts());
-        cas.or_else(|| all.llc.as_mut().map(|llc| llc.thoughts()))
     }
 
     pub(super) fn caches_metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {

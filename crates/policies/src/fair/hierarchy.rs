@@ -94,7 +94,7 @@ impl Hierarchy {
             is_eevdf: features.version.is_eevdf(),
             requests: Vec::new(),
             nodes: Nodes::default(),
-            asked: Asked::default(),
+            asked: Asked::with_capacity(world.tasks().len()),
             tick_ns: world.tick().0,
             llc: None,
             cas: None,
@@ -107,7 +107,6 @@ impl Hierarchy {
         if all.is_eevdf {
             all.requests = vec![Request::default(); all.entities.len()];
             all.nodes = Nodes::new(all.entities.len());
-            all.asked = Asked::with_capacity(world.tasks().len());
         }
         all
     }

@@ -69,7 +69,7 @@ impl Fair {
                 above = self.all.parent(se);
             }
         }
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
     }
 
     /// The queue of `group` on `cpu`.

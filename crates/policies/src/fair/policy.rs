@@ -2,8 +2,7 @@
 
 use simsched_core::{
     Attached, BalanceStep, Cx, Dequeue, Dequeued, Enqueue, KernelRules, Look, Moves, NO_DOMAIN,
-    Placement, Policy, Preempt, SdCounts, TaskId, TaskState, Thoughts, Trigger, TtwuQueue, Wakeup,
-    World,
+    Placement, Policy, Preempt, SdCounts, TaskId, TaskState, Trigger, TtwuQueue, Wakeup, World,
 };
 use simsched_topology::{CpuId, CpuSet, Domains, Kernel};
 
@@ -46,19 +45,19 @@ impl Policy for Fair {
 
     fn migrate_task_rq(&mut self, cx: Cx<'_>, task: TaskId, to: CpuId) {
         self.migrate(cx.world, task, to);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
     }
 
     fn task_fork(&mut self, cx: Cx<'_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
         self.all.enter(cx.world);
         self.caches_fork(parent, child);
         self.fork(cx.world, cpu, parent, child);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
     }
 
     fn task_asleep(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) {
         self.lay_down(cpu, task);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
     }
 
     #[inline]
@@ -75,7 +74,7 @@ impl Policy for Fair {
         }
         self.note_sched_idle(cpu);
         self.note_overload(cx.world, cpu);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
     }
 
     #[inline]
@@ -88,7 +87,7 @@ impl Policy for Fair {
         if has_ended {
             self.caches_exit(task);
         }
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
         if has_left { Dequeued::Left } else { Dequeued::Delayed }
     }
 
@@ -100,7 +99,7 @@ impl Policy for Fair {
             .map(Se::of)
             .filter(|&prev| self.all.queue(self.all.cfs_rq_of(prev)).curr == Some(prev));
         let next = self.all.pick_next_task(cpu, prev, cx.world.rq(cpu).clock_task);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
         next.map(EntityId::task)
     }
 
@@ -109,7 +108,7 @@ impl Policy for Fair {
         let Some(curr) = cx.world.curr(cpu) else { return Preempt::Yes };
         let pair = [Se::of(curr), Se::of(wakee)];
         let preempt = self.all.check_preempt_wakeup(cx.world, cpu, pair, why == Enqueue::New);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
         preempt
     }
 
@@ -128,7 +127,7 @@ impl Policy for Fair {
             false => self.all.task_tick(se, now),
         };
         self.caches_tick(cpu, curr);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
         preempt
     }
 
@@ -138,7 +137,7 @@ impl Policy for Fair {
 
     fn task_work_run(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
         let look = self.caches_work(cx.world, cpu, task);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
         look
     }
 
@@ -152,7 +151,7 @@ impl Policy for Fair {
                 self.all.yield_task(curr, now);
             }
         }
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
     }
 
     fn reweight_task(&mut self, cx: Cx<'_>, task: TaskId) -> Preempt {
@@ -160,26 +159,26 @@ impl Policy for Fair {
         let cpu = self.all.queue(self.all.cfs_rq_of(Se::of(task))).cpu;
         let preempt = self.set_user_nice(cx.world, task);
         let is_due = self.all.asked.take_resched(cpu);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
         if is_due { Preempt::Yes } else { preempt }
     }
 
     fn task_dead(&mut self, cx: Cx<'_>, task: TaskId) {
         self.bury(task);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
     }
 
     fn put_prev_task(&mut self, cx: Cx<'_>, cpu: CpuId, prev: TaskId) {
         self.all.enter(cx.world);
         self.all.put_prev_task(Se::of(prev), cx.world.rq(cpu).clock_task);
         self.all.asked.take_resched(cpu);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
     }
 
     #[inline]
     fn newly_idle(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
         let answer = self.begin_newidle(cx.world, cpu);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
         answer
     }
 
@@ -190,44 +189,44 @@ impl Policy for Fair {
 
     fn trigger_load_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> Trigger {
         let answer = self.tick_balance(cx.world, cpu);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
         answer
     }
 
     fn nohz_csd_func(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
         let answer = self.take_kick(cx.world, cpu);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
         answer
     }
 
     fn run_rebalance_domains(&mut self, cx: Cx<'_>, cpu: CpuId) {
         self.begin_softirq(cx.world, cpu);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
     }
 
     #[inline]
     fn nohz_run_idle_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
         let answer = self.begin_idle_balance(cx.world, cpu);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
         answer
     }
 
     fn nohz_balance_enter_idle(&mut self, cx: Cx<'_>, cpu: CpuId) {
         self.enter_nohz(cx.world, cpu);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
     }
 
     fn balance_step(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
         self.all.enter(cx.world);
         let step = self.next_step(cx.world, cpu, moves);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
         step
     }
 
     fn active_load_balance_cpu_stop(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) {
         self.all.enter(cx.world);
         self.stop(cx.world, cpu, moves);
-        self.all.asked.tell(cx);
+        self.all.tell(cx);
     }
 
     fn domain_of(&self, from: CpuId, to: CpuId) -> u8 {
@@ -240,10 +239,6 @@ impl Policy for Fair {
         for (at, sd) in Fair::domains(self).of(cpu).iter().enumerate() {
             emit(sd.name, &sd.span, &self.balance.sd(cpu, at).counts);
         }
-    }
-
-    fn thoughts(&mut self) -> Option<&mut Thoughts> {
-        self.caches_thoughts()
     }
 
     fn util_avg(&self, cpu: CpuId) -> Option<u64> {

@@ -5,6 +5,7 @@ use simsched_topology::{CpuId, LlcId, Topology};
 use crate::ids::{ProcId, TaskId};
 use crate::names::Cause;
 use crate::observer::{Observer, Tracepoint};
+use crate::policy::Wants;
 use crate::time::{Nanos, SimTime};
 use crate::world::World;
 
@@ -326,6 +327,10 @@ fn first_max(values: impl Iterator<Item = u64>) -> usize {
 }
 
 impl Observer for LlcSeries {
+    fn wants(&self) -> Wants {
+        Wants::PREFERRED
+    }
+
     #[inline]
     fn on(&mut self, world: &World, tracepoint: Tracepoint) {
         let now = world.now();

@@ -1,8 +1,8 @@
 //! `Cx`: what a call of a policy reads and asks for; `Actions`: what was asked for and is to be made true.
 
-use simsched_topology::{CpuId, CpuSet};
+use simsched_topology::{CpuId, CpuSet, LlcId};
 
-use crate::ids::TaskId;
+use crate::ids::{ProcId, TaskId};
 use crate::names::{FuncId, LineId};
 use crate::world::World;
 
@@ -57,12 +57,69 @@ impl<'a> Cx<'a> {
         self.actions.touched.push(touch);
     }
 
+    /// Whether whoever watches the run wants to be told of this.
+    #[inline]
+    #[must_use]
+    pub fn wants(&self, what: Wants) -> bool {
+        self.actions.wants.has(what)
+    }
+
+    /// Tells whoever watches the run; nothing else follows from it. Asked for with [`Cx::wants`] first.
+    #[inline]
+    pub fn trace(&mut self, event: PolicyEvent) {
+        if self.wants(event.kind()) {
+            self.actions.traced.push(event);
+        }
+    }
+
     /// The function `what` was called `times`: the CPU that made the call pays for it, or its time is told
     /// apart ([`Charge`](crate::Charge)).
     #[inline]
     pub fn did(&mut self, what: FuncId, times: u32) {
         self.actions.pending |= Actions::COSTS;
         self.actions.calls[what.idx()] += times;
+    }
+}
+
+/// What of a policy can be watched beside its answers; nobody pays for what nobody wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants(u8);
+
+impl Wants {
+    /// Nothing.
+    pub const NOTHING: Wants = Wants(0);
+    /// [`Tracepoint::UtilAvg`](crate::Tracepoint::UtilAvg): how utilized the policy holds each CPU to be.
+    pub const UTIL_AVG: Wants = Wants(1);
+    /// [`Tracepoint::Preferred`](crate::Tracepoint::Preferred): which LLC is the home of a process.
+    pub const PREFERRED: Wants = Wants(2);
+
+    /// All that is wanted by either.
+    #[must_use]
+    pub const fn or(self, other: Wants) -> Wants {
+        Wants(self.0 | other.0)
+    }
+
+    /// Whether something of `what` is wanted.
+    #[inline]
+    #[must_use]
+    pub const fn has(self, what: Wants) -> bool {
+        self.0 & what.0 != 0
+    }
+}
+
+/// What a policy traces itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyEvent {
+    /// This LLC is the home of a process from now on, or none is.
+    Preferred(ProcId, Option<LlcId>),
+}
+
+impl PolicyEvent {
+    /// Who wants to be told of it.
+    const fn kind(self) -> Wants {
+        match self {
+            PolicyEvent::Preferred(..) => Wants::PREFERRED,
+        }
     }
 }
 
@@ -100,12 +157,18 @@ pub struct Actions {
     touched: Vec<Touch>,
     /// Calls of each function.
     calls: [u32; FuncId::MAX],
+    /// What whoever watches wants to be told,
+    wants: Wants,
+    /// and what was traced for him, oldest first.
+    traced: Vec<PolicyEvent>,
 }
 
 impl Actions {
     const RESCHED: u8 = 1;
     const BLOCKED: u8 = 2;
     const COSTS: u8 = 4;
+    /// Somebody wants to know the `util_avg` of CPUs: set for the whole run.
+    const WATCHED: u8 = 8;
 
     /// No actions, with room for all that `nr_tasks` tasks can need.
     #[must_use]
@@ -113,10 +176,24 @@ impl Actions {
         Actions { blocked: Vec::with_capacity(nr_tasks), ..Actions::default() }
     }
 
-    /// Whether tasks have left or are to go.
+    /// Whether anything is to be done when a call has returned: tasks have left or are to go, or `util_avg` is
+    /// watched.
     #[inline(always)]
-    pub(crate) fn changes_tasks(&self) -> bool {
-        self.pending & (Actions::RESCHED | Actions::BLOCKED) != 0
+    pub(crate) fn follow_call(&self) -> bool {
+        self.pending & (Actions::RESCHED | Actions::BLOCKED | Actions::WATCHED) != 0
+    }
+
+    /// From now on this is wanted.
+    pub fn set_wants(&mut self, wants: Wants) {
+        self.wants = wants;
+        if wants.has(Wants::UTIL_AVG) {
+            self.pending |= Actions::WATCHED;
+        }
+    }
+
+    /// What was traced since this was last taken.
+    pub fn take_traced(&mut self) -> Vec<PolicyEvent> {
+        std::mem::take(&mut self.traced)
     }
 
     /// Whether lines were touched or functions called.

@@ -4,6 +4,7 @@
 use simsched_topology::CpuId;
 
 use super::state::Simulator;
+use super::watch::Locked;
 use crate::ids::TaskId;
 use crate::observer::Observer;
 use crate::policy::{
@@ -13,7 +14,7 @@ use crate::workload::Workload;
 
 /// Calls in the world as it is, which ask for the actions of the simulator.
 macro_rules! calls {
-    ($($name:ident = $method:ident($($arg:ident: $kind:ty),*) $(-> $answer:ty)?;)*) => {
+    ($($name:ident = $method:ident($($arg:ident: $kind:ty),*) $(-> $answer:ty)?, $locked:expr;)*) => {
         impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             $(
                 #[doc = concat!("[`Policy::", stringify!($method), "`].")]
@@ -21,7 +22,7 @@ macro_rules! calls {
                 pub(super) fn $name(&mut self, $($arg: $kind),*) $(-> $answer)? {
                     let cx = Cx::new(&self.world, &mut self.actions);
                     let answer = self.policy.$method(cx, $($arg),*);
-                    self.after_call();
+                    self.after_call($locked);
                     answer
                 }
             )*
@@ -30,28 +31,28 @@ macro_rules! calls {
 }
 
 calls! {
-    select_task_rq = select_task_rq(wakeup: &Wakeup) -> Placement;
-    migrate_task_rq = migrate_task_rq(task: TaskId, to: CpuId);
-    task_fork = task_fork(cpu: CpuId, parent: Option<TaskId>, child: TaskId);
-    task_asleep = task_asleep(cpu: CpuId, task: TaskId);
-    enqueue_task = enqueue(cpu: CpuId, task: TaskId, why: Enqueue);
-    dequeue_task = dequeue(cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued;
-    pick_next_task = pick_next(cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId>;
-    put_prev_task = put_prev_task(cpu: CpuId, prev: TaskId);
-    wakeup_preempt = wakeup_preempt(cpu: CpuId, wakee: TaskId, why: Enqueue) -> Preempt;
-    task_woken = task_woken(cpu: CpuId);
-    task_tick = task_tick(cpu: CpuId, curr: TaskId) -> Preempt;
-    task_work_run = task_work_run(cpu: CpuId, task: TaskId) -> Look;
-    yield_task = yield_task(cpu: CpuId, curr: TaskId);
-    reweight_task = reweight_task(task: TaskId) -> Preempt;
-    task_dead = task_dead(task: TaskId);
-    idle_entered = idle_entered(cpu: CpuId);
-    newidle_balance = newly_idle(cpu: CpuId) -> bool;
-    trigger_load_balance = trigger_load_balance(cpu: CpuId) -> Trigger;
-    nohz_csd_func = nohz_csd_func(cpu: CpuId) -> bool;
-    run_rebalance_domains = run_rebalance_domains(cpu: CpuId);
-    nohz_run_idle_balance = nohz_run_idle_balance(cpu: CpuId) -> bool;
-    nohz_balance_enter_idle = nohz_balance_enter_idle(cpu: CpuId);
+    select_task_rq = select_task_rq(wakeup: &Wakeup) -> Placement, Locked::No;
+    migrate_task_rq = migrate_task_rq(task: TaskId, to: CpuId), Locked::Of(task);
+    task_fork = task_fork(cpu: CpuId, parent: Option<TaskId>, child: TaskId), Locked::Cpu(cpu);
+    task_asleep = task_asleep(cpu: CpuId, task: TaskId), Locked::Cpu(cpu);
+    enqueue_task = enqueue(cpu: CpuId, task: TaskId, why: Enqueue), Locked::Cpu(cpu);
+    dequeue_task = dequeue(cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued, Locked::Cpu(cpu);
+    pick_next_task = pick_next(cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId>, Locked::Cpu(cpu);
+    put_prev_task = put_prev_task(cpu: CpuId, prev: TaskId), Locked::Cpu(cpu);
+    wakeup_preempt = wakeup_preempt(cpu: CpuId, wakee: TaskId, why: Enqueue) -> Preempt, Locked::Cpu(cpu);
+    task_woken = task_woken(cpu: CpuId), Locked::Cpu(cpu);
+    task_tick = task_tick(cpu: CpuId, curr: TaskId) -> Preempt, Locked::Cpu(cpu);
+    task_work_run = task_work_run(cpu: CpuId, task: TaskId) -> Look, Locked::Cpu(cpu);
+    yield_task = yield_task(cpu: CpuId, curr: TaskId), Locked::Cpu(cpu);
+    reweight_task = reweight_task(task: TaskId) -> Preempt, Locked::Of(task);
+    task_dead = task_dead(task: TaskId), Locked::Of(task);
+    idle_entered = idle_entered(cpu: CpuId), Locked::Cpu(cpu);
+    newidle_balance = newly_idle(cpu: CpuId) -> bool, Locked::Cpu(cpu);
+    trigger_load_balance = trigger_load_balance(cpu: CpuId) -> Trigger, Locked::Cpu(cpu);
+    nohz_csd_func = nohz_csd_func(cpu: CpuId) -> bool, Locked::Cpu(cpu);
+    run_rebalance_domains = run_rebalance_domains(cpu: CpuId), Locked::Cpu(cpu);
+    nohz_run_idle_balance = nohz_run_idle_balance(cpu: CpuId) -> bool, Locked::Cpu(cpu);
+    nohz_balance_enter_idle = nohz_balance_enter_idle(cpu: CpuId), Locked::Cpu(cpu);
 }
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
@@ -60,7 +61,11 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.moves.tasks.clear();
         let cx = Cx::new(&self.world, &mut self.actions);
         let step = self.policy.balance_step(cx, cpu, &mut self.moves);
-        self.after_call();
+        self.look_behind_step(
+            cpu,
+            if let BalanceStep::Lock(other) = step { Some(other) } else { None },
+        );
+        self.after_call(Locked::Cpu(cpu));
         step
     }
 
@@ -69,14 +74,15 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.moves.tasks.clear();
         let cx = Cx::new(&self.world, &mut self.actions);
         self.policy.active_load_balance_cpu_stop(cx, cpu, &mut self.moves);
-        self.after_call();
+        self.after_call(Locked::Cpu(cpu));
     }
 
     /// Makes true what a call has asked for as soon as it has returned, in the name of the CPU that made it:
     /// later another CPU would find it, send an interrupt and pay for it.
     #[inline(always)]
-    fn after_call(&mut self) {
-        if self.actions.changes_tasks() {
+    fn after_call(&mut self, locked: Locked) {
+        if self.actions.follow_call() {
+            self.look_at_util(locked);
             self.change_tasks();
         }
     }

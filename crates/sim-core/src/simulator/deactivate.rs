@@ -5,8 +5,8 @@ use simsched_topology::CpuId;
 use super::cpu::Stage;
 use super::state::{Simulator, Step};
 use crate::ids::TaskId;
-use crate::observer::{Cost, Observer, Tracepoint};
-use crate::policy::{Dequeue, Dequeued, Enqueue, Policy, Thought, Thoughts};
+use crate::observer::{Cost, Observer};
+use crate::policy::{Dequeue, Dequeued, Enqueue, Policy};
 use crate::workload::Workload;
 use crate::world::TaskState;
 
@@ -41,18 +41,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 let ns = self.jittered(cpu, ns);
                 self.begin(cpu, Stage::Pick, Cost::ContextSwitch, ns);
                 Ok(())
-            }
-        }
-    }
-
-    /// Tells whoever watches about what the policy has changed its mind.
-    pub(super) fn tell_thoughts(&mut self) {
-        while let Some(thought) = self.policy.thoughts().and_then(Thoughts::pop) {
-            match thought {
-                Thought::Preferred(proc, llc) => self.emit(Tracepoint::Preferred { proc, llc }),
-                Thought::UtilAvg(cpu, util_avg) => {
-                    self.emit(Tracepoint::UtilAvg { cpu, util_avg });
-                }
             }
         }
     }

@@ -23,6 +23,7 @@ mod switch;
 mod task_work;
 mod waitq;
 mod wakeup;
+mod watch;
 
 pub use state::Simulator;
 
@@ -140,14 +141,14 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.has_aftermath || self.actions.has_costs() { self.aftermath() } else { Ok(()) }
     }
 
-    /// What comes behind each event of some policies, and of a paranoid run.
+    /// What comes behind each event with costs of the policy, and behind all of a run that is watched or paranoid.
     #[inline(never)]
     fn aftermath(&mut self) -> Step {
         if self.actions.has_costs() {
             self.pay_costs();
         }
-        if self.has_thoughts {
-            self.tell_thoughts();
+        if self.is_watched {
+            self.tell_traced();
         }
         if self.paranoid { self.check_policy() } else { Ok(()) }
     }

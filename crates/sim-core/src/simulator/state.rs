@@ -7,6 +7,7 @@ use simsched_topology::{CpuId, CpuSet, Topology};
 
 use super::cpu::{Cpu, Desk, Stage, TaskRun};
 use super::mutex::Mutex;
+use super::watch::{Locked, UtilWatch};
 use crate::agenda::Agenda;
 use crate::config::{Config, HardwareModel};
 use crate::error::SimError;
@@ -14,9 +15,7 @@ use crate::hardware::{FULL, Hardware, IdleGovernor, Prices, at_speed};
 use crate::ids::TaskId;
 use crate::ipc::{Ipc, Wakes};
 use crate::observer::{Cost, Observer, Tracepoint};
-use crate::policy::{
-    Actions, Attached, Charge, CostedFunction, KernelRules, Moves, Policy, Thoughts,
-};
+use crate::policy::{Actions, Attached, Charge, CostedFunction, KernelRules, Moves, Policy, Wants};
 use crate::time::{Nanos, SimTime};
 use crate::workload::{Setup, TaskSpec, Workload};
 use crate::world::World;
@@ -46,9 +45,11 @@ pub struct Simulator<P: ?Sized, W, O> {
     pub(super) function_costs: Vec<(u32, Charge)>,
     /// The policy has lines that CPUs share.
     pub(super) has_lines: bool,
-    /// The policy has thoughts that whoever watches is told.
-    pub(super) has_thoughts: bool,
-    /// Something is to be done behind each event: for thoughts, or because nobody is trusted.
+    /// The observer wants to be told of the policy,
+    pub(super) is_watched: bool,
+    /// and of its `util_avg`.
+    pub(super) util_watch: Option<UtilWatch>,
+    /// Something is to be done behind each event: for who watches, or because nobody is trusted.
     pub(super) has_aftermath: bool,
     /// So many events at one instant are too many.
     pub(super) at_once_limit: u64,
@@ -156,7 +157,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             _ => Prices::new(&topology, &config, &hardware.transfers),
         };
         let prices = prices.up_to_state(config.max_cstate);
-        let quantum = prices.quantum();
+        let (quantum, wants) = (prices.quantum(), observer.wants());
         let nr_cpus = topology.nr_cpus();
         let deepest = Desk::new(prices.idle_states(), &[]).governor;
         let polling = deepest.state(prices.idle_states()).polling;
@@ -176,8 +177,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             functions,
             function_costs: Vec::new(),
             has_lines: !line_nodes.is_empty(),
-            has_thoughts: policy.thoughts().is_some(),
-            has_aftermath: policy.thoughts().is_some(),
+            is_watched: wants != Wants::NOTHING,
+            util_watch: wants.has(Wants::UTIL_AVG).then(|| UtilWatch::new(nr_cpus)),
+            has_aftermath: wants != Wants::NOTHING,
             at_once_limit: 1_000_000 + 100 * setup.tasks.len() as u64,
             hardware,
             cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, dice(cpu))).collect(),
@@ -210,6 +212,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// All CPUs are in their deepest idle state, with stopped ticks; then the tasks of the first hour start.
     fn begin_run(&mut self, tasks: &[TaskSpec], deepest: &IdleGovernor) -> Step {
+        self.actions.set_wants(self.observer.wants());
+        (0..self.cpus.len()).for_each(|cpu| self.look_at_util(Locked::Cpu(CpuId::new(cpu))));
         let latency = self.prices.advertised(deepest.state(self.prices.idle_states()));
         for cpu in (0..self.cpus.len()).map(CpuId::new) {
             self.world.set_idle_state(cpu, latency);
@@ -219,15 +223,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             self.start(TaskId::new(idx), spec.start)?;
         }
         Ok(())
-    }
-
-    /// Leaves untold what the policy thinks ([`Tracepoint::Preferred`], [`Tracepoint::UtilAvg`]), for a
-    /// run in which nobody watches for it: the question costs some 25 instructions an event. Not for a
-    /// policy that is [`crate::Watched`], which is there for those who do.
-    pub fn mute_thoughts(&mut self) {
-        self.policy.thoughts().map(Thoughts::mute);
-        self.has_thoughts = false;
-        self.has_aftermath = self.paranoid;
     }
 
     /// Makes the simulator check the policy's own invariants after each event.

@@ -4,9 +4,10 @@
 
 use std::cell::{Cell, RefCell};
 
-use simsched_core::{TaskId, Thought, Thoughts, World};
+use simsched_core::{TaskId, World};
 use simsched_topology::{CpuId, Domains, SdFlags, Topology};
 
+use super::homes::Homes;
 use super::jiffies::Jiffies;
 use super::{
     Direction, LlcIds, LlcLimits, LlcRule, LlcStats, LlcVerdict, MmId, Occupancy, Processes,
@@ -90,7 +91,7 @@ pub struct CacheAware {
     stats: Vec<LlcStats>,
     pub(super) counts: Counts,
     /// Which processes prefer another LLC since somebody has asked.
-    changed: RefCell<Thoughts>,
+    changed: RefCell<Homes>,
 }
 
 impl CacheAware {
@@ -136,7 +137,7 @@ impl CacheAware {
             llc_counts: vec![0; nr_cpus * ids.len()],
             stats: vec![LlcStats::default(); ids.len()],
             counts: Counts::default(),
-            changed: RefCell::new(Thoughts::with_capacity(processes.len())),
+            changed: RefCell::new(Homes::default()),
             processes,
             ids,
         }))
@@ -235,12 +236,12 @@ impl CacheAware {
         let is = cpu.map(llc);
         if was != is {
             let name = is.map(|llc| self.ids.name(llc));
-            self.changed.borrow_mut().push(Thought::Preferred(self.processes.proc(mm), name));
+            self.changed.borrow_mut().changes(self.processes.proc(mm), name);
         }
     }
 
-    /// Which processes prefer another LLC since this was last taken.
-    pub(in crate::fair) fn thoughts(&mut self) -> &mut Thoughts {
+    /// Which processes prefer another LLC.
+    pub(in crate::fair) fn homes(&mut self) -> &mut Homes {
         self.changed.get_mut()
     }
 

@@ -4,6 +4,7 @@
 
 mod account;
 mod cache_aware;
+mod homes;
 mod ids;
 mod jiffies;
 mod limits;

@@ -12,11 +12,12 @@ mod guard;
 mod redirect;
 mod scan;
 
-use simsched_core::{TaskId, Thought, Thoughts, World};
+use simsched_core::{TaskId, World};
 use simsched_topology::CpuId;
 
 use self::counts::Counts;
 pub use self::guard::{LlcAvg, LlcRoom};
+use super::homes::Homes;
 use super::jiffies::Jiffies;
 use super::{LlcIds, MmId, Occupancy, Processes};
 use crate::fair::features::{Features, WakeupLevel};
@@ -53,7 +54,7 @@ pub struct LlcWakeup {
     has_work: Vec<bool>,
     /// By LLC: what the periodic balancer has left.
     shared: Vec<LlcAvg>,
-    thoughts: Thoughts,
+    homes: Homes,
     counts: Counts,
 }
 
@@ -83,7 +84,7 @@ impl LlcWakeup {
             occ: vec![u64::MAX; if has_occ { processes.len() * nr_cpus } else { 0 }],
             has_work: vec![false; world.tasks().len()],
             shared: vec![LlcAvg::default(); ids.len()],
-            thoughts: Thoughts::with_capacity(processes.len()),
+            homes: Homes::default(),
             counts: Counts::default(),
             processes,
             ids,
@@ -111,9 +112,9 @@ impl LlcWakeup {
         self.shared[usize::from(self.ids.of(cpu))]
     }
 
-    /// Whose home has changed since this was last taken.
-    pub(in crate::fair) fn thoughts(&mut self) -> &mut Thoughts {
-        &mut self.thoughts
+    /// Whose home has changed.
+    pub(in crate::fair) fn homes(&mut self) -> &mut Homes {
+        &mut self.homes
     }
 
     /// Hands out all counts, by name.
@@ -127,7 +128,7 @@ impl LlcWakeup {
         let llc = |cpu: Option<CpuId>| cpu.map(|cpu| self.ids.name(self.ids.of(cpu)));
         if llc(was) != llc(cpu) {
             self.counts.elections += u64::from(cpu.is_some());
-            self.thoughts.push(Thought::Preferred(self.processes.proc(mm), llc(cpu)));
+            self.homes.changes(self.processes.proc(mm), llc(cpu));
         }
     }
 
