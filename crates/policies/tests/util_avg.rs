@@ -7,8 +7,7 @@ use proptest::prelude::*;
 use simsched_core::observe::Digest;
 use simsched_core::testkit::Script;
 use simsched_core::{
-    Config, Nanos, Observer, Op, Setup, SimTime, Simulator, Status, Tracepoint, Wants,
-    World,
+    Config, Nanos, Observer, Op, Setup, SimTime, Simulator, Status, Tracepoint, Wants, World,
 };
 use simsched_policies::catalog::build;
 use simsched_topology::{CpuId, CpuSet, Topology};

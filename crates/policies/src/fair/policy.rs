@@ -28,6 +28,7 @@ impl Policy for Fair {
         let llc = self.all.tunables.llc;
         self.all.llc = CacheAware::new(world, self.domains(), &self.features, llc);
         self.all.cas = LlcWakeup::new(world, &self.features);
+        self.all.set_keeps_time();
         self.attach_rows(world);
         self.online_groups(world);
         Attached {

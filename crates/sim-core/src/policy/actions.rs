@@ -169,6 +169,8 @@ impl Actions {
     const COSTS: u8 = 4;
     /// Somebody wants to know the `util_avg` of CPUs: set for the whole run.
     const WATCHED: u8 = 8;
+    /// Something is to be done behind each event: set for the whole run.
+    const FOLLOWED: u8 = 16;
 
     /// No actions, with room for all that `nr_tasks` tasks can need.
     #[must_use]
@@ -189,6 +191,20 @@ impl Actions {
         if wants.has(Wants::UTIL_AVG) {
             self.pending |= Actions::WATCHED;
         }
+        if wants != Wants::NOTHING {
+            self.follow_events();
+        }
+    }
+
+    /// From now on something is to be done behind each event.
+    pub(crate) fn follow_events(&mut self) {
+        self.pending |= Actions::FOLLOWED;
+    }
+
+    /// Whether anything is to be done behind an event: it has costs, or somebody watches or trusts nobody.
+    #[inline(always)]
+    pub(crate) fn follow_event(&self) -> bool {
+        self.pending & (Actions::COSTS | Actions::FOLLOWED) != 0
     }
 
     /// What was traced since this was last taken.

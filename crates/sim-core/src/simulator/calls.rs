@@ -61,11 +61,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.moves.tasks.clear();
         let cx = Cx::new(&self.world, &mut self.actions);
         let step = self.policy.balance_step(cx, cpu, &mut self.moves);
-        self.look_behind_step(
-            cpu,
-            if let BalanceStep::Lock(other) = step { Some(other) } else { None },
-        );
-        self.after_call(Locked::Cpu(cpu));
+        self.after_call(Locked::Step(cpu, step));
         step
     }
 

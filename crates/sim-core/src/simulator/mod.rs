@@ -138,7 +138,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     #[inline(always)]
     fn after_event(&mut self) -> Step {
-        if self.has_aftermath || self.actions.has_costs() { self.aftermath() } else { Ok(()) }
+        if self.actions.follow_event() { self.aftermath() } else { Ok(()) }
     }
 
     /// What comes behind each event with costs of the policy, and behind all of a run that is watched or paranoid.

@@ -49,8 +49,6 @@ pub struct Simulator<P: ?Sized, W, O> {
     pub(super) is_watched: bool,
     /// and of its `util_avg`.
     pub(super) util_watch: Option<UtilWatch>,
-    /// Something is to be done behind each event: for who watches, or because nobody is trusted.
-    pub(super) has_aftermath: bool,
     /// So many events at one instant are too many.
     pub(super) at_once_limit: u64,
     /// What the kernel does where a task is current is part of what the tasks compute,
@@ -179,7 +177,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             has_lines: !line_nodes.is_empty(),
             is_watched: wants != Wants::NOTHING,
             util_watch: wants.has(Wants::UTIL_AVG).then(|| UtilWatch::new(nr_cpus)),
-            has_aftermath: wants != Wants::NOTHING,
             at_once_limit: 1_000_000 + 100 * setup.tasks.len() as u64,
             hardware,
             cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, dice(cpu))).collect(),
@@ -227,7 +224,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Makes the simulator check the policy's own invariants after each event.
     pub fn set_paranoid(&mut self) {
-        (self.paranoid, self.has_aftermath, self.has_short_way) = (true, true, false);
+        (self.paranoid, self.has_short_way) = (true, false);
+        self.actions.follow_events();
     }
 
     /// The world as it is now.

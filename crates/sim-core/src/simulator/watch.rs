@@ -6,7 +6,7 @@ use simsched_topology::CpuId;
 use super::state::Simulator;
 use crate::ids::TaskId;
 use crate::observer::{Observer, Tracepoint};
-use crate::policy::{Policy, PolicyEvent};
+use crate::policy::{BalanceStep, Policy, PolicyEvent};
 use crate::workload::Workload;
 
 /// Whose runqueue the kernel holds locked in a call.
@@ -18,6 +18,8 @@ pub(super) enum Locked {
     Cpu(CpuId),
     /// That of the CPU of this task.
     Of(TaskId),
+    /// That of this CPU, whose balancer has made this step, and the one that its step before has locked.
+    Step(CpuId, BalanceStep),
 }
 
 /// The `util_avg` of each CPU as it was told last, where somebody wants to know.
@@ -43,6 +45,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             Locked::No => return,
             Locked::Cpu(cpu) => cpu,
             Locked::Of(task) => self.world.task(task).cpu,
+            Locked::Step(cpu, step) => {
+                self.look_behind_step(cpu, step);
+                cpu
+            }
         };
         let (Some(watch), Some(util_avg)) = (&mut self.util_watch, self.policy.util_avg(cpu))
         else {
@@ -54,9 +60,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// The balancer of `cpu` has made a step with the runqueue locked that its step before has locked, if it
-    /// was one of that kind; this step has locked `locks`.
-    pub(super) fn look_behind_step(&mut self, cpu: CpuId, locks: Option<CpuId>) {
+    /// was one of that kind.
+    fn look_behind_step(&mut self, cpu: CpuId, step: BalanceStep) {
         let Some(watch) = &mut self.util_watch else { return };
+        let locks = if let BalanceStep::Lock(other) = step { Some(other) } else { None };
         if let Some(other) = std::mem::replace(&mut watch.locked[cpu.idx()], locks) {
             self.look_at_util(Locked::Cpu(other));
         }
