@@ -87,16 +87,10 @@ pub trait Policy {
         Preempt::No
     }
 
-    /// Whether the tick of `task`, just now, has left it something to do when it returns to user mode
-    /// (`task_work_add()`).
-    fn has_task_work(&self, task: TaskId) -> bool {
-        let _ = task;
-        false
-    }
-
-    /// `task` returns to user mode on `cpu` and does what its tick has left it (`task_work_run()`): what
-    /// that reads. It is done at once; the time that reading takes is the task's, in the system.
-    fn task_work_run(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
+    /// `task` returns to user mode on `cpu` and does what [`Cx::add_task_work`] has left it
+    /// (`task_work_run()`): what that reads. It is done at once; the time that reading takes is the task's, in
+    /// the system.
+    fn task_work(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
         let _ = (cx, cpu, task);
         Look::default()
     }

@@ -120,7 +120,7 @@ impl Policy for Fair {
     }
 
     #[inline]
-    fn task_tick(&mut self, cx: Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
+    fn task_tick(&mut self, mut cx: Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
         self.all.enter(cx.world);
         let (se, now) = (Se::of(curr), cx.world.rq(cpu).clock_task);
         let preempt = match self.all.is_eevdf {
@@ -128,15 +128,14 @@ impl Policy for Fair {
             false => self.all.task_tick(se, now),
         };
         self.caches_tick(cpu, curr);
+        if self.caches_have_work(curr) {
+            cx.add_task_work(curr);
+        }
         self.all.tell(cx);
         preempt
     }
 
-    fn has_task_work(&self, task: TaskId) -> bool {
-        self.caches_have_work(task)
-    }
-
-    fn task_work_run(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
+    fn task_work(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
         let look = self.caches_work(cx.world, cpu, task);
         self.all.tell(cx);
         look

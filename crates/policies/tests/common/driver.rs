@@ -76,8 +76,8 @@ impl Driver {
             if self.host.task_tick(cpu, curr) == Preempt::Yes || self.is_due(cpu) {
                 preempted.push(cpu);
             }
-            if self.host.has_task_work(curr) {
-                self.host.task_work_run(cpu, curr);
+            while let Some(task) = self.host.actions.next_work() {
+                self.host.task_work(cpu, task);
             }
             self.trigger(cpu);
         }

@@ -49,6 +49,14 @@ impl<'a> Cx<'a> {
         self.actions.blocked.push(task);
     }
 
+    /// `task` has something to do when it returns to user mode (`task_work_add()`): then
+    /// [`Policy::task_work`](crate::Policy::task_work) is called, once.
+    #[inline]
+    pub fn add_task_work(&mut self, task: TaskId) {
+        self.actions.pending |= Actions::WORK;
+        self.actions.work.push(task);
+    }
+
     /// A line of [`Attached::lines`](crate::Attached::lines) was read or written. The CPU that made the call
     /// waits for it where it has to come from elsewhere.
     #[inline]
@@ -153,6 +161,8 @@ pub struct Actions {
     resched: CpuSet,
     /// Sleepers that have left their runqueues, in the order in which they did.
     blocked: Vec<TaskId>,
+    /// Tasks that have something to do when they return to user mode.
+    work: Vec<TaskId>,
     /// Accesses to shared lines, in their order.
     touched: Vec<Touch>,
     /// Calls of each function.
@@ -171,6 +181,9 @@ impl Actions {
     const WATCHED: u8 = 8;
     /// Something is to be done behind each event: set for the whole run.
     const FOLLOWED: u8 = 16;
+    const WORK: u8 = 32;
+    /// What is made true, or looked at, when a call has returned.
+    const BEHIND_CALL: u8 = Actions::RESCHED | Actions::BLOCKED | Actions::WORK | Actions::WATCHED;
 
     /// No actions, with room for all that `nr_tasks` tasks can need.
     #[must_use]
@@ -178,11 +191,11 @@ impl Actions {
         Actions { blocked: Vec::with_capacity(nr_tasks), ..Actions::default() }
     }
 
-    /// Whether anything is to be done when a call has returned: tasks have left or are to go, or `util_avg` is
-    /// watched.
+    /// Whether anything is to be done when a call has returned: tasks have left, are to go or have something to
+    /// do, or `util_avg` is watched.
     #[inline(always)]
     pub(crate) fn follow_call(&self) -> bool {
-        self.pending & (Actions::RESCHED | Actions::BLOCKED | Actions::WATCHED) != 0
+        self.pending & Actions::BEHIND_CALL != 0
     }
 
     /// From now on this is wanted.
@@ -248,6 +261,16 @@ impl Actions {
         let task = self.blocked.pop();
         if self.blocked.is_empty() {
             self.pending &= !Actions::BLOCKED;
+        }
+        task
+    }
+
+    /// A task that has something to do when it returns to user mode.
+    #[inline]
+    pub fn next_work(&mut self) -> Option<TaskId> {
+        let task = self.work.pop();
+        if self.work.is_empty() {
+            self.pending &= !Actions::WORK;
         }
         task
     }

@@ -3,6 +3,7 @@
 
 use simsched_topology::CpuId;
 
+use super::cpu::Border;
 use super::state::Simulator;
 use super::watch::Locked;
 use crate::ids::TaskId;
@@ -42,7 +43,7 @@ calls! {
     wakeup_preempt = wakeup_preempt(cpu: CpuId, wakee: TaskId, why: Enqueue) -> Preempt, Locked::Cpu(cpu);
     task_woken = task_woken(cpu: CpuId), Locked::Cpu(cpu);
     task_tick = task_tick(cpu: CpuId, curr: TaskId) -> Preempt, Locked::Cpu(cpu);
-    task_work_run = task_work_run(cpu: CpuId, task: TaskId) -> Look, Locked::Cpu(cpu);
+    task_work = task_work(cpu: CpuId, task: TaskId) -> Look, Locked::Cpu(cpu);
     yield_task = yield_task(cpu: CpuId, curr: TaskId), Locked::Cpu(cpu);
     reweight_task = reweight_task(task: TaskId) -> Preempt, Locked::Of(task);
     task_dead = task_dead(task: TaskId), Locked::Of(task);
@@ -93,6 +94,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             (row.on_rq, row.delayed) = (false, false);
             let at = row.cpu;
             self.world.rq_update(at, |rq| rq.nr_running -= 1);
+        }
+        while let Some(task) = self.actions.next_work() {
+            self.run(task).border.add(Border::WORK);
         }
         while let Some(at) = self.actions.next_resched() {
             if self.world.curr(at).is_some() {

@@ -3,7 +3,7 @@
 
 use simsched_topology::CpuId;
 
-use super::cpu::{Border, Deferred, Irq, Pass, Progress, Stage};
+use super::cpu::{Deferred, Irq, Pass, Progress, Stage};
 use super::state::{Simulator, Step};
 use crate::agenda::Event;
 use crate::hardware::at_full_speed;
@@ -195,9 +195,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if let Some(curr) = self.world.curr(cpu) {
             if self.task_tick(cpu, curr) == Preempt::Yes {
                 self.resched_curr(cpu, cpu);
-            }
-            if self.policy.has_task_work(curr) {
-                self.cpu(cpu).run.border.add(Border::WORK);
             }
         } else {
             self.desk(cpu).idle_ticked = true;

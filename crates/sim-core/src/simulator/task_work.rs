@@ -35,7 +35,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     #[cold]
     fn run_task_work(&mut self, cpu: CpuId, task: TaskId) -> bool {
-        let look = self.task_work_run(cpu, task);
+        let look = self.task_work(cpu, task);
         if look.cpus == 0 {
             return false;
         }

@@ -60,12 +60,6 @@ impl<P: Policy + ?Sized> PolicyHost<P> {
         call(&mut self.policy, Cx::new(self.kit.world(), &mut self.actions))
     }
 
-    /// [`Policy::has_task_work`].
-    #[must_use]
-    pub fn has_task_work(&self, task: TaskId) -> bool {
-        self.policy.has_task_work(task)
-    }
-
     /// [`Policy::check`].
     ///
     /// # Errors
@@ -106,7 +100,7 @@ calls! {
     wakeup_preempt(cpu: CpuId, wakee: TaskId, why: Enqueue) -> Preempt;
     task_woken(cpu: CpuId);
     task_tick(cpu: CpuId, curr: TaskId) -> Preempt;
-    task_work_run(cpu: CpuId, task: TaskId) -> Look;
+    task_work(cpu: CpuId, task: TaskId) -> Look;
     yield_task(cpu: CpuId, curr: TaskId);
     reweight_task(task: TaskId) -> Preempt;
     task_dead(task: TaskId);
