@@ -97,7 +97,7 @@ fn newly_idle(criterion: &mut Criterion) {
     bench.steps(CpuId(0));
     criterion.bench_function("balance/newly_idle_all_domains_384", |bencher| {
         bencher.iter(|| {
-            assert!(bench.host.newly_idle(idle), "some CPU has two tasks");
+            assert!(bench.host.newidle_balance(idle), "some CPU has two tasks");
             black_box(bench.steps(idle))
         });
     });

@@ -1,8 +1,8 @@
 //! `Fifo`: first in, first out, and no task is ever moved: a lower bound for what scheduling is worth.
 
 use simsched_core::{
-    Attached, Cx, Dequeue, Dequeued, Enqueue, FifoQueues, KernelRules, Placement, Policy, Reason,
-    TaskId, TtwuQueue, Wakeup, World,
+    Attached, Balancer, Cx, Dequeue, Dequeued, Enqueue, FifoQueues, KernelRules, Placement, Policy,
+    Reason, Report, TaskId, TtwuQueue, Wakeup, World,
 };
 use simsched_topology::CpuId;
 
@@ -69,7 +69,11 @@ impl Policy for Fifo {
     fn put_prev_task(&mut self, _: Cx<'_>, cpu: CpuId, prev: TaskId) {
         self.queues.put(cpu, prev);
     }
+}
 
+impl Balancer for Fifo {}
+
+impl Report for Fifo {
     fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {
         self.queues.check(world, cpu)
     }

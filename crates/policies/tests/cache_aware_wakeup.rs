@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use simsched_core::{Placement, Policy, TaskId, WakeKind};
+use simsched_core::{Placement, Report, TaskId, WakeKind};
 use simsched_policies::fair::CpuIdleType::{Idle, NewlyIdle};
 use simsched_policies::fair::features::WakeupLevel::{self, L1, L2, L3};
 use simsched_policies::fair::{Features, LlcAvg, Version, reason};

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use simsched_core::testkit::RoundRobin;
 use simsched_core::{
-    Attached, Cx, Dequeue, Dequeued, Enqueue, FifoQueues, Placement, Policy, Reason, TaskId,
-    Wakeup, World,
+    Attached, Balancer, Cx, Dequeue, Dequeued, Enqueue, FifoQueues, Placement, Policy, Reason,
+    Report, TaskId, Wakeup, World,
 };
 use simsched_policies::catalog::ReasonInfo;
 use simsched_policies::{Effort, PolicyEntry, Registry, conformance};
@@ -57,6 +57,8 @@ impl Restless {
 
 static MADE: AtomicUsize = AtomicUsize::new(0);
 
+impl Balancer for Restless {}
+impl Report for Restless {}
 impl Policy for Restless {
     fn attach(&mut self, world: &World) -> Attached {
         self.queues = FifoQueues::new(world);

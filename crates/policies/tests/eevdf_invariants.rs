@@ -218,7 +218,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     /// Invariants 1 to 3 over random histories of one CPU: after each step the policy checks its sums
-    /// (`Policy::check`), and who leaves is owed no more than the limit.
+    /// (`Report::check`), and who leaves is owed no more than the limit.
     #[test]
     fn virtual_time_is_kept_over_random_histories(
         at in 0usize..3,

@@ -87,7 +87,7 @@ fn run(expr: &str) -> Ran {
     run_paranoid(expr, pairs(12, 150), false)
 }
 
-/// Spec 04, invariant 3, after each event: `Policy::check` compares what the queues have told with
+/// Spec 04, invariant 3, after each event: `Report::check` compares what the queues have told with
 /// what the group knows, also under each patch and at each level.
 #[test]
 fn what_queues_have_told_is_what_their_group_knows() {

@@ -115,7 +115,7 @@ fn a_cpu_that_idles_with_a_hand_off_pending_takes_no_sample() {
     let before = host.policy.idle_stats(CpuId(0)).avg_idle;
     host.kit.set_pending(CpuId(0), true);
     host.kit.set_clock(BOOT_CLOCK + 1_000_000);
-    host.newly_idle(CpuId(0));
+    host.newidle_balance(CpuId(0));
     host.kit.set_clock(BOOT_CLOCK + 1_000_100);
     host.task_woken(CpuId(0));
     assert_eq!(host.policy.idle_stats(CpuId(0)).avg_idle, before);
@@ -168,7 +168,7 @@ fn a_fork_takes_the_idle_cpu_that_wakes_quickest_then_the_one_idle_last() {
     // CPUs 4 to 7, the LLC beside the parent's, became idle one after the other: 6 was last.
     for (order, cpu) in [4, 5, 7, 6].into_iter().enumerate() {
         host.kit.set_clock(BOOT_CLOCK + 1_000 * (1 + order as u64));
-        host.newly_idle(CpuId(cpu));
+        host.newidle_balance(CpuId(cpu));
     }
     let kind = WakeKind::Fork;
     let ask = Wakeup { wakee: child, prev: CpuId(0), waker: CpuId(0), kind };

@@ -41,9 +41,9 @@ pub use launcher::{Inherited, Launcher};
 pub use names::{Cause, FuncId, LineId, NO_DOMAIN, Reason};
 pub use observer::{Cost, Observer, Tracepoint};
 pub use policy::{
-    Access, Actions, Attached, BalanceStep, Charge, CostedFunction, Cx, Dequeue, Dequeued, Enqueue,
-    Far, FifoQueues, KernelRules, Look, Moves, Placement, Policy, PolicyEvent, Preempt, SdCounts,
-    Touch, Trigger, TtwuQueue, WakeKind, Wakeup, Wants,
+    Access, Actions, Attached, BalanceStep, Balancer, Charge, CostedFunction, Cx, Dequeue,
+    Dequeued, Enqueue, Far, FifoQueues, KernelRules, Look, Moves, Placement, Policy, PolicyEvent,
+    Preempt, Report, SdCounts, Touch, Trigger, TtwuQueue, WakeKind, Wakeup, Wants,
 };
 pub use rng::{Seed, Stream};
 pub use simulator::{Simulator, Status};

@@ -4,16 +4,18 @@ mod actions;
 mod attached;
 mod balancer;
 mod queues;
+mod report;
 
 pub use self::actions::{Access, Actions, Cx, PolicyEvent, Touch, Wants};
 pub use self::attached::{Attached, Charge, CostedFunction, KernelRules, TtwuQueue};
-pub use self::balancer::{BalanceStep, Look, Moves, SdCounts, Trigger};
+pub use self::balancer::{BalanceStep, Balancer, Look, Moves, SdCounts, Trigger};
 pub use self::queues::FifoQueues;
+pub use self::report::Report;
 
-use simsched_topology::{CpuId, CpuSet, Distance};
+use simsched_topology::{CpuId, Distance};
 
 use crate::ids::TaskId;
-use crate::names::{NO_DOMAIN, Reason};
+use crate::names::Reason;
 use crate::world::World;
 
 /// Every decision a scheduler makes, and nothing a machine does.
@@ -28,7 +30,7 @@ use crate::world::World;
 /// [`enqueue`](Policy::enqueue), [`dequeue`](Policy::dequeue), [`pick_next`](Policy::pick_next) and
 /// [`put_prev_task`](Policy::put_prev_task); [`FifoQueues`] answers the last four for a policy whose subject
 /// is where tasks run. All others do nothing, or answer no, unless a policy has something to say.
-pub trait Policy {
+pub trait Policy: Balancer + Report {
     /// Sizes the policy's own tables, and says what of it never changes. Called once, before the first
     /// event.
     fn attach(&mut self, world: &World) -> Attached;
@@ -116,99 +118,9 @@ pub trait Policy {
     /// just before. After the stopper, [`Policy::pick_next`] is called without a previous task.
     fn put_prev_task(&mut self, cx: Cx<'_>, cpu: CpuId, prev: TaskId);
 
-    /// `cpu` found no task and is about to switch to its idle task (the start of
-    /// `newidle_balance`). True begins a pass, whose steps [`Policy::balance_step`] gives.
-    fn newly_idle(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
-        let _ = (cx, cpu);
-        false
-    }
-
     /// The idle task has become current on `cpu` (`set_next_task_idle`).
     fn idle_entered(&mut self, cx: Cx<'_>, cpu: CpuId) {
         let _ = (cx, cpu);
-    }
-
-    /// The end of a tick on `cpu`, busy or idle (`trigger_load_balance`).
-    fn trigger_load_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> Trigger {
-        let _ = (cx, cpu);
-        Trigger::default()
-    }
-
-    /// The interrupt of a [`Trigger::kick`] has arrived on `cpu`: whether the balance softirq is to
-    /// run there (`nohz_csd_func`).
-    fn nohz_csd_func(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
-        let _ = (cx, cpu);
-        false
-    }
-
-    /// The balance softirq begins on `cpu` (`run_rebalance_domains`); its steps come from
-    /// [`Policy::balance_step`].
-    fn run_rebalance_domains(&mut self, cx: Cx<'_>, cpu: CpuId) {
-        let _ = (cx, cpu);
-    }
-
-    /// The idle task of `cpu` is about to choose an idle state. True begins a pass, whose steps
-    /// [`Policy::balance_step`] gives (`nohz_run_idle_balance`).
-    fn nohz_run_idle_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
-        let _ = (cx, cpu);
-        false
-    }
-
-    /// The tick of `cpu`, which is idle, has been stopped (`nohz_balance_enter_idle`).
-    fn nohz_balance_enter_idle(&mut self, cx: Cx<'_>, cpu: CpuId) {
-        let _ = (cx, cpu);
-    }
-
-    /// The next step of the pass that was begun on `cpu`. The simulator makes it true, lets the time
-    /// pass that it takes, and asks again until it is [`BalanceStep::Done`].
-    fn balance_step(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
-        let _ = (cx, cpu, moves);
-        BalanceStep::Done
-    }
-
-    /// The stopper runs on `cpu`, whose current task has been put: it moves at most one task, as the
-    /// [`BalanceStep::Stop`] that started it wanted (`active_load_balance_cpu_stop`).
-    fn active_load_balance_cpu_stop(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) {
-        let _ = (cx, cpu, moves);
-    }
-
-    /// The utilization of `cpu` as the policy has it, not brought to the present (`cfs_rq->avg.util_avg`
-    /// of the root queue): 1024 times the share of time running; `None` if it tracks none.
-    ///
-    /// It may change in calls only in which the kernel holds the lock of that runqueue: that name `cpu`,
-    /// or a task on it, and the step of a balancer after [`BalanceStep::Lock`]: behind those only it is asked, of a
-    /// run whose observer wants it ([`Wants::UTIL_AVG`]).
-    fn util_avg(&self, cpu: CpuId) -> Option<u64> {
-        let _ = cpu;
-        None
-    }
-
-    /// Hands out the policy's own counters at the end of a run.
-    fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {
-        let _ = emit;
-    }
-
-    /// The lowest sched domain that has both CPUs, by its place from the bottom;
-    /// [`crate::NO_DOMAIN`] where there is none.
-    fn domain_of(&self, from: CpuId, to: CpuId) -> u8 {
-        let _ = (from, to);
-        NO_DOMAIN
-    }
-
-    /// Hands out the sched domains of `cpu`, bottom-up: the name, the CPUs and the counters of each
-    /// (`/proc/schedstat`).
-    fn domains(&self, cpu: CpuId, emit: &mut dyn FnMut(&'static str, &CpuSet, &SdCounts)) {
-        let _ = (cpu, emit);
-    }
-
-    /// Checks the policy's own invariants on `cpu`; the text says which is broken. Called by the
-    /// observer of invariants after every event that touched `cpu`.
-    ///
-    /// # Errors
-    /// The first broken invariant, in words.
-    fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {
-        let _ = (world, cpu);
-        Ok(())
     }
 }
 

@@ -1,8 +1,8 @@
 //! A policy of one's own beside `cfs`, and the page of the comparison.
 
 use simsched::core::{
-    Attached, Cx, Dequeue, Dequeued, Enqueue, Far, FifoQueues, Placement, Policy, Reason, TaskId,
-    Wakeup, World,
+    Attached, Balancer, Cx, Dequeue, Dequeued, Enqueue, Far, FifoQueues, Placement, Policy, Reason,
+    Report, TaskId, Wakeup, World,
 };
 use simsched::prelude::*;
 use simsched::topology::CpuId;
@@ -10,6 +10,8 @@ use simsched::topology::CpuId;
 /// A wakee stays where it was if that CPU is idle, or else goes to the first idle CPU of the LLC.
 #[derive(Default)]
 struct FirstIdle(FifoQueues);
+impl Balancer for FirstIdle {}
+impl Report for FirstIdle {}
 impl Policy for FirstIdle {
     fn attach(&mut self, world: &World) -> Attached {
         self.0 = FifoQueues::new(world);

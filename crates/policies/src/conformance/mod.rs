@@ -45,7 +45,7 @@ const PORTION: u64 = 997;
 /// Runs random programs under the policy of `entry` and holds it to the rules of every policy:
 ///
 /// - all tasks come to their end; no invariant of the machine or of the policy
-///   ([`Policy::check`](simsched_core::Policy::check)) is ever broken;
+///   ([`Report::check`](simsched_core::Report::check)) is ever broken;
 /// - the same run gives the same digest, also when it is paused, when its pipe operations are done one by
 ///   one, and when an observer
 ///   wants to know all that it tells;

@@ -8,6 +8,7 @@
 
 mod asked;
 mod balance;
+mod balancer;
 mod blocked;
 mod cache_hooks;
 mod cfs_rq;
@@ -25,6 +26,7 @@ mod llc;
 mod load_avg;
 mod policy;
 mod queueing;
+mod report;
 mod select;
 mod task_hot;
 #[cfg(feature = "testkit")]

@@ -1,10 +1,10 @@
 //! `Fair` as a [`Policy`]: what the simulator asks, and who answers.
 
 use simsched_core::{
-    Attached, BalanceStep, Cx, Dequeue, Dequeued, Enqueue, KernelRules, Look, Moves, NO_DOMAIN,
-    Placement, Policy, Preempt, SdCounts, TaskId, TaskState, Trigger, TtwuQueue, Wakeup, World,
+    Attached, Cx, Dequeue, Dequeued, Enqueue, KernelRules, Look, Placement, Policy, Preempt,
+    TaskId, TaskState, TtwuQueue, Wakeup, World,
 };
-use simsched_topology::{CpuId, CpuSet, Domains, Kernel};
+use simsched_topology::{CpuId, Domains, Kernel};
 
 use super::entity::EntityId as Se;
 use super::queueing::DequeueFlags;
@@ -176,83 +176,8 @@ impl Policy for Fair {
     }
 
     #[inline]
-    fn newly_idle(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
-        let answer = self.begin_newidle(cx.world, cpu);
-        self.all.tell(cx);
-        answer
-    }
-
-    #[inline]
     fn idle_entered(&mut self, cx: Cx<'_>, cpu: CpuId) {
         self.update_idle_core(cx.world, cpu);
-    }
-
-    fn trigger_load_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> Trigger {
-        let answer = self.tick_balance(cx.world, cpu);
-        self.all.tell(cx);
-        answer
-    }
-
-    fn nohz_csd_func(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
-        let answer = self.take_kick(cx.world, cpu);
-        self.all.tell(cx);
-        answer
-    }
-
-    fn run_rebalance_domains(&mut self, cx: Cx<'_>, cpu: CpuId) {
-        self.begin_softirq(cx.world, cpu);
-        self.all.tell(cx);
-    }
-
-    #[inline]
-    fn nohz_run_idle_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
-        let answer = self.begin_idle_balance(cx.world, cpu);
-        self.all.tell(cx);
-        answer
-    }
-
-    fn nohz_balance_enter_idle(&mut self, cx: Cx<'_>, cpu: CpuId) {
-        self.enter_nohz(cx.world, cpu);
-        self.all.tell(cx);
-    }
-
-    fn balance_step(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
-        self.all.enter(cx.world);
-        let step = self.next_step(cx.world, cpu, moves);
-        self.all.tell(cx);
-        step
-    }
-
-    fn active_load_balance_cpu_stop(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) {
-        self.all.enter(cx.world);
-        self.stop(cx.world, cpu, moves);
-        self.all.tell(cx);
-    }
-
-    fn domain_of(&self, from: CpuId, to: CpuId) -> u8 {
-        let mut domains = Fair::domains(self).of(from).iter();
-        let at = domains.position(|sd| sd.span.contains(to));
-        at.and_then(|at| u8::try_from(at).ok()).unwrap_or(NO_DOMAIN)
-    }
-
-    fn domains(&self, cpu: CpuId, emit: &mut dyn FnMut(&'static str, &CpuSet, &SdCounts)) {
-        for (at, sd) in Fair::domains(self).of(cpu).iter().enumerate() {
-            emit(sd.name, &sd.span, &self.balance.sd(cpu, at).counts);
-        }
-    }
-
-    fn util_avg(&self, cpu: CpuId) -> Option<u64> {
-        Some(self.all.root(cpu).avg.util_avg)
-    }
-
-    fn metrics(&self, emit: &mut dyn FnMut(&'static str, u64)) {
-        self.affine.metrics(emit);
-        self.all.tg.metrics(emit);
-        self.caches_metrics(emit);
-    }
-
-    fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {
-        self.all.check(world, cpu)
     }
 }
 

@@ -7,7 +7,7 @@ mod newidle;
 mod nohz;
 mod random;
 
-use simsched_core::{Policy, TaskId};
+use simsched_core::{Report, TaskId};
 use simsched_policies::fair::Features;
 use simsched_topology::{CpuId, CpuSet, Topology};
 
@@ -58,7 +58,7 @@ fn herd(driver: &mut Driver, cpu: u16, nr_tasks: u32) {
 fn gained(driver: &Driver) -> u64 {
     let mut gained = 0;
     for cpu in driver.host.kit.world().topology().cpus().iter() {
-        Policy::domains(&*driver.host.policy, cpu, &mut |_, _, counts| {
+        Report::domains(&*driver.host.policy, cpu, &mut |_, _, counts| {
             gained += counts.lb_gained.iter().sum::<u64>();
         });
     }

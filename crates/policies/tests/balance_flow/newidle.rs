@@ -60,7 +60,7 @@ fn a_cpu_that_finds_nothing_looks_in_all_domains_and_is_idle_from_then_on() {
 /// Whether a balance of CPU 1 begins.
 fn begins(mut driver: Driver) -> bool {
     let before = attempts(&mut driver);
-    let begins = driver.host.newly_idle(THIS);
+    let begins = driver.host.newidle_balance(THIS);
     assert_eq!(attempts(&mut driver), before, "no queue is touched");
     begins
 }
@@ -87,7 +87,7 @@ fn a_cpu_to_which_a_task_is_on_its_way_does_not_look() {
     let mut driver = scene(4);
     let stamp = driver.host.policy.idle_stats(THIS).idle_stamp;
     driver.host.kit.set_pending(THIS, true);
-    assert!(!driver.host.newly_idle(THIS));
+    assert!(!driver.host.newidle_balance(THIS));
     assert_eq!(driver.host.policy.idle_stats(THIS).idle_stamp, stamp);
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use simsched_core::observe::{Digest, Stats};
 use simsched_core::testkit::Script;
 use simsched_core::{
-    Config, Cost, HardwareModel, Nanos, Observer, Op, Policy, Setup, SimTime, Simulator, Status,
+    Config, Cost, HardwareModel, Nanos, Observer, Op, Report, Setup, SimTime, Simulator, Status,
     TaskId, Tracepoint, World,
 };
 use simsched_policies::fair::features::CacheAwareVersion;

@@ -198,7 +198,7 @@ impl Driver {
         let mut next = self.host.pick_next(cpu, prev);
         self.is_due(cpu);
         self.settle();
-        if next.is_none() && self.host.newly_idle(cpu) {
+        if next.is_none() && self.host.newidle_balance(cpu) {
             let outer = self.scheduling.replace(cpu);
             self.steps(cpu);
             self.scheduling = outer;

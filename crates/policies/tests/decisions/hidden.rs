@@ -2,7 +2,7 @@
 //! what it can be.
 
 use simsched_core::testkit::{PolicyHost, WorldKit};
-use simsched_core::{Policy, Reason, TaskId, WakeKind, Wakeup};
+use simsched_core::{Reason, Report, TaskId, WakeKind, Wakeup};
 use simsched_policies::fair::{EntityId, Fair, Features, Overrides, Wakee, reason};
 use simsched_topology::{CpuId, CpuSet, Topology};
 

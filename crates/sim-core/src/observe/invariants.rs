@@ -36,7 +36,7 @@ impl fmt::Display for Violation {
 /// `nr_running` of each CPU counts its tasks, and the idle masks equal a recount.
 /// At the end ([`Invariants::finish`]): each CPU was charged for all the time there was.
 ///
-/// The policy's own rules are not seen here: `Policy::check` knows them.
+/// The policy's own rules are not seen here: `Report::check` knows them.
 #[derive(Clone, Debug)]
 pub struct Invariants {
     lives: Vec<Life>,

@@ -3,9 +3,75 @@
 use simsched_topology::CpuId;
 
 use crate::ids::TaskId;
-use crate::names::{Cause, Reason};
+use crate::names::{Cause, NO_DOMAIN, Reason};
 
-use super::Far;
+use super::{Cx, Far};
+
+/// The load balancer of a policy, and its sched domains: what the simulator asks of `kernel/sched/fair.c` beside
+/// the calls of a class.
+///
+/// A pass is not one call: it is begun by one of those that say so, and its steps are taken one by one
+/// ([`Balancer::balance_step`]), each with its time, so that other CPUs act in between. A policy that never
+/// balances says `impl Balancer for Mine {}`.
+pub trait Balancer {
+    /// `cpu` found no task and is about to switch to its idle task (the start of
+    /// `newidle_balance`). True begins a pass, whose steps [`Balancer::balance_step`] gives.
+    fn newidle_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
+        let _ = (cx, cpu);
+        false
+    }
+
+    /// The end of a tick on `cpu`, busy or idle (`trigger_load_balance`).
+    fn trigger_load_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> Trigger {
+        let _ = (cx, cpu);
+        Trigger::default()
+    }
+
+    /// The interrupt of a [`Trigger::kick`] has arrived on `cpu`: whether the balance softirq is to
+    /// run there (`nohz_csd_func`).
+    fn nohz_csd_func(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
+        let _ = (cx, cpu);
+        false
+    }
+
+    /// The balance softirq begins on `cpu` (`run_rebalance_domains`); its steps come from
+    /// [`Balancer::balance_step`].
+    fn run_rebalance_domains(&mut self, cx: Cx<'_>, cpu: CpuId) {
+        let _ = (cx, cpu);
+    }
+
+    /// The idle task of `cpu` is about to choose an idle state. True begins a pass, whose steps
+    /// [`Balancer::balance_step`] gives (`nohz_run_idle_balance`).
+    fn nohz_run_idle_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
+        let _ = (cx, cpu);
+        false
+    }
+
+    /// The tick of `cpu`, which is idle, has been stopped (`nohz_balance_enter_idle`).
+    fn nohz_balance_enter_idle(&mut self, cx: Cx<'_>, cpu: CpuId) {
+        let _ = (cx, cpu);
+    }
+
+    /// The next step of the pass that was begun on `cpu`. The simulator makes it true, lets the time
+    /// pass that it takes, and asks again until it is [`BalanceStep::Done`].
+    fn balance_step(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
+        let _ = (cx, cpu, moves);
+        BalanceStep::Done
+    }
+
+    /// The stopper runs on `cpu`, whose current task has been put: it moves at most one task, as the
+    /// [`BalanceStep::Stop`] that started it wanted (`active_load_balance_cpu_stop`).
+    fn active_load_balance_cpu_stop(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) {
+        let _ = (cx, cpu, moves);
+    }
+
+    /// The lowest sched domain that has both CPUs, by its place from the bottom;
+    /// [`crate::NO_DOMAIN`] where there is none.
+    fn domain_of(&self, from: CpuId, to: CpuId) -> u8 {
+        let _ = (from, to);
+        NO_DOMAIN
+    }
+}
 
 /// What a tick asks for after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +93,7 @@ pub enum BalanceStep {
     /// The tasks in [`Moves`] have been detached by the policy, in this order, from a runqueue whose
     /// clock is up to date: the simulator makes that true, and attaches them in reverse order.
     Move,
-    /// Start the stopper of `from`, for [`crate::Policy::active_load_balance_cpu_stop`].
+    /// Start the stopper of `from`, for [`Balancer::active_load_balance_cpu_stop`].
     Stop {
         /// Whose current task has to go.
         from: CpuId,

@@ -82,7 +82,7 @@ impl FifoQueues {
     }
 
     /// Whether the queue of `cpu` is as long as the simulator counts it: an answer to
-    /// [`Policy::check`](crate::Policy::check).
+    /// [`Report::check`](crate::Report::check).
     ///
     /// # Errors
     /// Both lengths, when they differ.

@@ -18,7 +18,7 @@ macro_rules! calls {
     ($($name:ident = $method:ident($($arg:ident: $kind:ty),*) $(-> $answer:ty)?, $locked:expr;)*) => {
         impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             $(
-                #[doc = concat!("[`Policy::", stringify!($method), "`].")]
+                #[doc = concat!("`", stringify!($method), "` of the policy.")]
                 #[inline]
                 pub(super) fn $name(&mut self, $($arg: $kind),*) $(-> $answer)? {
                     let cx = Cx::new(&self.world, &mut self.actions);
@@ -48,7 +48,7 @@ calls! {
     reweight_task = reweight_task(task: TaskId) -> Preempt, Locked::Of(task);
     task_dead = task_dead(task: TaskId), Locked::Of(task);
     idle_entered = idle_entered(cpu: CpuId), Locked::Cpu(cpu);
-    newidle_balance = newly_idle(cpu: CpuId) -> bool, Locked::Cpu(cpu);
+    newidle_balance = newidle_balance(cpu: CpuId) -> bool, Locked::Cpu(cpu);
     trigger_load_balance = trigger_load_balance(cpu: CpuId) -> Trigger, Locked::Cpu(cpu);
     nohz_csd_func = nohz_csd_func(cpu: CpuId) -> bool, Locked::Cpu(cpu);
     run_rebalance_domains = run_rebalance_domains(cpu: CpuId), Locked::Cpu(cpu);
@@ -57,7 +57,7 @@ calls! {
 }
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
-    /// [`Policy::balance_step`], into the moves of the simulator.
+    /// [`Balancer::balance_step`](crate::Balancer::balance_step), into the moves of the simulator.
     pub(super) fn balance_step(&mut self, cpu: CpuId) -> BalanceStep {
         self.moves.tasks.clear();
         let cx = Cx::new(&self.world, &mut self.actions);
@@ -66,7 +66,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         step
     }
 
-    /// [`Policy::active_load_balance_cpu_stop`], into the moves of the simulator.
+    /// [`Balancer::active_load_balance_cpu_stop`](crate::Balancer::active_load_balance_cpu_stop), into the moves of the simulator.
     pub(super) fn active_load_balance_cpu_stop(&mut self, cpu: CpuId) {
         self.moves.tasks.clear();
         let cx = Cx::new(&self.world, &mut self.actions);

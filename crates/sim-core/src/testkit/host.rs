@@ -60,7 +60,7 @@ impl<P: Policy + ?Sized> PolicyHost<P> {
         call(&mut self.policy, Cx::new(self.kit.world(), &mut self.actions))
     }
 
-    /// [`Policy::check`].
+    /// [`Report::check`](crate::Report::check).
     ///
     /// # Errors
     /// The first broken invariant, in words.
@@ -74,7 +74,7 @@ macro_rules! calls {
     ($($name:ident($($arg:ident: $kind:ty),*) $(-> $answer:ty)?;)*) => {
         impl<P: Policy + ?Sized> PolicyHost<P> {
             $(
-                #[doc = concat!("[`Policy::", stringify!($name), "`].")]
+                #[doc = concat!("`", stringify!($name), "` of the policy.")]
                 #[allow(clippy::must_use_candidate, reason = "many tests want the effect alone")]
                 pub fn $name(&mut self, $($arg: $kind),*) $(-> $answer)? {
                     if self.actions.touched().len() > KEPT {
@@ -104,7 +104,7 @@ calls! {
     yield_task(cpu: CpuId, curr: TaskId);
     reweight_task(task: TaskId) -> Preempt;
     task_dead(task: TaskId);
-    newly_idle(cpu: CpuId) -> bool;
+    newidle_balance(cpu: CpuId) -> bool;
     idle_entered(cpu: CpuId);
     trigger_load_balance(cpu: CpuId) -> Trigger;
     nohz_csd_func(cpu: CpuId) -> bool;

@@ -8,8 +8,8 @@ use super::balancer::{Balancer, Place};
 use crate::ids::TaskId;
 use crate::names::{FuncId, Reason};
 use crate::policy::{
-    Attached, BalanceStep, CostedFunction, Cx, Dequeue, Dequeued, Enqueue, KernelRules, Moves,
-    Placement, Policy, Preempt, Trigger, TtwuQueue, Wakeup,
+    self, Attached, BalanceStep, CostedFunction, Cx, Dequeue, Dequeued, Enqueue, KernelRules,
+    Moves, Placement, Policy, Preempt, Report, Trigger, TtwuQueue, Wakeup,
 };
 use crate::world::World;
 
@@ -101,8 +101,10 @@ impl Policy for RoundRobin {
             self.queues[cpu.idx()].push_front(prev);
         }
     }
+}
 
-    fn newly_idle(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
+impl policy::Balancer for RoundRobin {
+    fn newidle_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
         self.balancer.begin(cx.world, Place::NewlyIdle, cpu)
     }
 
@@ -135,3 +137,5 @@ impl Policy for RoundRobin {
         self.balancer.push(cx.world, cpu, &mut self.queues, moves);
     }
 }
+
+impl Report for RoundRobin {}
