@@ -90,8 +90,8 @@ impl Asked {
 }
 
 impl Hierarchy {
-    /// A call ends: asks the simulator for what its functions want, and tells whoever watches. Once for the
-    /// first call, which finds out whether anybody does.
+    /// A call ends: the simulator is asked for what the functions of this call want, and whoever watches the homes
+    /// of processes is told. The first call of a run always comes here, to learn whether anybody watches.
     #[inline]
     pub(super) fn tell(&mut self, cx: Cx<'_>) {
         if self.asked.any {

@@ -1,5 +1,5 @@
 //! Where the fair class tells what knows of last-level caches, and asks it: cache-aware load balancing
-//! and cache-aware wakeups. Each does nothing where it is off.
+//! and cache-aware wakeups. Each does nothing where it is off. They, and task groups, learn here what time it is.
 
 use simsched_core::{Cx, Look, TaskId, World};
 use simsched_topology::CpuId;
@@ -21,15 +21,30 @@ impl Hierarchy {
         }
     }
 
-    /// What time it is, for a call that begins.
+    /// A call begins: groups and caches are told what time it is, and groups on which node it is executed.
     #[inline]
-    pub(super) fn enter_caches(&mut self, world: &World) {
+    pub(super) fn enter(&mut self, world: &World) {
+        if self.keeps_time {
+            self.enter_with_time(world);
+        }
+    }
+
+    #[inline(never)]
+    fn enter_with_time(&mut self, world: &World) {
+        if self.tg.is_on {
+            self.tg.enter(world);
+        }
         if let Some(llc) = &mut self.llc {
             llc.enter(world.sched_clock());
         }
         if let Some(cas) = &mut self.cas {
             cas.enter(world.sched_clock());
         }
+    }
+
+    /// Finds out for whom [`Hierarchy::enter`] is; to be called when all of them have been set up.
+    pub(super) fn set_keeps_time(&mut self) {
+        self.keeps_time = self.tg.is_on || self.llc.is_some() || self.cas.is_some();
     }
 
     /// `curr` has run for so many ns, if it is a task. Source: `update_curr_task()`, 7.2;

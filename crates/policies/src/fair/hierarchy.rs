@@ -62,8 +62,8 @@ pub struct Hierarchy {
     pub(super) llc: Option<Box<CacheAware>>,
     /// Cache-aware wakeups, where they are on.
     pub(super) cas: Option<Box<LlcWakeup>>,
-    /// Some part asks what time it is in the middle of a call ([`Hierarchy::enter`]).
-    keeps_time: bool,
+    /// Groups or caches are there, which ask what time it is in the middle of a call ([`Hierarchy::enter`]).
+    pub(super) keeps_time: bool,
 }
 
 /// Room in a root queue at the start; more tasks on one CPU make it grow.
@@ -112,28 +112,6 @@ impl Hierarchy {
             all.nodes = Nodes::new(all.entities.len());
         }
         all
-    }
-
-    /// A call begins that may tell a group of its load.
-    #[inline]
-    pub(super) fn enter(&mut self, world: &World) {
-        if self.keeps_time {
-            self.enter_with_time(world);
-        }
-    }
-
-    /// What time it is, for those who ask in the middle of a call.
-    #[inline(never)]
-    fn enter_with_time(&mut self, world: &World) {
-        if self.tg.is_on {
-            self.tg.enter(world);
-        }
-        self.enter_caches(world);
-    }
-
-    /// Whether groups or caches are there, which ask what time it is.
-    pub(super) fn set_keeps_time(&mut self) {
-        self.keeps_time = self.tg.is_on || self.llc.is_some() || self.cas.is_some();
     }
 
     /// Appends a group with its queues and entities. Source: `alloc_fair_sched_group()`.

@@ -58,7 +58,7 @@ impl<'a> Cx<'a> {
     }
 
     /// A line of [`Attached::lines`](crate::Attached::lines) was read or written. The CPU that made the call
-    /// waits for it where it has to come from elsewhere.
+    /// waits for it where it has to come from elsewhere. A run panics when there is no such line.
     #[inline]
     pub fn touch(&mut self, touch: Touch) {
         self.actions.pending |= Actions::COSTS;
@@ -80,8 +80,11 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// The function `what` was called `times`: the CPU that made the call pays for it, or its time is told
-    /// apart ([`Charge`](crate::Charge)).
+    /// A function of [`Attached::functions`](crate::Attached::functions) was called so many times: the CPU that
+    /// made the call pays for it, or its time is told apart ([`Charge`](crate::Charge)).
+    ///
+    /// # Panics
+    /// When no policy can have so many functions.
     #[inline]
     pub fn did(&mut self, what: FuncId, times: u32) {
         self.actions.pending |= Actions::COSTS;
@@ -167,9 +170,9 @@ pub struct Actions {
     touched: Vec<Touch>,
     /// Calls of each function.
     calls: [u32; FuncId::MAX],
-    /// What whoever watches wants to be told,
+    /// What the observer wants to be told.
     wants: Wants,
-    /// and what was traced for him, oldest first.
+    /// What was traced and has not been told, oldest first.
     traced: Vec<PolicyEvent>,
 }
 
@@ -252,7 +255,7 @@ impl Actions {
         self.calls = [0; FuncId::MAX];
     }
 
-    /// The sleeper that has left its runqueue last.
+    /// The sleeper that was the last to leave its runqueue, of those that have not been taken from this list.
     #[inline]
     pub fn next_blocked(&mut self) -> Option<TaskId> {
         if self.pending & Actions::BLOCKED == 0 {
@@ -275,7 +278,7 @@ impl Actions {
         task
     }
 
-    /// The lowest CPU whose current task is to be rescheduled.
+    /// The lowest CPU whose current task is to be rescheduled, of those that have not been taken.
     #[inline]
     pub fn next_resched(&mut self) -> Option<CpuId> {
         if self.pending & Actions::RESCHED == 0 {

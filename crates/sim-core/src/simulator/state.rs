@@ -35,19 +35,19 @@ pub struct Simulator<P: ?Sized, W, O> {
     pub(super) ipc: Ipc,
     pub(super) prices: Prices,
     pub(super) hardware: Hardware,
-    /// What the policy has said of its kernel when it was attached,
+    /// What the policy has said of its kernel ([`Attached::rules`]).
     pub(super) rules: KernelRules,
-    /// the names of its reasons,
+    /// The names of the policy's reasons ([`Attached::reasons`]).
     pub(super) reasons: &'static [&'static str],
-    /// the functions whose time is told apart,
+    /// The functions of the policy whose time is told apart ([`Attached::functions`]).
     pub(super) functions: &'static [CostedFunction],
-    /// and of each of them what a call takes, in ns, and how it is charged.
+    /// By function of the policy: what a call takes on this machine, in ns, and how it is charged.
     pub(super) function_costs: Vec<(u32, Charge)>,
     /// The policy has lines that CPUs share.
     pub(super) has_lines: bool,
-    /// The observer wants to be told of the policy,
+    /// The observer wants to be told of the policy ([`Observer::wants`]).
     pub(super) is_watched: bool,
-    /// and of its `util_avg`.
+    /// What it was told of the policy's `util_avg`, if it wants that.
     pub(super) util_watch: Option<UtilWatch>,
     /// So many events at one instant are too many.
     pub(super) at_once_limit: u64,
