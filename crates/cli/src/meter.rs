@@ -221,7 +221,7 @@ pub(crate) type Costs = [u64; Cost::ROWS];
 pub(crate) type CostNames = [&'static str; Cost::ROWS];
 
 /// The names of the costs of a run. Where the policy tells no function apart, those of the fair class are
-/// listed all the same: the keys of a report do not depend on its policy.
+/// listed all the same, so that reports of all policies without functions of their own have the same keys.
 fn cost_names(functions: &[CostedFunction]) -> CostNames {
     Cost::names(if functions.is_empty() { FUNCTIONS } else { functions })
 }

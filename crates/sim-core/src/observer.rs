@@ -22,7 +22,7 @@ pub trait Observer {
         false
     }
 
-    /// What of the policy it wants to be told beside what happens; asked once, before the run.
+    /// What of the policy it wants to be told beside what happens; asked before the run, and for all of it.
     fn wants(&self) -> Wants {
         Wants::NOTHING
     }
@@ -207,7 +207,7 @@ pub enum Tracepoint {
         /// Why there.
         reason: Reason,
         /// The sched domain in which a balancer moved it, or else the lowest that has both CPUs, by
-        /// its place from the bottom; [`NO_DOMAIN`](crate::NO_DOMAIN)(crate::NO_DOMAIN) outside all of them.
+        /// its place from the bottom; [`NO_DOMAIN`](crate::NO_DOMAIN) outside all of them.
         domain: u8,
     },
     /// `parent` has started `child` (`sched_process_fork`).

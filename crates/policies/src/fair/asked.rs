@@ -34,7 +34,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Nothing but the question whether anybody watches, with room for all that `nr_tasks` tasks can need.
+    /// Nothing but the question whether anybody watches, with room for `nr_tasks` sleepers that leave at once.
     pub(super) fn with_capacity(nr_tasks: usize) -> Asked {
         Asked { any: true, blocked: Vec::with_capacity(nr_tasks), ..Asked::default() }
     }
@@ -44,6 +44,12 @@ impl Asked {
     pub(super) fn resched(&mut self, cpu: CpuId) {
         self.any = true;
         self.resched.insert(cpu);
+    }
+
+    /// Whether this call has asked for a reschedule of `cpu`.
+    #[inline]
+    pub(super) fn has_resched(&self, cpu: CpuId) -> bool {
+        self.any && self.resched.contains(cpu)
     }
 
     /// `task` has left its runqueue.

@@ -15,7 +15,12 @@ impl Hierarchy {
     /// is heard. Whether anybody wants to know.
     pub(super) fn tell_homes(&mut self, cx: &mut Cx<'_>) -> bool {
         match (&mut self.cas, &mut self.llc) {
-            (Some(cas), _) => cas.homes().tell(cx),
+            (Some(cas), llc) => {
+                if let Some(llc) = llc {
+                    llc.homes().mute();
+                }
+                cas.homes().tell(cx)
+            }
             (None, Some(llc)) => llc.homes().tell(cx),
             (None, None) => false,
         }

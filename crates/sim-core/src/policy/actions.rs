@@ -58,7 +58,7 @@ impl<'a> Cx<'a> {
     }
 
     /// A line of [`Attached::lines`](crate::Attached::lines) was read or written. The CPU that made the call
-    /// waits for it where it has to come from elsewhere. A run panics when there is no such line.
+    /// waits for it where it has to come from elsewhere.
     #[inline]
     pub fn touch(&mut self, touch: Touch) {
         self.actions.pending |= Actions::COSTS;
@@ -82,13 +82,13 @@ impl<'a> Cx<'a> {
 
     /// A function of [`Attached::functions`](crate::Attached::functions) was called so many times: the CPU that
     /// made the call pays for it, or its time is told apart ([`Charge`](crate::Charge)).
-    ///
-    /// # Panics
-    /// When no policy can have so many functions.
     #[inline]
     pub fn did(&mut self, what: FuncId, times: u32) {
         self.actions.pending |= Actions::COSTS;
-        self.actions.calls[what.idx()] += times;
+        match self.actions.calls.get_mut(what.idx()) {
+            Some(calls) => *calls += times,
+            None => self.actions.unknown = Some(what),
+        }
     }
 }
 
@@ -170,6 +170,8 @@ pub struct Actions {
     touched: Vec<Touch>,
     /// Calls of each function.
     calls: [u32; FuncId::MAX],
+    /// A function that was called and that no policy can have.
+    unknown: Option<FuncId>,
     /// What the observer wants to be told.
     wants: Wants,
     /// What was traced and has not been told, oldest first.
@@ -188,7 +190,7 @@ impl Actions {
     /// What is made true, or looked at, when a call has returned.
     const BEHIND_CALL: u8 = Actions::RESCHED | Actions::BLOCKED | Actions::WORK | Actions::WATCHED;
 
-    /// No actions, with room for all that `nr_tasks` tasks can need.
+    /// No actions, with room for `nr_tasks` sleepers that leave at once.
     #[must_use]
     pub fn with_capacity(nr_tasks: usize) -> Actions {
         Actions { blocked: Vec::with_capacity(nr_tasks), ..Actions::default() }
@@ -201,7 +203,7 @@ impl Actions {
         self.pending & Actions::BEHIND_CALL != 0
     }
 
-    /// From now on this is wanted.
+    /// This is wanted, for the whole run: said before the first call of the policy, which may remember it.
     pub fn set_wants(&mut self, wants: Wants) {
         self.wants = wants;
         if wants.has(Wants::UTIL_AVG) {
@@ -234,10 +236,24 @@ impl Actions {
         self.pending & Actions::COSTS != 0
     }
 
-    /// How often each function was called since this was last asked.
+    /// How often each function was called.
     #[inline]
-    pub fn take_calls(&mut self) -> [u32; FuncId::MAX] {
-        std::mem::take(&mut self.calls)
+    pub(crate) fn calls(&self) -> [u32; FuncId::MAX] {
+        self.calls
+    }
+
+    /// An access to a line that is not among `lines`, or a function that is not among `functions`.
+    pub(crate) fn stranger(&self, lines: usize, functions: usize) -> Option<String> {
+        let is_known = |what: FuncId| what.idx() < functions;
+        let called = FuncId::all().find(|what| self.calls[what.idx()] > 0 && !is_known(*what));
+        let touched = self.touched.iter();
+        let line = touched.clone().find(|touch| touch.line.idx() >= lines).map(|touch| touch.line);
+        let toucher = touched.map(|touch| touch.what).find(|what| !is_known(*what));
+        if let Some(LineId(line)) = line {
+            return Some(format!("touched line {line}, and has attached {lines} of them"));
+        }
+        let FuncId(what) = self.unknown.or(called).or(toucher)?;
+        Some(format!("called its function {what}, and has attached {functions} of them"))
     }
 
     /// The accesses to shared lines, oldest first.
@@ -253,6 +269,7 @@ impl Actions {
         self.pending &= !Actions::COSTS;
         self.touched.clear();
         self.calls = [0; FuncId::MAX];
+        self.unknown = None;
     }
 
     /// The sleeper that was the last to leave its runqueue, of those that have not been taken from this list.

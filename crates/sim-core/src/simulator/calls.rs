@@ -1,4 +1,4 @@
-//! All calls of the policy, under the names that they have in `kernel/sched`, and what they ask for beside
+//! All calls of the policy that have a context, under the names that they have in `kernel/sched`, and what they ask for beside
 //! their answers.
 
 use simsched_topology::CpuId;
@@ -66,7 +66,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         step
     }
 
-    /// [`Balancer::active_load_balance_cpu_stop`](crate::Balancer::active_load_balance_cpu_stop), into the moves of the simulator.
+    /// [`Balancer::active_load_balance_cpu_stop`](crate::Balancer::active_load_balance_cpu_stop), into the
+    /// moves of the simulator.
     pub(super) fn active_load_balance_cpu_stop(&mut self, cpu: CpuId) {
         self.moves.tasks.clear();
         let cx = Cx::new(&self.world, &mut self.actions);
@@ -89,16 +90,31 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     #[inline(never)]
     fn change_tasks(&mut self) {
         let cpu = self.world.this_cpu();
+        let (nr_tasks, nr_cpus) = (self.tasks.len(), self.cpus.len());
         while let Some(task) = self.actions.next_blocked() {
+            if task.idx() >= nr_tasks || !self.world.task(task).delayed {
+                self.policy_broke(format!(
+                    "let task {task} leave, which does not sleep on its runqueue"
+                ));
+                continue;
+            }
             let row = self.world.task_mut(task);
             (row.on_rq, row.delayed) = (false, false);
             let at = row.cpu;
             self.world.rq_update(at, |rq| rq.nr_running -= 1);
         }
         while let Some(task) = self.actions.next_work() {
+            if task.idx() >= nr_tasks {
+                self.policy_broke(format!("left work to task {task}, and there are {nr_tasks}"));
+                continue;
+            }
             self.run(task).border.add(Border::WORK);
         }
         while let Some(at) = self.actions.next_resched() {
+            if at.idx() >= nr_cpus {
+                self.policy_broke(format!("asked for CPU {at}, and there are {nr_cpus}"));
+                continue;
+            }
             if self.world.curr(at).is_some() {
                 self.resched_curr(cpu, at);
             }

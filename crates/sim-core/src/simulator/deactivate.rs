@@ -15,6 +15,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn deactivate(&mut self, cpu: CpuId, task: TaskId) -> bool {
         self.world.task_mut(task).on_rq = false;
         let has_left = self.dequeue_task(cpu, task, Dequeue::Sleep) == Dequeued::Left;
+        if !has_left && self.world.task(task).state == TaskState::Dead {
+            self.policy_broke(format!("delayed task {task}, which has ended"));
+        }
         if !has_left {
             let row = self.world.task_mut(task);
             (row.on_rq, row.delayed) = (true, true);
@@ -45,8 +48,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// Whether `task`, which is woken, sleeps on its runqueue: then it is queued anew, where it is
-    /// (`ttwu_runnable()` of 6.12).
+    /// Queues `task`, which is woken, anew where it is, if it sleeps on its runqueue (`ttwu_runnable()` of
+    /// 6.12).
     pub(super) fn requeue_delayed(&mut self, cpu: CpuId, task: TaskId) {
         if self.world.task(task).delayed {
             self.world.update_rq_clock(cpu);

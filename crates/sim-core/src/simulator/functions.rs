@@ -28,7 +28,23 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 || broke(format!("its function {name} costs `{item}`, which no machine has"));
             found.map(|(_, ns)| (ns, charge)).ok_or_else(unknown)
         };
+        let known = Cost::names(&[]);
+        for (at, CostedFunction { name, .. }) in self.functions.iter().enumerate() {
+            let is_taken = self.functions[..at].iter().any(|other| other.name == *name);
+            if is_taken || known.contains(name) {
+                let contract =
+                    format!("its function {at} is called `{name}`, expected a name of its own");
+                return Err(broke(contract));
+            }
+        }
         self.functions.iter().map(price).collect()
+    }
+
+    /// The policy has done what it may not: the run ends behind the event under way.
+    #[cold]
+    pub(super) fn policy_broke(&mut self, contract: String) {
+        self.broken.get_or_insert(contract);
+        self.actions.follow_events();
     }
 
     /// Who has called the policy waits for the shared lines that the policy touched: at once for the
@@ -40,7 +56,11 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     #[inline(never)]
     pub(super) fn pay_costs(&mut self) {
         let cpu = self.world.this_cpu();
-        let calls = self.actions.take_calls();
+        if let Some(contract) = self.actions.stranger(self.nr_lines, self.functions.len()) {
+            self.actions.forget_costs();
+            return self.policy_broke(contract);
+        }
+        let calls = self.actions.calls();
         if calls != [0; FuncId::MAX] {
             self.pay_functions(cpu, calls);
         }

@@ -64,7 +64,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let now = self.world.now();
         let row = &mut self.cpus[cpu.idx()];
         let mut at = row.until;
-        if self.has_lines {
+        if self.nr_lines > 0 {
             row.errand = !self.desks[cpu.idx()].errands.is_empty();
             if row.errand {
                 at = row.debt_end.max(now);

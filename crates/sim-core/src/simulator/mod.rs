@@ -150,7 +150,16 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.is_watched {
             self.tell_traced();
         }
+        self.check_broken()?;
         if self.paranoid { self.check_policy() } else { Ok(()) }
+    }
+
+    /// Fails if the policy has done what it may not.
+    fn check_broken(&mut self) -> Step {
+        match self.broken.take() {
+            Some(contract) => Err(SimError::PolicyBroke { at: self.world.now(), contract }.into()),
+            None => Ok(()),
+        }
     }
 
     #[inline]

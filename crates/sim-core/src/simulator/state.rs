@@ -43,8 +43,10 @@ pub struct Simulator<P: ?Sized, W, O> {
     pub(super) functions: &'static [CostedFunction],
     /// By function of the policy: what a call takes on this machine, in ns, and how it is charged.
     pub(super) function_costs: Vec<(u32, Charge)>,
-    /// The policy has lines that CPUs share.
-    pub(super) has_lines: bool,
+    /// How many lines that CPUs share the policy has.
+    pub(super) nr_lines: usize,
+    /// What the policy has done that it may not, if it has.
+    pub(super) broken: Option<String>,
     /// The observer wants to be told of the policy ([`Observer::wants`]).
     pub(super) is_watched: bool,
     /// What it was told of the policy's `util_avg`, if it wants that.
@@ -174,7 +176,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             reasons,
             functions,
             function_costs: Vec::new(),
-            has_lines: !line_nodes.is_empty(),
+            nr_lines: line_nodes.len(),
+            broken: None,
             is_watched: wants != Wants::NOTHING,
             util_watch: wants.has(Wants::UTIL_AVG).then(|| UtilWatch::new(nr_cpus)),
             at_once_limit: 1_000_000 + 100 * setup.tasks.len() as u64,
@@ -219,7 +222,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         for (idx, spec) in tasks.iter().enumerate() {
             self.start(TaskId::new(idx), spec.start)?;
         }
-        Ok(())
+        self.check_broken()
     }
 
     /// Makes the simulator check the policy's own invariants after each event.

@@ -8,7 +8,7 @@ use super::state::{Simulator, Step};
 use crate::ids::TaskId;
 use crate::names::{Cause, Reason};
 use crate::observer::{Cost, Observer, Tracepoint};
-use crate::policy::{Dequeue, Policy, WakeKind, Wakeup};
+use crate::policy::{Dequeue, Dequeued, Policy, WakeKind, Wakeup};
 use crate::workload::Workload;
 
 /// What a stopper is to do (`struct cpu_stop_work`).
@@ -129,7 +129,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let Migration { task, to, cause, reason } = migration;
         let from = self.world.task(task).cpu;
         self.world.update_rq_clock(from);
-        self.dequeue_task(from, task, Dequeue::Moved);
+        if self.dequeue_task(from, task, Dequeue::Moved) == Dequeued::Delayed {
+            self.policy_broke(format!("delayed task {task}, which is moved"));
+        }
         self.world.rq_update(from, |rq| rq.nr_running -= 1);
         self.migrate_task_rq(task, to);
         self.world.task_mut(task).cpu = to;

@@ -26,8 +26,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.cpus[cpu.idx()].run.op.is_user()
     }
 
-    /// `task`, which has nothing to do in the system any more and keeps the CPU, does what its tick has
-    /// left it, once; false if that is nothing, or takes no time.
+    /// `task`, which has nothing to do in the system any more and keeps the CPU, does what a call of the
+    /// policy has left it, once; false if that is nothing, or takes no time.
     #[inline]
     pub(super) fn task_work_begins(&mut self, cpu: CpuId, task: TaskId) -> bool {
         self.cpus[cpu.idx()].run.border.take(Border::WORK) && self.run_task_work(cpu, task)

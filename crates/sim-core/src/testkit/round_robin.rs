@@ -31,6 +31,8 @@ pub struct RoundRobin {
     pub loses: bool,
     /// Whether its accounting asks for a reschedule when a task yields.
     pub asks_at_yield: bool,
+    /// What it asks for besides at each enqueue.
+    pub at_enqueue: Option<fn(&mut Cx<'_>)>,
     /// Functions with a cost; each enqueue calls all of them once.
     pub functions: &'static [CostedFunction],
     /// What it balances.
@@ -60,6 +62,9 @@ impl Policy for RoundRobin {
 
     fn enqueue(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId, _: Enqueue) {
         FuncId::all().take(self.functions.len()).for_each(|function| cx.did(function, 1));
+        if let Some(ask) = self.at_enqueue {
+            ask(&mut cx);
+        }
         self.queues[cpu.idx()].push_back(task);
     }
 

@@ -2,7 +2,8 @@
 
 use simsched_core::testkit::{RoundRobin, Script};
 use simsched_core::{
-    Charge, Config, CostedFunction, FutexId, MarkId, Nanos, Op, PipeId, Simulator, Status, TaskId,
+    Access, Charge, Config, CostedFunction, Cx, FuncId, FutexId, LineId, MarkId, Nanos, Op, PipeId,
+    SimTime, Simulator, Status, TaskId, Touch,
 };
 use simsched_topology::CpuId;
 
@@ -95,13 +96,53 @@ fn refusal(functions: &'static [CostedFunction]) -> String {
     run.err().map_or_else(String::new, |error| error.to_string())
 }
 
+const fn function(name: &'static str) -> CostedFunction {
+    CostedFunction { name, item: "tick", charge: Charge::Extra }
+}
+
 #[test]
-fn functions_whose_cost_is_unknown_or_too_many_are_refused() {
-    const KNOWN: CostedFunction = CostedFunction { name: "f", item: "tick", charge: Charge::Extra };
-    const UNKNOWN: CostedFunction = CostedFunction { item: "tock", ..KNOWN };
-    assert_eq!(refusal(&[KNOWN; 5]), "");
-    let error = refusal(&[KNOWN, UNKNOWN]);
-    assert!(error.contains("its function f costs `tock`, which no machine has"), "{error}");
-    let error = refusal(&[KNOWN; 6]);
-    assert!(error.contains("it has 6 functions with a cost, at most 5"), "{error}");
+fn functions_that_cannot_be_priced_or_told_apart_are_refused() {
+    const FIVE: [CostedFunction; 5] =
+        [function("a"), function("b"), function("c"), function("d"), function("e")];
+    const NAMELESS: [CostedFunction; 1] = [function("")];
+    const TAKEN: [CostedFunction; 1] = [function("idle")];
+    const UNKNOWN: CostedFunction = CostedFunction { item: "tock", ..function("f") };
+    assert_eq!(refusal(&FIVE), "");
+    let cases: [(&'static [CostedFunction], &str); 5] = [
+        (const { &[FIVE[0], UNKNOWN] }, "its function f costs `tock`, which no machine has"),
+        (const { &[FIVE[0]; 6] }, "it has 6 functions with a cost, at most 5"),
+        (const { &[FIVE[0], FIVE[0]] }, "its function 1 is called `a`, expected a name of its own"),
+        (&NAMELESS, "its function 0 is called ``"),
+        (&TAKEN, "its function 0 is called `idle`"),
+    ];
+    for (functions, expected) in cases {
+        let error = refusal(functions);
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_policy_that_asks_for_what_is_not_there_broke_its_contract() {
+    type Ask = fn(&mut Cx<'_>);
+    let cases: [(Ask, &str); 6] = [
+        (|cx| cx.block(TaskId(0)), "let task 0 leave, which does not sleep on its runqueue"),
+        (|cx| cx.block(TaskId(77)), "let task 77 leave"),
+        (|cx| cx.add_task_work(TaskId(77)), "left work to task 77, and there are 1"),
+        (|cx| cx.resched(CpuId(99)), "asked for CPU 99, and there are 16"),
+        (|cx| cx.did(FuncId(7), 1), "called its function 7, and has attached 0 of them"),
+        (
+            |cx| cx.touch(Touch { line: LineId(3), access: Access::Read, what: FuncId(0) }),
+            "touched line 3, and has attached 0 of them",
+        ),
+    ];
+    for (ask, expected) in cases {
+        let mut script = Script::new(objects());
+        script.task(CpuId(0), &[]);
+        let mut policy = Box::new(RoundRobin::default());
+        policy.at_enqueue = Some(ask);
+        let run = Simulator::new(topology(), policy, script, (), Config::default());
+        let told = run.and_then(|mut run| run.run_until(SimTime(1_000_000)));
+        let error = told.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }

@@ -66,7 +66,8 @@ impl Hierarchy {
         if self.features.next_buddy && !fork && !self.entity(wakee).sched_delayed {
             self.set_next_buddy(wakee);
         }
-        if world.rq(cpu).need_resched || !self.features.wakeup_preemption {
+        let is_marked = world.rq(cpu).need_resched || self.asked.has_resched(cpu);
+        if is_marked || !self.features.wakeup_preemption {
             return Preempt::No;
         }
         let [se, pse] = self.find_matching_se(curr, wakee);

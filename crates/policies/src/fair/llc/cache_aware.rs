@@ -90,7 +90,7 @@ pub struct CacheAware {
     /// By LLC: what the balancer has recorded.
     stats: Vec<LlcStats>,
     pub(super) counts: Counts,
-    /// Which processes prefer another LLC since somebody has asked.
+    /// Which processes have come to prefer another LLC in the call under way.
     changed: RefCell<Homes>,
 }
 

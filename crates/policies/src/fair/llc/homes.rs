@@ -19,6 +19,12 @@ impl Homes {
         }
     }
 
+    /// Nothing is noted any more.
+    pub(in crate::fair) fn mute(&mut self) {
+        self.muted = true;
+        self.changed.clear();
+    }
+
     /// The call ends: tells whoever watches. Whether there is anybody, who will be asked for the whole run.
     pub(in crate::fair) fn tell(&mut self, cx: &mut Cx<'_>) -> bool {
         self.muted = !cx.wants(Wants::PREFERRED);
