@@ -50,7 +50,7 @@ impl Reason {
     pub const CORE_NAMES: [&'static str; 4] = ["still_queued", "on_cpu", "pinned", "fallback"];
 }
 
-/// A function of a policy whose time is told apart: an index into
+/// A function of a policy that is accounted under its own name: an index into
 /// [`Attached::functions`](crate::Attached::functions).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FuncId(pub u8);

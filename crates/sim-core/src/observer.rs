@@ -22,7 +22,7 @@ pub trait Observer {
         false
     }
 
-    /// What of the policy it wants to be told beside what happens; asked before the run, and for all of it.
+    /// Which trace events of the policy it enables; asked before the run, and for all of it.
     fn wants(&self) -> Wants {
         Wants::NOTHING
     }
@@ -54,7 +54,7 @@ pub enum Cost {
     Idle,
     /// Waiting for the lock of a runqueue, and for its cache lines.
     RqLock,
-    /// The first function of the policy whose time is told apart
+    /// The first function of the policy that is accounted under its own name
     /// ([`Attached::functions`](crate::Attached::functions)), and waiting for the lines that it touches; in the
     /// same way those that follow.
     Function0,

@@ -47,7 +47,7 @@ const PORTION: u64 = 997;
 /// - all tasks come to their end; no invariant of the machine or of the policy
 ///   ([`Report::check`](simsched_core::Report::check)) is ever broken;
 /// - the same run gives the same digest, also when it is paused, when its pipe operations are done one by
-///   one, and when an observer wants to know all that it tells;
+///   one, and when an observer enables all of its trace events;
 /// - the reasons that it names are those of its entry, each with a sentence, and it gives no other;
 /// - its full name, read again, is the same policy, and so with each feature inverted and each number of
 ///   its table at both ends of its range.

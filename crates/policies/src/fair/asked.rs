@@ -10,7 +10,7 @@ pub const UPDATE_CFS_GROUP: FuncId = FuncId(0);
 /// `update_load_avg()`: the writers of `tg->load_avg`.
 pub const UPDATE_LOAD_AVG: FuncId = FuncId(1);
 
-/// The functions of the class whose time is told apart, by [`FuncId`].
+/// The functions of the class that are accounted under their own names, by [`FuncId`].
 pub const FUNCTIONS: &[CostedFunction] = &[
     CostedFunction { name: "update_cfs_group", item: "update_cfs_group", charge: Charge::Inside },
     CostedFunction { name: "update_load_avg", item: "update_load_avg", charge: Charge::Inside },
@@ -29,7 +29,7 @@ pub(super) struct Asked {
     blocked: Vec<TaskId>,
     /// Accesses to the lines of groups.
     touched: Vec<Touch>,
-    /// Calls of the functions whose time is told apart.
+    /// How often each of [`FUNCTIONS`] was called.
     calls: [u32; FUNCTIONS.len()],
 }
 
@@ -97,7 +97,8 @@ impl Asked {
 
 impl Hierarchy {
     /// A call ends: the simulator is asked for what the functions of this call want, and whoever watches the homes
-    /// of processes is told. The first call of a run always comes here, to learn whether anybody watches.
+    /// of processes is told. The first call of a run
+    /// always comes here: it finds out whether [`simsched_core::Wants::PREFERRED`] is enabled.
     #[inline]
     pub(super) fn tell(&mut self, cx: Cx<'_>) {
         if self.asked.any {

@@ -65,14 +65,14 @@ impl<'a> Cx<'a> {
         self.actions.touched.push(touch);
     }
 
-    /// Whether whoever watches the run wants to be told of this.
+    /// Whether the observer of the run has enabled this trace event.
     #[inline]
     #[must_use]
     pub fn wants(&self, what: Wants) -> bool {
         self.actions.wants.has(what)
     }
 
-    /// Tells whoever watches the run; nothing else follows from it. Asked for with [`Cx::wants`] first.
+    /// Emits a trace event, if the observer has enabled it ([`Cx::wants`]); nothing else follows from it.
     #[inline]
     pub fn trace(&mut self, event: PolicyEvent) {
         if self.wants(event.kind()) {
@@ -81,7 +81,7 @@ impl<'a> Cx<'a> {
     }
 
     /// A function of [`Attached::functions`](crate::Attached::functions) was called so many times: the CPU that
-    /// made the call pays for it, or its time is told apart ([`Charge`](crate::Charge)).
+    /// made the call pays for it, or the time is accounted under its name ([`Charge`](crate::Charge)).
     #[inline]
     pub fn did(&mut self, what: FuncId, times: u32) {
         self.actions.pending |= Actions::COSTS;
@@ -92,7 +92,7 @@ impl<'a> Cx<'a> {
     }
 }
 
-/// What of a policy can be watched beside its answers; nobody pays for what nobody wants.
+/// The trace events of a policy, as an observer enables them; one that is not enabled costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wants(u8);
 
@@ -126,7 +126,7 @@ pub enum PolicyEvent {
 }
 
 impl PolicyEvent {
-    /// Who wants to be told of it.
+    /// What an observer enables to get it.
     const fn kind(self) -> Wants {
         match self {
             PolicyEvent::Preferred(..) => Wants::PREFERRED,
@@ -172,7 +172,7 @@ pub struct Actions {
     calls: [u32; FuncId::MAX],
     /// A function that was called and that no policy can have.
     unknown: Option<FuncId>,
-    /// What the observer wants to be told.
+    /// Trace events that the observer has enabled.
     wants: Wants,
     /// What was traced and has not been told, oldest first.
     traced: Vec<PolicyEvent>,
@@ -182,7 +182,7 @@ impl Actions {
     const RESCHED: u8 = 1;
     const BLOCKED: u8 = 2;
     const COSTS: u8 = 4;
-    /// Somebody wants to know the `util_avg` of CPUs: set for the whole run.
+    /// The observer has enabled [`Wants::UTIL_AVG`]: set for the whole run.
     const WATCHED: u8 = 8;
     /// Something is to be done behind each event: set for the whole run.
     const FOLLOWED: u8 = 16;

@@ -14,12 +14,12 @@ pub struct Attached {
     /// The cache lines of the policy that CPUs share and that are worth a price, by
     /// [`LineId`](crate::LineId): the node where the memory of each is.
     pub lines: Vec<NodeId>,
-    /// The functions whose time is told apart, by [`FuncId`](crate::FuncId); at most
+    /// The functions that are accounted under their own names, by [`FuncId`](crate::FuncId); at most
     /// [`FuncId::MAX`](crate::FuncId::MAX).
     pub functions: &'static [CostedFunction],
 }
 
-/// A function of a policy whose time is told apart from that of the call in which it runs
+/// A function of a policy that is accounted under its own name, apart from the call in which it runs
 /// ([`Cx::did`](crate::Cx::did), [`Cx::touch`](crate::Cx::touch)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CostedFunction {

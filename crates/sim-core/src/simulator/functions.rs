@@ -18,7 +18,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if count > FuncId::MAX {
             let most = FuncId::MAX;
             return Err(broke(format!(
-                "it has {count} functions with a cost, at most {most} can be told apart"
+                "it has {count} functions with a cost, expected at most {most}"
             )));
         }
         let price = |function: &CostedFunction| {
@@ -48,8 +48,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// Who has called the policy waits for the shared lines that the policy touched: at once for the
-    /// first that has to come from elsewhere, and for the others when it gets there; and its functions are paid,
-    /// or told apart.
+    /// first that has to come from elsewhere, and for the others when it gets there; and its functions are
+    /// paid, or accounted under their names.
     ///
     /// A line must not be promised long before it is asked for: all who ask in between would wait for
     /// a line that lies idle, and such waits, on several lines, would grow without bound.

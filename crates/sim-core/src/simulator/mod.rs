@@ -5,6 +5,7 @@ mod balance;
 mod calls;
 mod cpu;
 mod deactivate;
+mod exit;
 mod flags;
 mod fork;
 mod functions;

@@ -23,12 +23,6 @@ const LIVELOCK: u32 = 1_000_000;
 /// (`cev_delta2ns()`, all versions).
 const MIN_DELTA: Nanos = Nanos::from_micros(1);
 
-/// Ticks from the end of a task to the end of the callbacks that free it: a grace period is under way,
-/// the next one begins behind it, each takes two ticks, and one more tick sees the end. On the machines of
-/// the lab an idle CPU balances for the last time at the fifth tick behind the end of a scenario, and the
-/// next time would be at the ninth.
-const CALLBACK_TICKS: u64 = 6;
-
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Begins `op`, or the first of those after it that takes time.
     pub(super) fn begin_op(&mut self, cpu: CpuId, task: TaskId, mut op: Op) -> Step {
@@ -370,35 +364,5 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.reweight_task(task) == Preempt::Yes {
             self.resched_curr(cpu, cpu);
         }
-    }
-
-    /// The rest of a task's end, once. True while that takes time.
-    pub(super) fn end_exit(&mut self, cpu: CpuId) -> bool {
-        let run = &mut self.cpus[cpu.idx()].run;
-        let tail = std::mem::take(&mut run.remains);
-        if tail == Nanos::ZERO {
-            return false;
-        }
-        let tail = u32::try_from(tail.0).expect("a price");
-        let ns = self.jittered(cpu, tail);
-        self.begin(cpu, Stage::Debt, Cost::Syscall, ns);
-        true
-    }
-
-    fn exit(&mut self, cpu: CpuId, task: TaskId) {
-        self.world.task_mut(task).exiting = true;
-        let list = self.prices.list();
-        let last = self.ipc.is_last_of_process(task);
-        let tail = if last { list.process_exit_tail } else { list.thread_exit_tail };
-        let run = &mut self.cpu(cpu).run;
-        (run.progress, run.remains) = (Progress::Ended, Nanos(u64::from(tail)));
-        self.ipc.exit(task, &mut self.scratch);
-        // What it leaves is freed after a grace period, by callbacks of this CPU.
-        let ticks = Nanos(CALLBACK_TICKS * self.world.tick().0);
-        let until = self.world.now() + ticks;
-        let desk = self.desk(cpu);
-        desk.callbacks_until = desk.callbacks_until.max(until);
-        self.counters.alive -= u32::from(!self.world.tasks().is_background(task));
-        self.emit(Tracepoint::Exit { task });
     }
 }

@@ -39,7 +39,7 @@ pub struct Simulator<P: ?Sized, W, O> {
     pub(super) rules: KernelRules,
     /// The names of the policy's reasons ([`Attached::reasons`]).
     pub(super) reasons: &'static [&'static str],
-    /// The functions of the policy whose time is told apart ([`Attached::functions`]).
+    /// The functions of the policy that are accounted under their own names ([`Attached::functions`]).
     pub(super) functions: &'static [CostedFunction],
     /// By function of the policy: what a call takes on this machine, in ns, and how it is charged.
     pub(super) function_costs: Vec<(u32, Charge)>,
@@ -47,9 +47,9 @@ pub struct Simulator<P: ?Sized, W, O> {
     pub(super) nr_lines: usize,
     /// What the policy has done that it may not, if it has.
     pub(super) broken: Option<String>,
-    /// The observer wants to be told of the policy ([`Observer::wants`]).
+    /// The observer has enabled trace events of the policy ([`Observer::wants`]).
     pub(super) is_watched: bool,
-    /// What it was told of the policy's `util_avg`, if it wants that.
+    /// The `util_avg` of each CPU as it was last emitted, if the observer has enabled that.
     pub(super) util_watch: Option<UtilWatch>,
     /// So many events at one instant are too many.
     pub(super) at_once_limit: u64,
@@ -246,7 +246,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.reasons
     }
 
-    /// The functions of the policy whose time is told apart, by [`FuncId`](crate::FuncId).
+    /// The functions of the policy that are accounted under their own names, by [`FuncId`](crate::FuncId).
     pub fn functions(&self) -> &'static [CostedFunction] {
         self.functions
     }

@@ -22,7 +22,7 @@ pub(super) enum Locked {
     Step(CpuId, BalanceStep),
 }
 
-/// The `util_avg` of each CPU as it was told last, where somebody wants to know.
+/// The `util_avg` of each CPU as it was last emitted ([`crate::Wants::UTIL_AVG`]).
 pub(super) struct UtilWatch {
     /// By CPU.
     told: Vec<u64>,

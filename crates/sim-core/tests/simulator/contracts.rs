@@ -110,7 +110,7 @@ fn functions_that_cannot_be_priced_or_told_apart_are_refused() {
     assert_eq!(refusal(&FIVE), "");
     let cases: [(&'static [CostedFunction], &str); 5] = [
         (const { &[FIVE[0], UNKNOWN] }, "its function f costs `tock`, which no machine has"),
-        (const { &[FIVE[0]; 6] }, "it has 6 functions with a cost, at most 5"),
+        (const { &[FIVE[0]; 6] }, "it has 6 functions with a cost, expected at most 5"),
         (const { &[FIVE[0], FIVE[0]] }, "its function 1 is called `a`, expected a name of its own"),
         (&NAMELESS, "its function 0 is called ``"),
         (&TAKEN, "its function 0 is called `idle`"),
