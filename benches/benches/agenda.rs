@@ -10,7 +10,7 @@ use simsched_topology::CpuId;
 fn hold(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("agenda/hold");
     for cpus in [16_usize, 128, 384, 1024] {
-        let mut agenda = Agenda::new(cpus, 0);
+        let mut agenda = Agenda::new(cpus, 0, 0);
         let mut delays = Seed(1).stream("bench", 0);
         for cpu in 0..cpus {
             agenda.arm(Event::StageEnd(CpuId::new(cpu)), SimTime(delay(&mut delays)));

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use simsched_core::testkit::RoundRobin;
+use simsched_core::testkit::{EveryAction, RoundRobin};
 use simsched_core::{
     Attached, Balancer, Cx, Dequeue, Dequeued, Enqueue, FifoQueues, Placement, Policy, Reason,
     Report, TaskId, Wakeup, World,
@@ -25,6 +25,14 @@ fn check_broken(reasons: &'static [ReasonInfo], new: fn() -> Box<dyn Policy + Se
     let broken = PolicyEntry::plain("broken", "breaks a rule", reasons, new);
     let said = conformance(&broken, Effort::Quick).unwrap_err();
     assert!(said.starts_with("policy `broken`: ") && said.contains(part), "{said}");
+}
+
+#[test]
+fn a_policy_that_asks_for_everything_conforms() {
+    let reasons = &[ReasonInfo { name: "any", doc: "Any CPU where the task may run." }];
+    let new: fn() -> Box<dyn Policy + Send> = || Box::<EveryAction>::default();
+    let entry = PolicyEntry::plain("every_action", "asks for everything", reasons, new);
+    assert_eq!(conformance(&entry, Effort::Thorough), Ok(()));
 }
 
 #[test]

@@ -135,7 +135,7 @@ impl Replay {
     }
 
     fn note(&mut self, preempt: Preempt) {
-        self.resched |= preempt == Preempt::Yes;
+        self.resched |= preempt == Preempt::Hard;
     }
 
     /// Makes true what the last call has asked for.

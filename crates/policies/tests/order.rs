@@ -119,7 +119,7 @@ fn check_preempt_tick_agrees_with_the_kernel() {
         rq.h_nr_running = rq.nr_running;
         rq.curr = Some(EntityId::of(curr));
         rq.timeline.insert(vruntime, EntityId::of(left));
-        let preempt = fair.check_preempt_tick(curr) == Preempt::Yes;
+        let preempt = fair.check_preempt_tick(curr) == Preempt::Hard;
         fair.cfs_rq_mut(CPU).timeline.remove(vruntime, EntityId::of(left));
         assert_eq!(preempt, row.flag("resched"), "{row:?}");
     });

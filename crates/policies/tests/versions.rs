@@ -28,7 +28,7 @@ fn is_over(version: Version, others: u32, ran_ms: u64) -> bool {
     entity.on_rq = true;
     entity.prev_sum_exec_runtime = 5_000_000;
     entity.sum_exec_runtime = 5_000_000 + 1_000_000 * ran_ms;
-    host.policy.check_preempt_tick(CURR) == Preempt::Yes
+    host.policy.check_preempt_tick(CURR) == Preempt::Hard
 }
 
 #[test]

@@ -38,12 +38,12 @@ pub use ids::{
     BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, RegionId, SemId, SocketId, TaskId,
 };
 pub use launcher::{Inherited, Launcher};
-pub use names::{Cause, FuncId, LineId, NO_DOMAIN, Reason};
+pub use names::{CallId, Cause, FuncId, LineId, NO_DOMAIN, Reason, TimerId};
 pub use observer::{Cost, Observer, Tracepoint};
 pub use policy::{
     Access, Actions, Attached, BalanceStep, Balancer, Charge, CostedFunction, Cx, Dequeue,
     Dequeued, Enqueue, Far, FifoQueues, KernelRules, Look, Moves, Placement, Policy, PolicyEvent,
-    Preempt, Report, SdCounts, Touch, Trigger, TtwuQueue, WakeKind, Wakeup, Wants,
+    Preempt, Report, SdCounts, TimerPlan, Touch, Trigger, TtwuQueue, WakeKind, Wakeup, Wants, When,
 };
 pub use rng::{Seed, Stream};
 pub use simulator::{Simulator, Status};

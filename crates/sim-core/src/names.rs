@@ -72,6 +72,27 @@ impl FuncId {
     }
 }
 
+/// A timer of a policy, numbered from 0 up to [`Attached::timers`](crate::Attached::timers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TimerId(pub u32);
+
+impl TimerId {
+    /// As many timers a policy can have at most.
+    pub const MAX: usize = 1 << 20;
+
+    /// Its place in a table of all timers.
+    #[inline]
+    #[must_use]
+    pub const fn idx(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A function that a policy calls on another CPU ([`Cx::call_on`](crate::Cx::call_on)), by a number that is
+/// the policy's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(pub u32);
+
 /// A cache line that CPUs share, by its row in [`crate::Attached::lines`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineId(pub u32);

@@ -3,19 +3,23 @@
 mod actions;
 mod attached;
 mod balancer;
+mod cx;
 mod queues;
 mod report;
+mod trace;
 
-pub use self::actions::{Access, Actions, Cx, PolicyEvent, Touch, Wants};
+pub use self::actions::{Access, Actions, TimerPlan, Touch};
 pub use self::attached::{Attached, Charge, CostedFunction, KernelRules, TtwuQueue};
 pub use self::balancer::{BalanceStep, Balancer, Look, Moves, SdCounts, Trigger};
+pub use self::cx::{Cx, When};
 pub use self::queues::FifoQueues;
 pub use self::report::Report;
+pub use self::trace::{PolicyEvent, Wants};
 
 use simsched_topology::{CpuId, Distance};
 
 use crate::ids::TaskId;
-use crate::names::Reason;
+use crate::names::{CallId, Reason, TimerId};
 use crate::world::World;
 
 /// Every decision a scheduler makes, and nothing a machine does.
@@ -91,10 +95,22 @@ pub trait Policy: Balancer + Report {
 
     /// `task` returns to user mode on `cpu` and does what [`Cx::add_task_work`] has left it
     /// (`task_work_run()`): what that reads. It is done at once; the time that reading takes is the task's, in
-    /// the system.
+    /// the system. The clock of the runqueue is as it was. A task that is to be held back here is one for which
+    /// [`Cx::resched`] is asked: it goes to `schedule()` before it is in user mode, and
+    /// [`Policy::pick_next`] leaves it out.
     fn task_work(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
         let _ = (cx, cpu, task);
         Look::default()
+    }
+
+    /// `timer` has expired on `cpu`, for which it was armed ([`Cx::arm`]), in an interrupt.
+    fn timer(&mut self, cx: Cx<'_>, cpu: CpuId, timer: TimerId) {
+        let _ = (cx, cpu, timer);
+    }
+
+    /// `cpu` was asked to call this ([`Cx::call_on`]), by another CPU or by itself.
+    fn called(&mut self, cx: Cx<'_>, cpu: CpuId, what: CallId) {
+        let _ = (cx, cpu, what);
     }
 
     /// `curr` asks to let others run first.
@@ -120,6 +136,12 @@ pub trait Policy: Balancer + Report {
 
     /// The idle task has become current on `cpu` (`set_next_task_idle`).
     fn idle_entered(&mut self, cx: Cx<'_>, cpu: CpuId) {
+        let _ = (cx, cpu);
+    }
+
+    /// The idle task is about to leave `cpu` to a task or to the stopper, and is current still
+    /// (`put_prev_task_idle`).
+    fn idle_left(&mut self, cx: Cx<'_>, cpu: CpuId) {
         let _ = (cx, cpu);
     }
 }
@@ -241,6 +263,9 @@ pub enum Dequeued {
 pub enum Preempt {
     /// It may stay.
     No,
-    /// It is to be rescheduled at the next preemption point.
-    Yes,
+    /// It is to be rescheduled when it next returns to user mode, and on another CPU no interrupt tells it
+    /// (`resched_curr_lazy()`); a tick that finds it there still makes the request a hard one.
+    Lazy,
+    /// It is to be rescheduled at the next preemption point (`resched_curr()`).
+    Hard,
 }

@@ -1,11 +1,12 @@
 //! The agenda against a sorted list.
 
 use proptest::prelude::*;
-use simsched_core::{Agenda, Event, SimTime, TaskId};
+use simsched_core::{Agenda, Event, SimTime, TaskId, TimerId};
 use simsched_topology::CpuId;
 
 const CPUS: u16 = 3;
 const TASKS: u32 = 4;
+const TIMERS: u32 = 2;
 
 /// What a test does to an agenda.
 #[derive(Clone, Debug)]
@@ -21,6 +22,7 @@ fn event() -> impl Strategy<Value = Event> {
         (0..CPUS).prop_map(|cpu| Event::Resched(CpuId(cpu))),
         (0..CPUS).prop_map(|cpu| Event::Tick(CpuId(cpu))),
         (0..TASKS).prop_map(|task| Event::Timer(TaskId(task))),
+        (0..TIMERS).prop_map(|timer| Event::PolicyTimer(TimerId(timer))),
     ]
 }
 
@@ -42,7 +44,7 @@ proptest! {
 
     #[test]
     fn agenda_pops_like_a_sorted_list(steps in prop::collection::vec(step(), 1..200)) {
-        let mut agenda = Agenda::new(usize::from(CPUS), TASKS as usize);
+        let mut agenda = Agenda::new(usize::from(CPUS), TASKS as usize, TIMERS as usize);
         let mut model: Vec<(SimTime, Event)> = Vec::new();
         let mut now = SimTime::ZERO;
         for step in steps {

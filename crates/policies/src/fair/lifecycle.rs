@@ -287,7 +287,7 @@ impl Fair {
         match world.curr(cpu) {
             Some(curr) if curr == task => {
                 if row.nice > old {
-                    Preempt::Yes
+                    Preempt::Hard
                 } else {
                     Preempt::No
                 }
@@ -295,7 +295,7 @@ impl Fair {
             Some(curr) => {
                 self.all.check_preempt_wakeup(world, cpu, [EntityId::of(curr), se], false)
             }
-            None => Preempt::Yes,
+            None => Preempt::Hard,
         }
     }
 }

@@ -36,6 +36,7 @@ impl Policy for Fair {
             reasons: reason::NAMES,
             lines: self.all.tg.lines(),
             functions: FUNCTIONS,
+            ..Attached::default()
         }
     }
 
@@ -106,7 +107,7 @@ impl Policy for Fair {
 
     #[inline]
     fn wakeup_preempt(&mut self, cx: Cx<'_>, cpu: CpuId, wakee: TaskId, why: Enqueue) -> Preempt {
-        let Some(curr) = cx.world.curr(cpu) else { return Preempt::Yes };
+        let Some(curr) = cx.world.curr(cpu) else { return Preempt::Hard };
         let pair = [Se::of(curr), Se::of(wakee)];
         let preempt = self.all.check_preempt_wakeup(cx.world, cpu, pair, why == Enqueue::New);
         self.all.tell(cx);
@@ -160,7 +161,7 @@ impl Policy for Fair {
         let preempt = self.set_user_nice(cx.world, task);
         let is_due = self.all.asked.take_resched(cpu);
         self.all.tell(cx);
-        if is_due { Preempt::Yes } else { preempt }
+        if is_due { Preempt::Hard } else { preempt }
     }
 
     fn task_dead(&mut self, cx: Cx<'_>, task: TaskId) {

@@ -100,7 +100,7 @@ impl Driver {
             for &task in moves.tasks.iter().rev() {
                 let why = Enqueue::Moved;
                 let answer = self.host.wakeup_preempt(moves.to, task, why);
-                preempts |= answer == Preempt::Yes;
+                preempts |= answer == Preempt::Hard;
             }
         }
         if preempts {

@@ -73,7 +73,7 @@ impl Driver {
         for cpu in cpus.iter() {
             // An idle CPU has no tick.
             let Some(curr) = self.curr(cpu) else { continue };
-            if self.host.task_tick(cpu, curr) == Preempt::Yes || self.is_due(cpu) {
+            if self.host.task_tick(cpu, curr) == Preempt::Hard || self.is_due(cpu) {
                 preempted.push(cpu);
             }
             while let Some(task) = self.host.actions.next_work() {
@@ -144,7 +144,7 @@ impl Driver {
         let idle = self.curr(cpu).is_none();
         let preempts = idle
             || self.is_due(cpu)
-            || self.host.wakeup_preempt(cpu, task, why) == Preempt::Yes
+            || self.host.wakeup_preempt(cpu, task, why) == Preempt::Hard
             || self.is_due(cpu);
         if preempts {
             self.schedule(cpu);
@@ -181,7 +181,7 @@ impl Driver {
     pub(crate) fn renice(&mut self, task: TaskId, nice: i8) {
         self.host.kit.task(task).nice = nice;
         let cpu = self.host.kit.world().task(task).cpu;
-        if self.host.reweight_task(task) == Preempt::Yes || self.is_due(cpu) {
+        if self.host.reweight_task(task) == Preempt::Hard || self.is_due(cpu) {
             self.schedule(cpu);
         }
         self.check(cpu);

@@ -16,6 +16,7 @@ mod wheel;
 use simsched_topology::CpuId;
 
 use crate::ids::TaskId;
+use crate::names::TimerId;
 use crate::time::SimTime;
 use calendar::Calendar;
 use turns::Turns;
@@ -32,6 +33,8 @@ pub enum Event {
     Tick(CpuId),
     /// A sleeping task's timer expires.
     Timer(TaskId),
+    /// A timer of the policy expires: last, so that a policy with timers moves no other event.
+    PolicyTimer(TimerId),
 }
 
 /// The last instant that can be planned. What lies beyond never comes.
@@ -45,33 +48,35 @@ pub struct Agenda {
     /// No source of the wheel fires earlier.
     wheel_from: u64,
     nr_cpus: u32,
+    nr_tasks: u32,
     /// On a machine whose CPUs take turns: whose turn it is.
     turns: Option<Turns>,
 }
 
 impl Agenda {
-    /// An empty agenda for this many CPUs and tasks.
+    /// An empty agenda for this many CPUs, tasks and timers of the policy.
     ///
     /// # Panics
-    /// With more than 1,024 CPUs.
+    /// With more than 1,024 CPUs, or more than 4 billion tasks.
     #[must_use]
-    pub fn new(nr_cpus: usize, nr_tasks: usize) -> Agenda {
+    pub fn new(nr_cpus: usize, nr_tasks: usize, nr_timers: usize) -> Agenda {
         assert!(nr_cpus <= 1024, "at most 1,024 CPUs");
         Agenda {
             stages: Calendar::new(nr_cpus),
-            wheel: Wheel::new(2 * nr_cpus + nr_tasks),
+            wheel: Wheel::new(2 * nr_cpus + nr_tasks + nr_timers),
             wheel_from: u64::MAX,
             nr_cpus: u32::try_from(nr_cpus).expect("at most 1,024 CPUs"),
+            nr_tasks: u32::try_from(nr_tasks).expect("tasks are numbered in 32 bits"),
             turns: None,
         }
     }
 
-    /// An empty agenda for a machine whose CPUs take turns of `quantum` ns each, 0 or 1 is none. Then
-    /// time goes back by less than a quantum wherever the turn passes to the next CPU.
+    /// Its CPUs take turns of `quantum` ns each, 0 or 1 is none. Then time goes back by less than a quantum
+    /// wherever the turn passes to the next CPU.
     #[must_use]
-    pub fn in_turns(nr_cpus: usize, nr_tasks: usize, quantum: u64) -> Agenda {
-        let turns = (quantum > 1).then(|| Turns::new(nr_cpus, quantum));
-        Agenda { turns, ..Agenda::new(nr_cpus, nr_tasks) }
+    pub fn in_turns(self, quantum: u64) -> Agenda {
+        let turns = (quantum > 1).then(|| Turns::new(self.nr_cpus as usize, quantum));
+        Agenda { turns, ..self }
     }
 
     /// Plans `event` for `time`, in place of what was planned for its source; 104 days at most.
@@ -178,6 +183,7 @@ impl Agenda {
             Event::Resched(cpu) => u32::from(cpu.0),
             Event::Tick(cpu) => self.nr_cpus + u32::from(cpu.0),
             Event::Timer(task) => 2 * self.nr_cpus + task.0,
+            Event::PolicyTimer(timer) => 2 * self.nr_cpus + self.nr_tasks + timer.0,
         }
     }
 
@@ -188,8 +194,10 @@ impl Agenda {
             Event::Resched(CpuId::new(idx as usize))
         } else if idx < 2 * n {
             Event::Tick(CpuId::new((idx - n) as usize))
-        } else {
+        } else if idx < 2 * n + self.nr_tasks {
             Event::Timer(TaskId(idx - 2 * n))
+        } else {
+            Event::PolicyTimer(TimerId(idx - 2 * n - self.nr_tasks))
         }
     }
 }
@@ -200,13 +208,14 @@ mod tests {
 
     #[test]
     fn at_one_instant_sources_fire_by_kind_then_by_id() {
-        let mut agenda = Agenda::new(2, 2);
+        let mut agenda = Agenda::new(2, 2, 1);
         let order = [
             Event::StageEnd(CpuId(0)),
             Event::StageEnd(CpuId(1)),
             Event::Resched(CpuId(1)),
             Event::Tick(CpuId(0)),
             Event::Timer(TaskId(1)),
+            Event::PolicyTimer(TimerId(0)),
         ];
         for event in order.iter().rev() {
             agenda.arm(*event, SimTime(7));
@@ -217,7 +226,7 @@ mod tests {
 
     #[test]
     fn an_event_after_the_horizon_stays() {
-        let mut agenda = Agenda::new(1, 0);
+        let mut agenda = Agenda::new(1, 0, 0);
         agenda.arm(Event::Tick(CpuId(0)), SimTime(5_000_000_000));
         assert_eq!(agenda.next_until(SimTime(4_999_999_999)), None);
         agenda.arm(Event::StageEnd(CpuId(0)), SimTime(4_999_999_999));

@@ -101,7 +101,7 @@ mod tests {
 
     /// What fires up to 5 us with a quantum of 1 us: pairs of the instant and the event.
     fn fired(plans: &[(Event, u64)]) -> Vec<(u64, Event)> {
-        let mut agenda = Agenda::in_turns(3, 1, 1_000);
+        let mut agenda = Agenda::new(3, 1, 0).in_turns(1_000);
         for &(event, time) in plans {
             agenda.arm(event, SimTime(time));
         }

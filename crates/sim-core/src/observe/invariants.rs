@@ -265,12 +265,12 @@ impl Invariants {
         Ok(())
     }
 
-    /// Recounts the runnable tasks of each CPU; none is runnable and nowhere.
+    /// Recounts the runnable tasks of each CPU, without those that are held back; none is runnable and nowhere.
     fn tasks(&mut self, world: &World) -> Result<(), String> {
         self.runnable.fill(0);
         for task in (0..world.tasks().len()).map(TaskId::new) {
             let row = world.task(task);
-            self.runnable[row.cpu.idx()] += u32::from(row.on_rq);
+            self.runnable[row.cpu.idx()] += u32::from(row.on_rq && !row.throttled);
             let lost = row.state == TaskState::Running && !row.on_rq;
             ensure(!lost, || {
                 format!("{} is lost: runnable and on no runqueue", name(world, task))

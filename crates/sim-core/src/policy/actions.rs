@@ -1,138 +1,13 @@
-//! `Cx`: what a call of a policy reads and asks for; `Actions`: what was asked for and is to be made true.
+//! `Actions`: what the calls of a policy have asked for and is to be made true.
 
-use simsched_topology::{CpuId, CpuSet, LlcId};
+use std::collections::VecDeque;
 
-use crate::ids::{ProcId, TaskId};
-use crate::names::{FuncId, LineId};
-use crate::world::World;
+use simsched_topology::{CpuId, CpuSet};
 
-/// The context of a call of a policy: the world to read, and the actions to ask for beside the answer.
-///
-/// A policy changes nothing itself. What it asks for here the simulator makes true after the call, in the
-/// name of the CPU that made it ([`World::this_cpu`]).
-///
-/// ```
-/// # use simsched_core::{Actions, Cx, testkit::WorldKit};
-/// # use simsched_topology::{CpuId, Topology};
-/// let kit = WorldKit::new(Topology::builtin("t8", None).unwrap(), 250);
-/// let mut actions = Actions::default();
-/// let mut cx = Cx::new(kit.world(), &mut actions);
-/// cx.resched(CpuId(3));
-/// assert_eq!((actions.next_resched(), actions.next_resched()), (Some(CpuId(3)), None));
-/// ```
-#[derive(Debug)]
-pub struct Cx<'a> {
-    /// The world as it is; a copy of the reference outlives a borrow of the context.
-    pub world: &'a World,
-    actions: &'a mut Actions,
-}
-
-impl<'a> Cx<'a> {
-    /// The context of a call that reads `world` and asks for `actions`: for those who call a policy.
-    #[inline(always)]
-    pub fn new(world: &'a World, actions: &'a mut Actions) -> Cx<'a> {
-        Cx { world, actions }
-    }
-
-    /// The current task of `cpu` is to be rescheduled (`resched_curr()`). An idle task is not.
-    #[inline]
-    pub fn resched(&mut self, cpu: CpuId) {
-        self.actions.pending |= Actions::RESCHED;
-        self.actions.resched.insert(cpu);
-    }
-
-    /// `task`, which slept on its runqueue ([`Dequeued::Delayed`](crate::Dequeued::Delayed)), has left it
-    /// (`__block_task()`).
-    #[inline]
-    pub fn block(&mut self, task: TaskId) {
-        self.actions.pending |= Actions::BLOCKED;
-        self.actions.blocked.push(task);
-    }
-
-    /// `task` has something to do when it returns to user mode (`task_work_add()`): then
-    /// [`Policy::task_work`](crate::Policy::task_work) is called, once.
-    #[inline]
-    pub fn add_task_work(&mut self, task: TaskId) {
-        self.actions.pending |= Actions::WORK;
-        self.actions.work.push(task);
-    }
-
-    /// A line of [`Attached::lines`](crate::Attached::lines) was read or written. The CPU that made the call
-    /// waits for it where it has to come from elsewhere.
-    #[inline]
-    pub fn touch(&mut self, touch: Touch) {
-        self.actions.pending |= Actions::COSTS;
-        self.actions.touched.push(touch);
-    }
-
-    /// Whether the observer of the run has enabled this trace event.
-    #[inline]
-    #[must_use]
-    pub fn wants(&self, what: Wants) -> bool {
-        self.actions.wants.has(what)
-    }
-
-    /// Emits a trace event, if the observer has enabled it ([`Cx::wants`]); nothing else follows from it.
-    #[inline]
-    pub fn trace(&mut self, event: PolicyEvent) {
-        if self.wants(event.kind()) {
-            self.actions.traced.push(event);
-        }
-    }
-
-    /// A function of [`Attached::functions`](crate::Attached::functions) was called so many times: the CPU that
-    /// made the call pays for it, or the time is accounted under its name ([`Charge`](crate::Charge)).
-    #[inline]
-    pub fn did(&mut self, what: FuncId, times: u32) {
-        self.actions.pending |= Actions::COSTS;
-        match self.actions.calls.get_mut(what.idx()) {
-            Some(calls) => *calls += times,
-            None => self.actions.unknown = Some(what),
-        }
-    }
-}
-
-/// The trace events of a policy, as an observer enables them; one that is not enabled costs nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wants(u8);
-
-impl Wants {
-    /// Nothing.
-    pub const NOTHING: Wants = Wants(0);
-    /// [`Tracepoint::UtilAvg`](crate::Tracepoint::UtilAvg): how utilized the policy holds each CPU to be.
-    pub const UTIL_AVG: Wants = Wants(1);
-    /// [`Tracepoint::Preferred`](crate::Tracepoint::Preferred): which LLC is the home of a process.
-    pub const PREFERRED: Wants = Wants(2);
-
-    /// All that is wanted by either.
-    #[must_use]
-    pub const fn or(self, other: Wants) -> Wants {
-        Wants(self.0 | other.0)
-    }
-
-    /// Whether something of `what` is wanted.
-    #[inline]
-    #[must_use]
-    pub const fn has(self, what: Wants) -> bool {
-        self.0 & what.0 != 0
-    }
-}
-
-/// What a policy traces itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PolicyEvent {
-    /// This LLC is the home of a process from now on, or none is.
-    Preferred(ProcId, Option<LlcId>),
-}
-
-impl PolicyEvent {
-    /// What an observer enables to get it.
-    const fn kind(self) -> Wants {
-        match self {
-            PolicyEvent::Preferred(..) => Wants::PREFERRED,
-        }
-    }
-}
+use super::cx::When;
+use super::trace::{PolicyEvent, Wants};
+use crate::ids::TaskId;
+use crate::names::{CallId, FuncId, LineId, TimerId};
 
 /// What was done to a cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,40 +30,55 @@ pub struct Touch {
     pub what: FuncId,
 }
 
+/// A timer, and on which CPU and when it expires; `None` is never.
+pub type TimerPlan = (TimerId, Option<(CpuId, When)>);
+
 /// What the calls of a policy have asked for, until it is made true.
 #[derive(Clone, Debug, Default)]
 pub struct Actions {
     /// Which kinds wait: nothing else is looked at where this is zero.
-    pending: u8,
+    pub(super) pending: u16,
     /// CPUs whose current task is to be rescheduled.
-    resched: CpuSet,
+    pub(super) resched: CpuSet,
+    /// Those where that can wait for its return to user mode.
+    pub(super) lazy: CpuSet,
     /// Sleepers that have left their runqueues, in the order in which they did.
-    blocked: Vec<TaskId>,
+    pub(super) blocked: Vec<TaskId>,
     /// Tasks that have something to do when they return to user mode.
-    work: Vec<TaskId>,
+    pub(super) work: Vec<TaskId>,
+    /// Timers that are armed, or cancelled, in the order in which that was asked for.
+    pub(super) timers: VecDeque<TimerPlan>,
+    /// Functions to be called on other CPUs, oldest first.
+    pub(super) calls_on: VecDeque<(CpuId, CallId)>,
+    /// Tasks that are held back, or let go if false, in the order in which that was asked for.
+    pub(super) throttled: VecDeque<(TaskId, bool)>,
     /// Accesses to shared lines, in their order.
-    touched: Vec<Touch>,
+    pub(super) touched: Vec<Touch>,
     /// Calls of each function.
-    calls: [u32; FuncId::MAX],
+    pub(super) calls: [u32; FuncId::MAX],
     /// A function that was called and that no policy can have.
-    unknown: Option<FuncId>,
+    pub(super) unknown: Option<FuncId>,
     /// Trace events that the observer has enabled.
-    wants: Wants,
+    pub(super) wants: Wants,
     /// What was traced and has not been told, oldest first.
-    traced: Vec<PolicyEvent>,
+    pub(super) traced: Vec<PolicyEvent>,
 }
 
 impl Actions {
-    const RESCHED: u8 = 1;
-    const BLOCKED: u8 = 2;
-    const COSTS: u8 = 4;
+    pub(super) const RESCHED: u16 = 1;
+    pub(super) const BLOCKED: u16 = 2;
+    pub(super) const COSTS: u16 = 4;
     /// The observer has enabled [`Wants::UTIL_AVG`]: set for the whole run.
-    const WATCHED: u8 = 8;
+    pub(super) const WATCHED: u16 = 8;
     /// Something is to be done behind each event: set for the whole run.
-    const FOLLOWED: u8 = 16;
-    const WORK: u8 = 32;
+    pub(super) const FOLLOWED: u16 = 16;
+    pub(super) const WORK: u16 = 32;
+    pub(super) const TIMERS: u16 = 64;
+    pub(super) const CALLS: u16 = 128;
+    pub(super) const THROTTLES: u16 = 256;
+    pub(super) const LAZY: u16 = 512;
     /// What is made true, or looked at, when a call has returned.
-    const BEHIND_CALL: u8 = Actions::RESCHED | Actions::BLOCKED | Actions::WORK | Actions::WATCHED;
+    const BEHIND_CALL: u16 = !(Actions::COSTS | Actions::FOLLOWED);
 
     /// No actions, with room for `nr_tasks` sleepers that leave at once.
     #[must_use]
@@ -196,8 +86,8 @@ impl Actions {
         Actions { blocked: Vec::with_capacity(nr_tasks), ..Actions::default() }
     }
 
-    /// Whether anything is to be done when a call has returned: tasks have left, are to go or have something to
-    /// do, or `util_avg` is watched.
+    /// Whether anything is to be done when a call has returned: something was asked for beside costs, or
+    /// `util_avg` is watched.
     #[inline(always)]
     pub(crate) fn follow_call(&self) -> bool {
         self.pending & Actions::BEHIND_CALL != 0
@@ -285,6 +175,37 @@ impl Actions {
         task
     }
 
+    /// The timer for which something was asked first, of those that have not been taken.
+    #[inline]
+    pub fn next_timer(&mut self) -> Option<TimerPlan> {
+        let plan = self.timers.pop_front();
+        if self.timers.is_empty() {
+            self.pending &= !Actions::TIMERS;
+        }
+        plan
+    }
+
+    /// The task for which it was asked first that it be held back (true) or let go, of those that have not been
+    /// taken.
+    #[inline]
+    pub fn next_throttle(&mut self) -> Option<(TaskId, bool)> {
+        let change = self.throttled.pop_front();
+        if self.throttled.is_empty() {
+            self.pending &= !Actions::THROTTLES;
+        }
+        change
+    }
+
+    /// The call on another CPU that was asked for first, of those that have not been taken.
+    #[inline]
+    pub fn next_call_on(&mut self) -> Option<(CpuId, CallId)> {
+        let call = self.calls_on.pop_front();
+        if self.calls_on.is_empty() {
+            self.pending &= !Actions::CALLS;
+        }
+        call
+    }
+
     /// A task that has something to do when it returns to user mode.
     #[inline]
     pub fn next_work(&mut self) -> Option<TaskId> {
@@ -298,13 +219,25 @@ impl Actions {
     /// The lowest CPU whose current task is to be rescheduled, of those that have not been taken.
     #[inline]
     pub fn next_resched(&mut self) -> Option<CpuId> {
-        if self.pending & Actions::RESCHED == 0 {
+        self.next_cpu(Actions::RESCHED, |actions| &mut actions.resched)
+    }
+
+    /// The lowest CPU whose current task is to be rescheduled when it returns to user mode, of those that have not
+    /// been taken.
+    #[inline]
+    pub fn next_resched_lazy(&mut self) -> Option<CpuId> {
+        self.next_cpu(Actions::LAZY, |actions| &mut actions.lazy)
+    }
+
+    #[inline(always)]
+    fn next_cpu(&mut self, kind: u16, set: fn(&mut Actions) -> &mut CpuSet) -> Option<CpuId> {
+        if self.pending & kind == 0 {
             return None;
         }
-        let cpu = self.resched.first();
+        let cpu = set(self).first();
         match cpu {
-            Some(cpu) => _ = self.resched.remove(cpu),
-            None => self.pending &= !Actions::RESCHED,
+            Some(cpu) => _ = set(self).remove(cpu),
+            None => self.pending &= !kind,
         }
         cpu
     }

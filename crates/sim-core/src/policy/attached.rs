@@ -17,6 +17,8 @@ pub struct Attached {
     /// The functions that are accounted under their own names, by [`FuncId`](crate::FuncId); at most
     /// [`FuncId::MAX`](crate::FuncId::MAX).
     pub functions: &'static [CostedFunction],
+    /// How many timers it has ([`Cx::arm`](crate::Cx::arm)); at most [`TimerId::MAX`](crate::TimerId::MAX).
+    pub timers: u32,
 }
 
 /// A function of a policy that is accounted under its own name, apart from the call in which it runs

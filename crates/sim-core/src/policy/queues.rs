@@ -9,7 +9,7 @@ use crate::ids::TaskId;
 use crate::world::World;
 
 /// A runqueue for each CPU, whose tasks run in the order in which they came. The current task of a CPU runs
-/// until it sleeps or yields, or until its policy answers [`Preempt::Yes`](crate::Preempt::Yes).
+/// until it sleeps or yields, or until its policy answers [`Preempt::Hard`](crate::Preempt::Hard).
 ///
 /// A policy has it as a field and answers [`enqueue`](crate::Policy::enqueue) with
 /// [`push`](FifoQueues::push), [`dequeue`](crate::Policy::dequeue) with [`remove`](FifoQueues::remove),

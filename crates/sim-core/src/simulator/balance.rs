@@ -8,10 +8,20 @@ use super::state::{Simulator, Step};
 use super::stopper::StopWork;
 use crate::error::SimError;
 use crate::ids::TaskId;
+use crate::names::CallId;
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::{BalanceStep, Enqueue, Policy};
 use crate::time::Nanos;
 use crate::workload::Workload;
+
+/// What one CPU asks another to call (`call_single_data_t`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Call {
+    /// `nohz_csd_func()`: to balance for all idle CPUs.
+    NohzCsd,
+    /// A call of the policy's own.
+    Policy(CallId),
+}
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `kick_ilb()`: `cpu` is told to balance for all idle CPUs, by a call in the list that hand-offs
@@ -21,8 +31,16 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             self.nohz_csd(cpu);
             return;
         }
+        self.call_on(from, cpu, Call::NohzCsd);
+    }
+
+    /// `smp_call_function_single_async()`: `cpu` is to make this call, if it is not to make it already.
+    pub(super) fn call_on(&mut self, from: CpuId, cpu: CpuId, call: Call) {
+        if self.desks[cpu.idx()].calls.contains(&call) {
+            return;
+        }
         let first = self.call_queue_is_empty(cpu);
-        self.desk(cpu).nohz_csd = true;
+        self.desk(cpu).calls.push_back(call);
         if first {
             self.kick(from, cpu);
         }
@@ -31,7 +49,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Who finds the list empty has to tell its CPU (`__smp_call_single_queue()`).
     pub(super) fn call_queue_is_empty(&self, cpu: CpuId) -> bool {
         let desk = &self.desks[cpu.idx()];
-        desk.inbox.is_empty() && !desk.nohz_csd
+        desk.inbox.is_empty() && desk.calls.is_empty()
     }
 
     /// `flush_smp_call_function_queue()`, all at once.
@@ -42,8 +60,16 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// `flush_smp_call_function_queue()`, up to the wakeups, which come last: they are taken.
     pub(super) fn take_call_queue(&mut self, cpu: CpuId) {
-        if std::mem::take(&mut self.desk(cpu).nohz_csd) {
-            self.nohz_csd(cpu);
+        // Those that are asked for meanwhile wait for the next time.
+        for _ in 0..self.desks[cpu.idx()].calls.len() {
+            match self.desk(cpu).calls.pop_front() {
+                Some(Call::NohzCsd) => self.nohz_csd(cpu),
+                Some(Call::Policy(what)) => {
+                    self.world.update_rq_clock(cpu);
+                    self.called(cpu, what);
+                }
+                None => {}
+            }
         }
         self.take_hand_offs(cpu);
     }
@@ -197,15 +223,17 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     fn detached(&mut self, task: TaskId) {
         let (from, to) = (self.moves.from, self.moves.to);
         let (cause, reason, domain) = (self.moves.cause, self.moves.reason, self.moves.domain);
-        self.world.rq_update(from, |rq| rq.nr_running -= 1);
-        self.world.task_mut(task).cpu = to;
+        self.count_task(task, -1);
+        let row = self.world.task_mut(task);
+        (row.cpu, row.migrating) = (to, true);
         self.emit(Tracepoint::Migrate { task, from, to, cause, reason, domain });
     }
 
     /// `attach_task()` to a runqueue whose clock is up to date.
     pub(super) fn attach_task(&mut self, balancer: CpuId, cpu: CpuId, task: TaskId) {
         self.enqueue_task(cpu, task, Enqueue::Moved);
-        self.world.rq_update(cpu, |rq| rq.nr_running += 1);
+        self.world.task_mut(task).migrating = false;
+        self.count_task(task, 1);
         self.check_preempt_curr(balancer, cpu, task, Enqueue::Moved);
     }
 

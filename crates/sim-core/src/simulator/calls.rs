@@ -3,10 +3,10 @@
 
 use simsched_topology::CpuId;
 
-use super::cpu::Border;
 use super::state::Simulator;
 use super::watch::Locked;
 use crate::ids::TaskId;
+use crate::names::{CallId, TimerId};
 use crate::observer::Observer;
 use crate::policy::{
     BalanceStep, Cx, Dequeue, Dequeued, Enqueue, Look, Placement, Policy, Preempt, Trigger, Wakeup,
@@ -43,11 +43,14 @@ calls! {
     wakeup_preempt = wakeup_preempt(cpu: CpuId, wakee: TaskId, why: Enqueue) -> Preempt, Locked::Cpu(cpu);
     task_woken = task_woken(cpu: CpuId), Locked::Cpu(cpu);
     task_tick = task_tick(cpu: CpuId, curr: TaskId) -> Preempt, Locked::Cpu(cpu);
+    policy_timer = timer(cpu: CpuId, timer: TimerId), Locked::Cpu(cpu);
+    called = called(cpu: CpuId, what: CallId), Locked::Cpu(cpu);
     task_work = task_work(cpu: CpuId, task: TaskId) -> Look, Locked::Cpu(cpu);
     yield_task = yield_task(cpu: CpuId, curr: TaskId), Locked::Cpu(cpu);
     reweight_task = reweight_task(task: TaskId) -> Preempt, Locked::Of(task);
     task_dead = task_dead(task: TaskId), Locked::Of(task);
     idle_entered = idle_entered(cpu: CpuId), Locked::Cpu(cpu);
+    idle_left = idle_left(cpu: CpuId), Locked::Cpu(cpu);
     newidle_balance = newidle_balance(cpu: CpuId) -> bool, Locked::Cpu(cpu);
     trigger_load_balance = trigger_load_balance(cpu: CpuId) -> Trigger, Locked::Cpu(cpu);
     nohz_csd_func = nohz_csd_func(cpu: CpuId) -> bool, Locked::Cpu(cpu);
@@ -81,43 +84,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     fn after_call(&mut self, locked: Locked) {
         if self.actions.follow_call() {
             self.look_at_util(locked);
-            self.change_tasks();
-        }
-    }
-
-    /// Sleepers leave before anybody is told to go, and who is told is told in the order of the CPUs: each
-    /// interrupt is paid by the CPU that made the call, and delays the next.
-    #[inline(never)]
-    fn change_tasks(&mut self) {
-        let cpu = self.world.this_cpu();
-        let (nr_tasks, nr_cpus) = (self.tasks.len(), self.cpus.len());
-        while let Some(task) = self.actions.next_blocked() {
-            if task.idx() >= nr_tasks || !self.world.task(task).delayed {
-                self.policy_broke(format!(
-                    "let task {task} leave, which does not sleep on its runqueue"
-                ));
-                continue;
-            }
-            let row = self.world.task_mut(task);
-            (row.on_rq, row.delayed) = (false, false);
-            let at = row.cpu;
-            self.world.rq_update(at, |rq| rq.nr_running -= 1);
-        }
-        while let Some(task) = self.actions.next_work() {
-            if task.idx() >= nr_tasks {
-                self.policy_broke(format!("left work to task {task}, and there are {nr_tasks}"));
-                continue;
-            }
-            self.run(task).border.add(Border::WORK);
-        }
-        while let Some(at) = self.actions.next_resched() {
-            if at.idx() >= nr_cpus {
-                self.policy_broke(format!("asked for CPU {at}, and there are {nr_cpus}"));
-                continue;
-            }
-            if self.world.curr(at).is_some() {
-                self.resched_curr(cpu, at);
-            }
+            self.make_true();
         }
     }
 }

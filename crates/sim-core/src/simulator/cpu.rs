@@ -4,13 +4,15 @@ use std::collections::VecDeque;
 
 use simsched_topology::{CpuId, IdleState, NodeId};
 
-pub(super) use super::flags::{Border, Deferred};
+use super::balance::Call;
+pub(super) use super::flags::{Border, Deferred, NeedResched};
+use super::irq::Expired;
 use super::stopper::StopWork;
 use super::waitq::WaitQueue;
 use crate::hardware::{FULL, IdleGovernor};
 use crate::ids::TaskId;
 use crate::ipc::Wake;
-use crate::names::Reason;
+use crate::names::{Reason, TimerId};
 use crate::observer::Cost;
 use crate::policy::{Placement, Touch, WakeKind};
 use crate::rng::Stream;
@@ -76,6 +78,8 @@ pub(super) enum Irq {
     Tick,
     /// A task's timer.
     Timer(TaskId),
+    /// A timer of the policy.
+    Policy(TimerId),
 }
 
 /// A wakeup between the choice of a CPU and the queueing there.
@@ -106,7 +110,7 @@ pub(super) struct Cpu {
     /// The current task; `None` is the idle task. The same as in the world's runqueue.
     pub task: Option<TaskId>,
     /// The current task is to be rescheduled. The same as in the world's runqueue.
-    pub need_resched: bool,
+    pub need_resched: NeedResched,
     /// How far the current task is.
     pub run: TaskRun,
     /// The jitter of what this CPU pays.
@@ -165,16 +169,18 @@ pub(super) struct Desk {
     pub lingers_until: SimTime,
     /// The task that the CPU is switching away from.
     pub prev: Option<TaskId>,
-    /// Tasks whose timers have expired and are not handled yet.
-    pub timers: VecDeque<TaskId>,
+    /// Timers that have expired and are not handled yet, in order of expiry.
+    pub timers: VecDeque<Expired>,
+    /// Timers of the policy that are armed at the end of the `schedule()` under way.
+    pub deferred_timers: Vec<TimerId>,
     /// The hand-off list (`rq->wake_list`), in order of arrival.
     pub inbox: VecDeque<HandOff>,
     /// What an interrupt has taken off that list and not queued yet.
     pub taken: VecDeque<HandOff>,
     /// How many timers of the kernel's threads are in its timer wheel.
     pub wheel: u32,
-    /// In the same list of calls: it is to balance for all idle CPUs (`rq->nohz_csd`).
-    pub nohz_csd: bool,
+    /// What it was asked to call, in order of arrival: in one list with the hand-offs, and before them.
+    pub calls: VecDeque<Call>,
     /// The runqueue whose clock the balancer's step under way brings to the present.
     pub locking: Option<CpuId>,
     /// What is left of an interrupted step of the balancer.
@@ -265,7 +271,7 @@ impl Cpu {
     pub(super) fn new(polling: bool, dice: Stream) -> Cpu {
         Cpu {
             task: None,
-            need_resched: false,
+            need_resched: NeedResched::NO,
             run: TaskRun::new(),
             dice,
             charged: SimTime::ZERO,
@@ -312,18 +318,18 @@ impl Cpu {
     #[inline]
     pub(super) fn is_disturbed(&self) -> bool {
         self.errand
-            | self.need_resched
+            | self.need_resched.any()
             | self.deferred.any()
             | self.run.look
             | self.run.retry
             | self.run.border.has(Border::WORK)
     }
 
-    /// Whether the current task, which could go on, has to give way: at the border of user space, or
-    /// inside it. Kernel code is left at its end only (`PREEMPT_VOLUNTARY`).
+    /// Whether the current task, which could go on, has to give way, by a lazy or a hard request: at the border
+    /// of user space, or inside it. Kernel code is left at its end only (`PREEMPT_VOLUNTARY`).
     #[inline]
     pub(super) fn goes(&self) -> bool {
-        self.need_resched && (self.run.progress == Progress::Next || self.run.op.is_user())
+        self.need_resched.any() && (self.run.progress == Progress::Next || self.run.op.is_user())
     }
 }
 
@@ -343,10 +349,11 @@ impl Desk {
             lingers_until: SimTime::ZERO,
             prev: None,
             timers: VecDeque::with_capacity(4),
+            deferred_timers: Vec::new(),
             inbox: VecDeque::with_capacity(32),
             taken: VecDeque::with_capacity(32),
             wheel: 0,
-            nohz_csd: false,
+            calls: VecDeque::with_capacity(4),
             locking: None,
             remains: Nanos::ZERO,
             works: VecDeque::with_capacity(4),

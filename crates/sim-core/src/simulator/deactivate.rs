@@ -11,18 +11,22 @@ use crate::workload::Workload;
 use crate::world::TaskState;
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
-    /// `deactivate_task()` of a task that sleeps or has ended; false if it stays queued, being delayed.
+    /// `deactivate_task()` of a task that sleeps or has ended; false if nothing is to be counted: it stays queued,
+    /// being delayed, or was held back.
     pub(super) fn deactivate(&mut self, cpu: CpuId, task: TaskId) -> bool {
         self.world.task_mut(task).on_rq = false;
         let has_left = self.dequeue_task(cpu, task, Dequeue::Sleep) == Dequeued::Left;
         if !has_left && self.world.task(task).state == TaskState::Dead {
             self.policy_broke(format!("delayed task {task}, which has ended"));
         }
+        let row = self.world.task_mut(task);
         if !has_left {
-            let row = self.world.task_mut(task);
             (row.on_rq, row.delayed) = (true, true);
+            return false;
         }
-        has_left
+        let counts = !std::mem::take(&mut row.throttled);
+        self.world.rq_mut(cpu).leaving = counts;
+        counts
     }
 
     /// Who was current counts no more (`sub_nr_running()`): up to here wakers find it off its runqueue,

@@ -1,4 +1,29 @@
-//! Small sets: the interrupts that wait for a CPU, and what waits for the return of a task to user mode.
+//! Small sets: the interrupts that wait for a CPU, its requests to reschedule, and what waits for the return of a
+//! task to user mode.
+
+/// Whether the current task of a CPU is to be rescheduled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct NeedResched(u8);
+
+impl NeedResched {
+    pub(super) const NO: NeedResched = NeedResched(0);
+    /// At its next return to user mode (`TIF_NEED_RESCHED_LAZY`).
+    pub(super) const LAZY: NeedResched = NeedResched(1);
+    /// At the next preemption point (`TIF_NEED_RESCHED`).
+    pub(super) const HARD: NeedResched = NeedResched(2);
+
+    /// Whether there is a request of either kind.
+    #[inline]
+    pub(super) fn any(self) -> bool {
+        self.0 != 0
+    }
+
+    /// Whether there is a hard request: the only one that `need_resched()` sees.
+    #[inline]
+    pub(super) fn is_hard(self) -> bool {
+        self == NeedResched::HARD
+    }
+}
 
 /// Which interrupts wait until a CPU is open to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

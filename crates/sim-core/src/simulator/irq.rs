@@ -9,10 +9,20 @@ use crate::agenda::Event;
 use crate::hardware::at_full_speed;
 use crate::ids::TaskId;
 use crate::ipc::Wake;
+use crate::names::TimerId;
 use crate::observer::{Cost, Observer};
-use crate::policy::{Policy, Preempt};
+use crate::policy::Policy;
 use crate::time::{Nanos, SimTime};
 use crate::workload::{Op, Outcome, Workload};
+
+/// A timer that has expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expired {
+    /// That of a sleeping task.
+    Task(TaskId),
+    /// One of the policy's.
+    Policy(TimerId),
+}
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Plans that `cpu` looks at its flag and its hand-off list at `at`, if not earlier.
@@ -73,7 +83,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             return;
         }
         self.count_in_wheel(task, -1);
-        self.desk(cpu).timers.push_back(task);
+        self.desk(cpu).timers.push_back(Expired::Task(task));
         let is_background = self.world.tasks().is_background(task);
         let tick_stopped = self.desks[cpu.idx()].tick_stopped;
         let row = self.cpu(cpu);
@@ -87,7 +97,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// Interrupts what `cpu` does, if it can be interrupted now.
-    fn interrupt(&mut self, cpu: CpuId) {
+    pub(super) fn interrupt(&mut self, cpu: CpuId) {
         match self.cpus[cpu.idx()].stage {
             Stage::Idle => self.leave_idle(cpu),
             Stage::Op => {
@@ -129,11 +139,15 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             (Irq::Ipi, Cost::Ipi, ipi)
         } else {
             let timers = &mut self.desks[cpu.idx()].timers;
-            let task = timers.pop_front().expect("an interrupt waits");
+            let expired = timers.pop_front().expect("an interrupt waits");
             if timers.is_empty() {
                 row.deferred.take(Deferred::TIMER);
             }
-            (Irq::Timer(task), Cost::Timer, timer)
+            let irq = match expired {
+                Expired::Task(task) => Irq::Timer(task),
+                Expired::Policy(timer) => self.begin_policy_timer(timer),
+            };
+            (irq, Cost::Timer, timer)
         };
         let ns = self.jittered(cpu, ns);
         self.begin(cpu, Stage::Irq(irq), cost, ns);
@@ -162,6 +176,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                     return Ok(());
                 }
             }
+            Irq::Policy(timer) => self.end_policy_timer(cpu, timer),
         }
         self.irq_exit(cpu)
     }
@@ -193,9 +208,11 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     fn scheduler_tick(&mut self, cpu: CpuId) {
         self.world.update_rq_clock(cpu);
         if let Some(curr) = self.world.curr(cpu) {
-            if self.task_tick(cpu, curr) == Preempt::Yes {
+            if self.world.rq(cpu).need_resched_lazy {
                 self.resched_curr(cpu, cpu);
             }
+            let preempt = self.task_tick(cpu, curr);
+            self.resched_as(cpu, cpu, preempt);
         } else {
             self.desk(cpu).idle_ticked = true;
         }
@@ -233,7 +250,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.config.irq_accounting {
             let owed = Nanos(u64::from(self.cpus[cpu.idx()].debt));
             let spent = (self.world.now() + owed).since(self.desks[cpu.idx()].irq_since);
-            self.world.rq_update(cpu, |rq| rq.irq_time += spent.0);
+            self.world.rq_mut(cpu).irq_time += spent.0;
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The event loop: what can happen, and who deals with it.
 
+mod actions;
 mod affinity;
 mod balance;
 mod calls;
@@ -22,6 +23,7 @@ mod state;
 mod stopper;
 mod switch;
 mod task_work;
+mod timers;
 mod waitq;
 mod wakeup;
 mod watch;
@@ -123,6 +125,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.tick_arrives(cpu);
             }
             Event::Timer(task) => self.timer_arrives(task),
+            Event::PolicyTimer(timer) => self.policy_timer_arrives(timer),
         }
         self.after_event()
     }
@@ -273,7 +276,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     #[inline]
     fn is_stuck(&self) -> bool {
         let counters = &self.counters;
-        counters.busy_cpus == 0 && counters.timers == 0 && counters.in_flight == 0
+        counters.busy_cpus == 0
+            && counters.timers == 0
+            && counters.in_flight == 0
+            && !self.policy_may_go_on()
     }
 
     fn deadlock(&self) -> SimError {

@@ -155,7 +155,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.phase(cpu, Phase::Again, relock);
             }
             // `might_sleep()` in `mutex_lock()` gives way.
-            Phase::Enter | Phase::Again if self.cpus[cpu.idx()].need_resched => {
+            Phase::Enter | Phase::Again if self.cpus[cpu.idx()].need_resched.is_hard() => {
                 self.give_way(cpu, Phase::Again);
             }
             Phase::Enter | Phase::Again => self.arrives(cpu, task, op, pipe),
@@ -210,7 +210,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// A spinner's look. One who sees that the owner has changed tries to get the mutex a turn later,
     /// since there is a PAUSE in between.
     fn spins(&mut self, cpu: CpuId, task: TaskId, op: Op, pipe: PipeId) {
-        let goes = self.cpus[cpu.idx()].need_resched;
+        let goes = self.cpus[cpu.idx()].need_resched.is_hard();
         let mutex = &mut self.mutexes[pipe.idx()];
         let looks = mutex.may_look(task);
         let same = mutex.still_watches(task);
@@ -267,7 +267,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if first {
             mutex.watch(task);
         }
-        if first && !self.cpus[cpu.idx()].need_resched && self.owner_runs(pipe) {
+        if first && !self.cpus[cpu.idx()].need_resched.is_hard() && self.owner_runs(pipe) {
             self.spin_on(cpu, 0);
         } else {
             self.slow(cpu, task, op, pipe);
@@ -286,7 +286,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let page = self.ipc.turns_page(op);
         let copy = self.prices.list().pipe_copy.saturating_add(self.prices.copy(bytes));
         let held = before + copy.saturating_add(self.prices.pipe_page(page));
-        if page == Page::Allocated && self.cpus[cpu.idx()].need_resched {
+        if page == Page::Allocated && self.cpus[cpu.idx()].need_resched.is_hard() {
             // `might_sleep()` in the allocation of the page gives way, and keeps the mutex.
             self.give_way(cpu, Phase::Hold);
             self.cpus[cpu.idx()].run.remains = Nanos(u64::from(held));

@@ -10,7 +10,7 @@ use crate::error::SimError;
 use crate::ids::TaskId;
 use crate::ipc::Verdict;
 use crate::observer::{Cost, Observer, Tracepoint};
-use crate::policy::{Policy, Preempt};
+use crate::policy::Policy;
 use crate::time::{Nanos, SimTime};
 use crate::workload::{Op, Outcome, SchedPolicy, Workload};
 use crate::world::TaskState;
@@ -21,7 +21,7 @@ const LIVELOCK: u32 = 1_000_000;
 /// No timer interrupt comes sooner than this after it was asked for, so that a sleep until an instant
 /// that has passed is one nevertheless: the shortest span of a clock event device
 /// (`cev_delta2ns()`, all versions).
-const MIN_DELTA: Nanos = Nanos::from_micros(1);
+pub(super) const MIN_DELTA: Nanos = Nanos::from_micros(1);
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Begins `op`, or the first of those after it that takes time.
@@ -249,7 +249,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             self.take_deferred(cpu);
             return Ok(());
         }
-        if row.run.progress == Progress::Next && !row.need_resched {
+        if row.run.progress == Progress::Next && !row.need_resched.any() {
             return self.next_op(cpu, task);
         }
         self.resume_task(cpu, task)
@@ -347,7 +347,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     fn sched_yield(&mut self, cpu: CpuId, task: TaskId) -> Step {
         self.done(cpu, Outcome::Done);
         self.world.update_rq_clock(cpu);
-        self.world.count(cpu, |rq| rq.yld_count += 1);
+        self.world.rq_mut(cpu).yld_count += 1;
         self.yield_task(cpu, task);
         let is_batch = self.world.task(task).policy == SchedPolicy::Batch;
         if self.world.rq(cpu).nr_running != 1 && !is_batch {
@@ -361,8 +361,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.done(cpu, Outcome::Done);
         self.world.update_rq_clock(cpu);
         self.world.task_mut(task).nice = nice.clamp(-20, 19);
-        if self.reweight_task(task) == Preempt::Yes {
-            self.resched_curr(cpu, cpu);
-        }
+        let preempt = self.reweight_task(task);
+        self.resched_as(cpu, cpu, preempt);
     }
 }

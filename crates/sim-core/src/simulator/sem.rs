@@ -28,7 +28,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// CPU.
     pub(super) fn spins_on(&mut self, cpu: CpuId, sem: SemId) -> bool {
         let run = &self.cpus[cpu.idx()].run;
-        if run.retry || self.cpus[cpu.idx()].need_resched {
+        if run.retry || self.cpus[cpu.idx()].need_resched.is_hard() {
             return false;
         }
         let turn = u64::from(self.prices.list().ipi_grid);

@@ -7,6 +7,7 @@ use simsched_topology::{CpuId, CpuSet, Topology};
 
 use super::cpu::{Cpu, Desk, Stage, TaskRun};
 use super::mutex::Mutex;
+use super::timers::PolicyTimer;
 use super::watch::{Locked, UtilWatch};
 use crate::agenda::Agenda;
 use crate::config::{Config, HardwareModel};
@@ -14,6 +15,7 @@ use crate::error::SimError;
 use crate::hardware::{FULL, Hardware, IdleGovernor, Prices, at_speed};
 use crate::ids::TaskId;
 use crate::ipc::{Ipc, Wakes};
+use crate::names::TimerId;
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::{Actions, Attached, Charge, CostedFunction, KernelRules, Moves, Policy, Wants};
 use crate::time::{Nanos, SimTime};
@@ -68,6 +70,8 @@ pub struct Simulator<P: ?Sized, W, O> {
     pub(super) cpus: Vec<Cpu>,
     pub(super) desks: Vec<Desk>,
     pub(super) tasks: Vec<TaskRun>,
+    /// The timers of the policy ([`Attached::timers`]).
+    pub(super) timers: Vec<PolicyTimer>,
     pub(super) pipes_free: Vec<SimTime>,
     /// The mutexes of the pipes where CPUs take turns; else none.
     pub(super) mutexes: Vec<Mutex>,
@@ -117,6 +121,16 @@ fn declare_masks(world: &mut World, masks: &[CpuSet]) -> Result<(), SimError> {
     Ok(())
 }
 
+/// How many timers the policy has.
+fn nr_timers(attached: &Attached) -> Result<usize, SimError> {
+    let (count, most) = (attached.timers as usize, TimerId::MAX);
+    if count > most {
+        let contract = format!("it has {count} timers, expected at most {most}");
+        return Err(SimError::PolicyBroke { at: SimTime::ZERO, contract });
+    }
+    Ok(count)
+}
+
 /// The tasks before their start; some are threads of a process that has others.
 fn task_runs(setup: &Setup) -> Vec<TaskRun> {
     let mut counts = BTreeMap::new();
@@ -148,7 +162,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         world.set_seed(config.seed);
         world.set_inherited(config.launcher.unwrap_or_default().inherited(config.seed));
         world.set_resident(setup.resident_bytes());
-        let Attached { rules, reasons, lines: line_nodes, functions } = policy.attach(&world);
+        let attached = policy.attach(&world);
+        let nr_timers = nr_timers(&attached)?;
+        let Attached { rules, reasons, lines: line_nodes, functions, .. } = attached;
         let hardware = Hardware::new(&topology, &setup, &line_nodes, &config)?;
         let is_here = setup.recorded.is_some_and(|times| times.here);
         let is_free = is_here || config.hardware == HardwareModel::Free;
@@ -164,7 +180,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let desks = (0..nr_cpus).map(|_| Desk::new(prices.idle_states(), &line_nodes)).collect();
         let dice = |cpu: CpuId| config.seed.stream("jitter", cpu.idx() as u64);
         let mut simulator = Simulator {
-            agenda: Agenda::in_turns(nr_cpus, setup.tasks.len(), quantum),
+            agenda: Agenda::new(nr_cpus, setup.tasks.len(), nr_timers).in_turns(quantum),
             ipc: Ipc::new(&setup, config.ipc),
             prices: prices.of(is_free, setup.recorded.is_some()),
             recorded: setup.recorded.is_some(),
@@ -185,6 +201,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, dice(cpu))).collect(),
             desks,
             tasks: task_runs(&setup),
+            timers: vec![PolicyTimer::OFF; nr_timers],
             pipes_free: vec![SimTime::ZERO; setup.pipes as usize],
             mutexes: if quantum > 1 {
                 vec![Mutex::default(); setup.pipes as usize]

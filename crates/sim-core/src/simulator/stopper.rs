@@ -49,8 +49,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// In `schedule()`: nobody comes before the stopper. `prev` is put, even if it was dequeued.
     pub(super) fn switch_to_stopper(&mut self, cpu: CpuId, prev: Option<TaskId>, runnable: bool) {
-        if let Some(prev) = prev {
-            self.put_prev_task(cpu, prev);
+        match prev {
+            Some(prev) => self.put_prev_task(cpu, prev),
+            None if self.world.rq(cpu).stopping => {}
+            None => self.idle_left(cpu),
         }
         let ns = self.stopper_prices().0;
         self.world.rq_update(cpu, |rq| {
@@ -132,7 +134,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.dequeue_task(from, task, Dequeue::Moved) == Dequeued::Delayed {
             self.policy_broke(format!("delayed task {task}, which is moved"));
         }
-        self.world.rq_update(from, |rq| rq.nr_running -= 1);
+        self.count_task(task, -1);
+        self.world.task_mut(task).migrating = true;
         self.migrate_task_rq(task, to);
         self.world.task_mut(task).cpu = to;
         let domain = self.policy.domain_of(from, to);

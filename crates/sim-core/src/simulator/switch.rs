@@ -2,7 +2,7 @@
 
 use simsched_topology::CpuId;
 
-use super::cpu::{Border, Progress, Stage};
+use super::cpu::{Border, NeedResched, Progress, Stage};
 use super::state::{Simulator, Step};
 use crate::agenda::Event;
 use crate::error::SimError;
@@ -43,7 +43,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             self.begin(cpu, Stage::Schedule, Cost::ContextSwitch, wait);
             return Ok(());
         }
-        self.world.count(cpu, |rq| rq.sched_count += 1);
+        self.world.rq_mut(cpu).sched_count += 1;
         self.world.update_rq_clock_unless_skipped(cpu);
         let locked = self.lock_rq(cpu, cpu, 0);
         self.stall(cpu, Cost::RqLock, locked);
@@ -54,7 +54,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if !self.deactivate(cpu, task) {
             return self.uncounted(cpu);
         }
-        self.world.rq_update(cpu, |rq| rq.leaving = true);
         let leave = if self.recorded { self.workload.leave(task) } else { None };
         match (leave, self.prices.list().dequeue_count) {
             (None, 0) => self.uncounted(cpu),
@@ -74,8 +73,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// `pick_next_task()`, and the switch; `stays` is whether `prev` is still queued.
     fn pick(&mut self, cpu: CpuId, prev: Option<TaskId>, stays: bool) -> Step {
-        self.world.rq_update(cpu, |rq| rq.need_resched = false);
-        self.cpu(cpu).need_resched = false;
+        self.set_need_resched(cpu, NeedResched::NO);
         if self.world.rq(cpu).stopper {
             self.switch_to_stopper(cpu, prev, stays);
             return Ok(());
@@ -96,8 +94,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// meanwhile has asked for the CPU in vain.
     pub(super) fn newidle_done(&mut self, cpu: CpuId) -> Step {
         let prev = self.world.curr(cpu);
-        self.world.rq_update(cpu, |rq| rq.need_resched = false);
-        self.cpu(cpu).need_resched = false;
+        self.set_need_resched(cpu, NeedResched::NO);
         if self.world.rq(cpu).stopper {
             self.switch_to_stopper(cpu, prev, false);
             return Ok(());
@@ -126,6 +123,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             if next.is_none() {
                 self.idle_begins(cpu);
             }
+            self.schedule_ends(cpu);
             return self.back_in(cpu);
         }
         self.switch_to(cpu, prev, next, runnable);
@@ -133,7 +131,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     fn idle_begins(&mut self, cpu: CpuId) {
-        self.world.count(cpu, |rq| rq.sched_goidle += 1);
+        self.world.rq_mut(cpu).sched_goidle += 1;
         self.idle_entered(cpu);
         let desk = self.desk(cpu);
         (desk.idle_begins, desk.idle_ticked) = (true, false);
@@ -146,10 +144,11 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     fn check_pick(&self, cpu: CpuId, task: TaskId) -> Step {
         let row = self.world.task(task);
         let elsewhere = row.on_cpu && self.world.curr(cpu) != Some(task);
-        if row.on_rq && row.cpu == cpu && !elsewhere {
+        if row.on_rq && row.cpu == cpu && !elsewhere && !row.throttled {
             return Ok(());
         }
-        let contract = format!("picked task {task} on CPU {cpu}, where it is not queued");
+        let why = if row.throttled { "although it is held back" } else { "where it is not queued" };
+        let contract = format!("picked task {task} on CPU {cpu}, {why}");
         Err(SimError::PolicyBroke { at: self.world.now(), contract }.into())
     }
 
@@ -173,6 +172,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let ns = self.prices.switch(prev.map(proc), next.map(proc));
         if self.world.rq(cpu).stopping {
             self.stopper_ends(cpu);
+        } else if prev.is_none() {
+            self.idle_left(cpu);
         }
         self.world.rq_update(cpu, |rq| rq.curr = next);
         if let Some(prev) = prev {
@@ -210,6 +211,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.task_dead(prev);
             }
         }
+        self.schedule_ends(cpu);
         if let Some(task) = self.world.curr(cpu) {
             self.refill(cpu, task);
             self.emit(Tracepoint::Running { cpu, task });
@@ -222,6 +224,14 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             self.desk(cpu).to_idle_state = self.prices.list().idle_entry > 0;
         }
         self.back_in(cpu)
+    }
+
+    /// `__schedule()` is over on `cpu`: timers count from here that were armed in it.
+    #[inline]
+    fn schedule_ends(&mut self, cpu: CpuId) {
+        if !self.desks[cpu.idx()].deferred_timers.is_empty() {
+            self.start_deferred_timers(cpu);
+        }
     }
 
     /// The CPU is open to interrupts again, with its current task or its idle task.
@@ -246,11 +256,11 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             return self.balance(cpu);
         }
         let row = &self.cpus[cpu.idx()];
-        if row.need_resched && self.desks[cpu.idx()].tick_stopped {
+        if row.need_resched.any() && self.desks[cpu.idx()].tick_stopped {
             let ns = Nanos(u64::from(self.price_of_restart(cpu)));
             self.restart_tick(cpu);
             self.begin(cpu, Stage::IdleExit, Cost::IdleExit, ns);
-        } else if row.need_resched {
+        } else if row.need_resched.any() {
             self.flush_call_queue(cpu);
             if self.cpus[cpu.idx()].softirq {
                 return self.do_softirq(cpu);

@@ -27,17 +27,22 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     /// `task`, which has nothing to do in the system any more and keeps the CPU, does what a call of the
-    /// policy has left it, once; false if that is nothing, or takes no time.
+    /// policy has left it, once; false if it can go on at once.
     #[inline]
     pub(super) fn task_work_begins(&mut self, cpu: CpuId, task: TaskId) -> bool {
         self.cpus[cpu.idx()].run.border.take(Border::WORK) && self.run_task_work(cpu, task)
     }
 
+    /// What it asks for is looked at before the task is in user mode again (`exit_to_user_mode_loop()`).
     #[cold]
     fn run_task_work(&mut self, cpu: CpuId, task: TaskId) -> bool {
         let look = self.task_work(cpu, task);
         if look.cpus == 0 {
-            return false;
+            let goes = self.cpus[cpu.idx()].need_resched.any();
+            if goes {
+                self.enter_schedule(cpu);
+            }
+            return goes;
         }
         let ns = self.prices.balance_look(&look) + self.prices.balance_lines(&look);
         let ns = self.jittered(cpu, ns);

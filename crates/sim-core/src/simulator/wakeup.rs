@@ -8,7 +8,7 @@
 
 use simsched_topology::CpuId;
 
-use super::cpu::{HandOff, Irq, Stage, Waking};
+use super::cpu::{HandOff, Irq, NeedResched, Stage, Waking};
 use super::state::{Simulator, Step};
 use crate::ids::TaskId;
 use crate::ipc::Wake;
@@ -307,7 +307,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let row = self.world.task_mut(task);
         row.on_rq = true;
         row.state = TaskState::Running;
-        self.world.rq_update(cpu, |rq| rq.nr_running += 1);
+        self.count_task(task, 1);
     }
 
     /// `check_preempt_curr()`: the idle task always goes, a task if the policy says so, the stopper
@@ -319,13 +319,12 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         wakee: TaskId,
         why: Enqueue,
     ) {
-        let goes = match self.world.curr(cpu) {
-            None => !self.world.rq(cpu).stopping,
-            Some(_) => self.wakeup_preempt(cpu, wakee, why) == Preempt::Yes,
+        let preempt = match self.world.curr(cpu) {
+            None if self.world.rq(cpu).stopping => Preempt::No,
+            None => Preempt::Hard,
+            Some(_) => self.wakeup_preempt(cpu, wakee, why),
         };
-        if goes {
-            self.resched_curr(waker, cpu);
-        }
+        self.resched_as(waker, cpu, preempt);
         self.skip_clock_update_if_resched(cpu);
     }
 
@@ -342,14 +341,42 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.world.rq(cpu).need_resched {
             return;
         }
-        self.world.rq_update(cpu, |rq| rq.need_resched = true);
-        self.cpu(cpu).need_resched = true;
+        self.set_need_resched(cpu, NeedResched::HARD);
         if self.preempt > Nanos::ZERO {
             self.desk(cpu).lingers_until = self.world.now() + self.preempt;
         }
         if from != cpu {
             self.kick(from, cpu);
         }
+    }
+
+    /// `resched_curr_lazy()`: marks the current task of `cpu`, and tells nobody. An idle task is not kept waiting.
+    #[cold]
+    pub(super) fn resched_curr_lazy(&mut self, from: CpuId, cpu: CpuId) {
+        if self.world.curr(cpu).is_none() {
+            self.resched_curr(from, cpu);
+        } else if !self.cpus[cpu.idx()].need_resched.any() {
+            self.set_need_resched(cpu, NeedResched::LAZY);
+        }
+    }
+
+    /// Makes an answer of the policy true that was given on the CPU `from`.
+    #[inline]
+    pub(super) fn resched_as(&mut self, from: CpuId, cpu: CpuId, preempt: Preempt) {
+        match preempt {
+            Preempt::No => {}
+            Preempt::Lazy => self.resched_curr_lazy(from, cpu),
+            Preempt::Hard => self.resched_curr(from, cpu),
+        }
+    }
+
+    /// Whether the current task of `cpu` is to be rescheduled: for all to see, and beside that task's progress.
+    #[inline]
+    pub(super) fn set_need_resched(&mut self, cpu: CpuId, need_resched: NeedResched) {
+        let rq = self.world.rq_mut(cpu);
+        rq.need_resched = need_resched.is_hard();
+        rq.need_resched_lazy = need_resched == NeedResched::LAZY;
+        self.cpus[cpu.idx()].need_resched = need_resched;
     }
 
     /// Makes `cpu` look: by an interrupt, or by nothing but the need-resched flag where its idle
@@ -359,8 +386,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let row = &mut self.cpus[cpu.idx()];
         if row.polling {
             let asleep = row.stage == Stage::Idle;
-            row.need_resched = true;
-            self.world.rq_update(cpu, |rq| rq.need_resched = true);
+            self.set_need_resched(cpu, NeedResched::HARD);
             // On its way out of the idle state it sees the flag by itself.
             if asleep {
                 let notice = self.prices.poll_notice(distance);

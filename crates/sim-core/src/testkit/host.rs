@@ -4,6 +4,7 @@ use simsched_topology::CpuId;
 
 use super::WorldKit;
 use crate::ids::TaskId;
+use crate::names::{CallId, TimerId};
 use crate::policy::{
     Actions, Attached, BalanceStep, Cx, Dequeue, Dequeued, Enqueue, Look, Moves, Placement, Policy,
     Preempt, Trigger, Wakeup,
@@ -101,11 +102,14 @@ calls! {
     task_woken(cpu: CpuId);
     task_tick(cpu: CpuId, curr: TaskId) -> Preempt;
     task_work(cpu: CpuId, task: TaskId) -> Look;
+    timer(cpu: CpuId, timer: TimerId);
+    called(cpu: CpuId, what: CallId);
     yield_task(cpu: CpuId, curr: TaskId);
     reweight_task(task: TaskId) -> Preempt;
     task_dead(task: TaskId);
     newidle_balance(cpu: CpuId) -> bool;
     idle_entered(cpu: CpuId);
+    idle_left(cpu: CpuId);
     trigger_load_balance(cpu: CpuId) -> Trigger;
     nohz_csd_func(cpu: CpuId) -> bool;
     run_rebalance_domains(cpu: CpuId);

@@ -2,7 +2,9 @@
 //! simulator.
 
 mod balancer;
+mod every_action;
 mod host;
+mod plans;
 mod round_robin;
 mod script;
 
@@ -11,7 +13,9 @@ use std::sync::Arc;
 use simsched_topology::{CpuId, CpuSet, Topology};
 
 pub use balancer::{Balancer, Place, Wanted, WantedPass};
+pub use every_action::EveryAction;
 pub use host::PolicyHost;
+pub use plans::Plans;
 pub use round_robin::RoundRobin;
 pub use script::Script;
 

@@ -6,11 +6,12 @@ use simsched_topology::CpuId;
 
 use super::balancer::{Balancer, Place};
 use crate::ids::TaskId;
-use crate::names::{FuncId, Reason};
+use crate::names::{FuncId, Reason, TimerId};
 use crate::policy::{
     self, Attached, BalanceStep, CostedFunction, Cx, Dequeue, Dequeued, Enqueue, KernelRules,
-    Moves, Placement, Policy, Preempt, Report, Trigger, TtwuQueue, Wakeup,
+    Moves, Placement, Policy, Preempt, Report, Trigger, TtwuQueue, Wakeup, When,
 };
+use crate::time::Nanos;
 use crate::world::World;
 
 /// One queue for each CPU, first in first out; a tick sends the current task to the end; a wakee
@@ -27,6 +28,10 @@ pub struct RoundRobin {
     pub ttwu_pending_stays: bool,
     /// Whether a wakee preempts.
     pub preempts: bool,
+    /// Whether it does so only when the current task returns to user mode.
+    pub lazy: bool,
+    /// After so long on its CPU a task goes to the end of the queue, by a timer; by ticks if this is none.
+    pub slice: Option<Nanos>,
     /// Whether it breaks its contract and never picks anybody.
     pub loses: bool,
     /// Whether its accounting asks for a reschedule when a task yields.
@@ -45,9 +50,16 @@ impl Policy for RoundRobin {
         self.curr = vec![None; world.topology().nr_cpus()];
         self.target.resize(world.tasks().len(), None);
         self.balancer.attach(world);
+        let timers = self.slice.map_or(0, |_| u32::try_from(self.queues.len()).expect("few CPUs"));
         let ttwu_queue = self.ttwu_queue.unwrap_or_default();
         let rules = KernelRules { ttwu_queue, ttwu_pending_stays: self.ttwu_pending_stays };
-        Attached { rules, reasons: &["prev"], functions: self.functions, ..Attached::default() }
+        Attached {
+            rules,
+            reasons: &["prev"],
+            functions: self.functions,
+            timers,
+            ..Attached::default()
+        }
     }
 
     fn select_task_rq(&mut self, cx: Cx<'_>, wakeup: &Wakeup) -> Placement {
@@ -77,7 +89,10 @@ impl Policy for RoundRobin {
         Dequeued::Left
     }
 
-    fn pick_next(&mut self, _: Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
+    fn pick_next(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
+        if let Some(slice) = self.slice {
+            cx.arm(TimerId(u32::from(cpu.0)), cpu, When::AfterSchedule(slice));
+        }
         if self.loses {
             return None;
         }
@@ -88,11 +103,20 @@ impl Policy for RoundRobin {
     }
 
     fn wakeup_preempt(&mut self, _: Cx<'_>, _: CpuId, _: TaskId, _: Enqueue) -> Preempt {
-        if self.preempts { Preempt::Yes } else { Preempt::No }
+        match (self.preempts, self.lazy) {
+            (false, _) => Preempt::No,
+            (true, true) => Preempt::Lazy,
+            (true, false) => Preempt::Hard,
+        }
     }
 
     fn task_tick(&mut self, _: Cx<'_>, cpu: CpuId, _: TaskId) -> Preempt {
-        if self.queues[cpu.idx()].is_empty() { Preempt::No } else { Preempt::Yes }
+        let alone = self.queues[cpu.idx()].is_empty();
+        if alone || self.slice.is_some() { Preempt::No } else { Preempt::Hard }
+    }
+
+    fn timer(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: TimerId) {
+        cx.resched(cpu);
     }
 
     fn yield_task(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: TaskId) {

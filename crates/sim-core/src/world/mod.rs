@@ -247,10 +247,10 @@ impl World {
         }
     }
 
-    /// The counters of the runqueue of `cpu` that `/proc/schedstat` shows and idleness does not depend on.
+    /// The runqueue of `cpu`, to change what [`RqRow::is_idle`] does not depend on: counters and requests.
     #[inline]
-    pub(crate) fn count(&mut self, cpu: CpuId, change: impl FnOnce(&mut RqRow)) {
-        change(&mut self.rqs[cpu.idx()]);
+    pub(crate) fn rq_mut(&mut self, cpu: CpuId) -> &mut RqRow {
+        &mut self.rqs[cpu.idx()]
     }
 
     /// `cpu` enters an idle state with this exit latency, or leaves it (`sched_idle_set_state()`).

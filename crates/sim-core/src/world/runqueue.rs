@@ -26,6 +26,9 @@ pub struct RqRow {
     pub pending: bool,
     /// The current task is to be rescheduled (`TIF_NEED_RESCHED`).
     pub need_resched: bool,
+    /// The current task is to be rescheduled when it returns to user mode, and no hard request has come since
+    /// (`TIF_NEED_RESCHED_LAZY`).
+    pub need_resched_lazy: bool,
     /// The stopper is runnable, and counts in `nr_running` (`sched_stop_runnable()`).
     pub stopper: bool,
     /// The stopper is current, and `curr` is `None`.
@@ -61,6 +64,7 @@ impl RqRow {
             leaving: false,
             pending: false,
             need_resched: false,
+            need_resched_lazy: false,
             stopper: false,
             stopping: false,
             exit_latency_us: None,

@@ -29,6 +29,10 @@ pub struct TaskRow {
     pub on_rq: bool,
     /// It sleeps on its runqueue (`p->se.sched_delayed`, [`crate::Dequeued::Delayed`]); `on_rq` is true.
     pub delayed: bool,
+    /// It is on its way from one runqueue to another (`TASK_ON_RQ_MIGRATING`); `on_rq` is true.
+    pub migrating: bool,
+    /// It is held back ([`crate::Cx::throttle`]): on its runqueue, and not counted in its `nr_running`.
+    pub throttled: bool,
     /// A CPU executes it or is still switching away from it (`p->on_cpu`).
     pub on_cpu: bool,
     /// It is on its way out (`PF_EXITING`): its wakeups are not synchronous.
@@ -80,6 +84,8 @@ impl Tasks {
             state: TaskState::New,
             on_rq: false,
             delayed: false,
+            migrating: false,
+            throttled: false,
             on_cpu: false,
             exiting: false,
             uninterruptible: false,

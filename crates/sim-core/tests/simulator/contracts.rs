@@ -127,7 +127,7 @@ fn a_policy_that_asks_for_what_is_not_there_broke_its_contract() {
     let cases: [(Ask, &str); 6] = [
         (|cx| cx.block(TaskId(0)), "let task 0 leave, which does not sleep on its runqueue"),
         (|cx| cx.block(TaskId(77)), "let task 77 leave"),
-        (|cx| cx.add_task_work(TaskId(77)), "left work to task 77, and there are 1"),
+        (|cx| cx.add_task_work(TaskId(77)), "asked for task 77, and there are 1"),
         (|cx| cx.resched(CpuId(99)), "asked for CPU 99, and there are 16"),
         (|cx| cx.did(FuncId(7), 1), "called its function 7, and has attached 0 of them"),
         (

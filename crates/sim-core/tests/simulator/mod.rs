@@ -12,4 +12,5 @@ mod rig;
 mod sem;
 mod stopper;
 mod time;
+mod timers;
 mod wakeups;

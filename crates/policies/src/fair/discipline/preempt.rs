@@ -76,7 +76,7 @@ impl Hierarchy {
         if self.features.last_buddy && scale && is_task && self.entity(se).on_rq {
             self.set_last_buddy(se);
         }
-        Preempt::Yes
+        Preempt::Hard
     }
 
     /// Whether a queue is so long that buddies pay. Source: `scale` in `check_preempt_wakeup()`.
@@ -129,9 +129,9 @@ impl Hierarchy {
             self.update_load_avg(queue, se, now, Update::Tg);
             self.update_cfs_group(se, now);
             if self.queue(queue).nr_running > 1
-                && self.check_preempt_tick(queue, se) == Preempt::Yes
+                && self.check_preempt_tick(queue, se) == Preempt::Hard
             {
-                preempt = Preempt::Yes;
+                preempt = Preempt::Hard;
             }
             above = self.queue(queue).se;
         }
@@ -155,14 +155,14 @@ impl Hierarchy {
         if ran > slice {
             // A buddy does not get another turn just because it has had one.
             self.clear_buddies(queue, curr);
-            return Preempt::Yes;
+            return Preempt::Hard;
         }
         if ran < self.tunables.min_granularity_ns {
             return Preempt::No;
         }
         let Some(left) = self.queue(queue).timeline.first_vruntime() else { return Preempt::No };
         let ahead = entity.vruntime.wrapping_sub(left).cast_signed();
-        if ahead > slice.cast_signed() { Preempt::Yes } else { Preempt::No }
+        if ahead > slice.cast_signed() { Preempt::Hard } else { Preempt::No }
     }
 
     /// `curr` lets others run first. Source: `yield_task_fair()`.

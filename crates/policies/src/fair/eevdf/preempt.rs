@@ -74,7 +74,7 @@ impl Hierarchy {
         match [se, pse].map(|se| self.entity(se).is_idle()) {
             [true, false] => {
                 self.cancel_protect_slice(se);
-                return Preempt::Yes;
+                return Preempt::Hard;
             }
             [false, true] => return Preempt::No,
             _ => {}
@@ -85,7 +85,7 @@ impl Hierarchy {
         let queue = self.cfs_rq_of(se);
         self.update_curr(queue, world.rq(cpu).clock_task);
         let wins = self.wins(queue, se, pse);
-        if self.asked.take_resched(cpu) || wins { Preempt::Yes } else { Preempt::No }
+        if self.asked.take_resched(cpu) || wins { Preempt::Hard } else { Preempt::No }
     }
 
     /// Whether `pse` would be picked now, with a shorter request also against the protection of `se`.
@@ -125,7 +125,7 @@ impl Hierarchy {
             self.update_cfs_group(se, now);
             above = self.queue(queue).se;
         }
-        if self.asked.take_resched(cpu) { Preempt::Yes } else { Preempt::No }
+        if self.asked.take_resched(cpu) { Preempt::Hard } else { Preempt::No }
     }
 
     /// `curr` lets others run first: it gives up the rest of its request, as if it had run. In 6.6 it asks

@@ -1,0 +1,144 @@
+//! The timers of the policy (`struct hrtimer`): armed or cancelled, expired, and handled in an interrupt.
+
+use simsched_topology::CpuId;
+
+use super::cpu::{Deferred, Irq, Pass, Stage};
+use super::irq::Expired;
+use super::ops::MIN_DELTA;
+use super::state::Simulator;
+use crate::agenda::Event;
+use crate::ids::TaskId;
+use crate::names::TimerId;
+use crate::observer::Observer;
+use crate::policy::{Policy, When};
+use crate::time::{Nanos, SimTime};
+use crate::workload::Workload;
+
+/// A timer of the policy.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PolicyTimer {
+    /// The CPU on which it expires.
+    cpu: CpuId,
+    state: TimerState,
+}
+
+/// How far a timer of the policy is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TimerState {
+    /// It is not armed.
+    Off,
+    /// It is armed so long after the end of the `schedule()` in which its CPU is.
+    Deferred(Nanos),
+    /// It is in the agenda.
+    Armed,
+    /// It has expired, and waits for its CPU to be open to interrupts.
+    Expired,
+    /// Its interrupt is being handled.
+    Handled,
+}
+
+impl PolicyTimer {
+    pub(super) const OFF: PolicyTimer = PolicyTimer { cpu: CpuId(0), state: TimerState::Off };
+}
+
+impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
+    /// Arms and cancels what calls of the policy have asked for.
+    pub(super) fn change_timers(&mut self) {
+        while let Some((timer, plan)) = self.actions.next_timer() {
+            let count = self.timers.len();
+            if timer.idx() >= count {
+                let TimerId(nth) = timer;
+                self.policy_broke(format!(
+                    "armed its timer {nth}, and has attached {count} of them"
+                ));
+                continue;
+            }
+            match plan {
+                None => self.set_timer(timer, PolicyTimer::OFF, SimTime::NEVER),
+                Some((cpu, when)) if self.is_cpu(cpu) => self.start_timer(timer, cpu, when),
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn start_timer(&mut self, timer: TimerId, cpu: CpuId, when: When) {
+        let (state, at) = match when {
+            When::At(at) => (TimerState::Armed, at),
+            When::AfterSchedule(delay) if self.is_in_schedule(cpu) => {
+                self.desk(cpu).deferred_timers.push(timer);
+                (TimerState::Deferred(delay), SimTime::NEVER)
+            }
+            When::AfterSchedule(delay) => (TimerState::Armed, self.world.now() + delay),
+        };
+        self.set_timer(timer, PolicyTimer { cpu, state }, at);
+    }
+
+    fn set_timer(&mut self, timer: TimerId, to: PolicyTimer, at: SimTime) {
+        let event = Event::PolicyTimer(timer);
+        let was = std::mem::replace(&mut self.timers[timer.idx()], to);
+        if was.state == TimerState::Expired {
+            let waiting = &mut self.desks[was.cpu.idx()].timers;
+            waiting.retain(|expired| *expired != Expired::Policy(timer));
+            if waiting.is_empty() {
+                self.cpu(was.cpu).deferred.take(Deferred::TIMER);
+            }
+        }
+        if to.state == TimerState::Armed {
+            self.agenda.arm(event, at.max(self.world.now() + MIN_DELTA));
+        } else {
+            self.agenda.disarm(event);
+        }
+    }
+
+    /// Whether `cpu` is in `schedule()`, or in what it does there.
+    fn is_in_schedule(&self, cpu: CpuId) -> bool {
+        let row = &self.cpus[cpu.idx()];
+        row.pass == Pass::NewIdle
+            || matches!(row.stage, Stage::Schedule | Stage::Dequeue | Stage::Pick | Stage::Switch)
+    }
+
+    /// The end of `schedule()` on `cpu`: what was to be armed from there is (`hrtick_schedule_exit()`).
+    #[cold]
+    pub(super) fn start_deferred_timers(&mut self, cpu: CpuId) {
+        while let Some(timer) = self.desk(cpu).deferred_timers.pop() {
+            // It may have been cancelled, or armed anew, meanwhile.
+            let PolicyTimer { cpu: on, state } = self.timers[timer.idx()];
+            if let (true, TimerState::Deferred(delay)) = (on == cpu, state) {
+                let at = self.world.now() + delay;
+                self.set_timer(timer, PolicyTimer { cpu, state: TimerState::Armed }, at);
+            }
+        }
+    }
+
+    /// `timer` expires on the CPU for which it was armed.
+    pub(super) fn policy_timer_arrives(&mut self, timer: TimerId) {
+        let PolicyTimer { cpu, .. } = self.timers[timer.idx()];
+        self.world.set_this_cpu(cpu);
+        self.timers[timer.idx()].state = TimerState::Expired;
+        self.desk(cpu).timers.push_back(Expired::Policy(timer));
+        self.cpu(cpu).deferred.add(Deferred::TIMER);
+        self.interrupt(cpu);
+    }
+
+    /// The interrupt of `timer`, which has expired, begins.
+    pub(super) fn begin_policy_timer(&mut self, timer: TimerId) -> Irq {
+        self.timers[timer.idx()].state = TimerState::Handled;
+        Irq::Policy(timer)
+    }
+
+    /// The interrupt of `timer` takes effect, unless it was cancelled or armed anew meanwhile.
+    pub(super) fn end_policy_timer(&mut self, cpu: CpuId, timer: TimerId) {
+        let found = &mut self.timers[timer.idx()];
+        if found.cpu == cpu && found.state == TimerState::Handled {
+            found.state = TimerState::Off;
+            self.world.update_rq_clock(cpu);
+            self.policy_timer(cpu, timer);
+        }
+    }
+
+    /// Whether a timer of the policy can still let a task go on that it holds back.
+    pub(super) fn policy_may_go_on(&self) -> bool {
+        self.timers.iter().any(|timer| timer.state != TimerState::Off)
+            && (0..self.tasks.len()).any(|idx| self.world.task(TaskId::new(idx)).on_rq)
+    }
+}

@@ -1,0 +1,267 @@
+//! `EveryAction`: a policy that asks for everything that a policy can ask for, at random.
+
+use rand::Rng;
+use simsched_topology::{CpuId, NodeId};
+
+use super::plans::Plans;
+use crate::ids::TaskId;
+use crate::names::{CallId, FuncId, LineId, Reason, TimerId};
+use crate::policy::{
+    Access, Attached, Balancer, Charge, CostedFunction, Cx, Dequeue, Dequeued, Enqueue, FifoQueues,
+    Look, Placement, Policy, PolicyEvent, Preempt, Report, Touch, Wakeup, When,
+};
+use crate::rng::{Seed, Stream};
+use crate::time::Nanos;
+use crate::world::{TaskState, World};
+
+/// How long a task is held back.
+const HELD: Nanos = Nanos::from_micros(300);
+/// The longest delay of a timer that only measures.
+const LONGEST: u64 = 3_000_000;
+/// Timers of each CPU: the first lets its tasks go, the others only measure.
+const TIMERS: u32 = 3;
+
+/// First in, first out; a wakee goes to any CPU where it may run. Each call asks for one thing or another by
+/// the throw of a die that is the policy's own: both kinds of rescheduling on any CPU, timers armed and
+/// cancelled, calls on other CPUs and on this one, work at the return to user mode, tasks held back, sleepers
+/// that stay queued, accesses to a shared line, calls of a function, trace events.
+///
+/// It keeps account of what was promised to it, and [`Report::check`] says which promise was broken: a timer
+/// fires once, on its CPU, not before its time, and behind all of that CPU that were to expire before it; a
+/// call arrives once; which CPUs are idle.
+#[derive(Debug)]
+pub struct EveryAction {
+    queues: FifoQueues,
+    dice: Stream,
+    /// What is promised of timers and calls.
+    plans: Plans,
+    /// Who is held back, and where.
+    held: Vec<(CpuId, TaskId)>,
+    /// Sleepers that are queued, and where.
+    asleep: Vec<(CpuId, TaskId)>,
+    /// By CPU: its idle task is current, as far as was said.
+    idle: Vec<bool>,
+}
+
+impl Default for EveryAction {
+    fn default() -> EveryAction {
+        EveryAction {
+            queues: FifoQueues::default(),
+            dice: Seed(7).stream("every_action", 0),
+            plans: Plans::default(),
+            held: Vec::new(),
+            asleep: Vec::new(),
+            idle: Vec::new(),
+        }
+    }
+}
+
+impl EveryAction {
+    /// What its timers and calls have been asked for, and have done.
+    #[must_use]
+    pub fn plans(&self) -> &Plans {
+        &self.plans
+    }
+
+    fn any(&mut self, below: u32) -> u32 {
+        u32::try_from(self.dice.next_u64() % u64::from(below)).expect("below a number of 32 bits")
+    }
+
+    fn any_cpu(&mut self, world: &World) -> CpuId {
+        let cpus = world.topology().cpus();
+        let nth = self.any(u32::try_from(cpus.len()).expect("few CPUs"));
+        cpus.iter().nth(nth as usize).expect("a CPU of the machine")
+    }
+
+    /// Asks for something, now and then.
+    fn ask(&mut self, cx: &mut Cx<'_>, task: TaskId) {
+        let at = self.any_cpu(cx.world);
+        match self.any(24) {
+            0 => cx.resched(at),
+            1 => cx.resched_lazy(at),
+            2..=5 => self.arm(cx, at),
+            6 => {
+                let timer = self.timer(at);
+                self.plans.cancelled(timer);
+                cx.cancel(timer);
+            }
+            7 | 8 => {
+                let what = CallId(self.any(4));
+                self.plans.called(at, what);
+                cx.call_on(at, what);
+            }
+            9 | 10 => cx.add_task_work(task),
+            11 => {
+                let access = if self.any(2) == 0 { Access::Read } else { Access::Write };
+                cx.touch(Touch { line: LineId(0), access, what: FuncId(0) });
+            }
+            12 => cx.did(FuncId(0), 1),
+            13 => cx.trace(PolicyEvent::Preferred(cx.world.task(task).proc, None)),
+            _ => {}
+        }
+    }
+
+    /// One of the timers of `cpu` that only measure.
+    fn timer(&mut self, cpu: CpuId) -> TimerId {
+        TimerId(TIMERS * u32::from(cpu.0) + 1 + self.any(TIMERS - 1))
+    }
+
+    /// A timer that only measures, on a CPU of its own or on another.
+    fn arm(&mut self, cx: &mut Cx<'_>, at: CpuId) {
+        let delay = Nanos(self.dice.next_u64() % LONGEST);
+        let on = if self.any(4) == 0 { CpuId(0) } else { at };
+        let when = match self.any(3) {
+            0 => When::AfterSchedule(delay),
+            _ => When::At(cx.world.now() + delay),
+        };
+        let timer = self.timer(at);
+        self.plans.armed(cx.world.now(), timer, on, when);
+        cx.arm(timer, on, when);
+    }
+
+    /// The task that runs on `cpu` is held back until a timer lets it go.
+    fn hold(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId) {
+        self.queues.remove(cpu, task);
+        self.held.push((cpu, task));
+        cx.throttle(task);
+        cx.resched(cpu);
+        let (timer, when) = (TimerId(TIMERS * u32::from(cpu.0)), When::At(cx.world.now() + HELD));
+        self.plans.armed(cx.world.now(), timer, cpu, when);
+        cx.arm(timer, cpu, when);
+    }
+
+    /// All that are held back on `cpu` are let go.
+    fn let_go(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+        for (_, task) in self.held.extract_if(.., |(at, _)| *at == cpu) {
+            self.queues.push(cpu, task);
+            cx.unthrottle(task);
+        }
+        cx.resched(cpu);
+    }
+}
+
+/// Takes the pair of `task` out of a list; whether it was there.
+fn take(list: &mut Vec<(CpuId, TaskId)>, task: TaskId) -> bool {
+    let found = list.iter().position(|(_, other)| *other == task);
+    found.map(|at| list.remove(at)).is_some()
+}
+
+impl Policy for EveryAction {
+    fn attach(&mut self, world: &World) -> Attached {
+        let nr_cpus = world.topology().nr_cpus();
+        self.queues = FifoQueues::new(world);
+        self.idle = vec![true; nr_cpus];
+        Attached {
+            reasons: &["any"],
+            lines: vec![NodeId(0)],
+            functions: &[CostedFunction {
+                name: "every_action_update",
+                item: "dequeue_count",
+                charge: Charge::Extra,
+            }],
+            timers: TIMERS * u32::try_from(nr_cpus).expect("few CPUs"),
+            ..Attached::default()
+        }
+    }
+
+    fn select_task_rq(&mut self, mut cx: Cx<'_>, wakeup: &Wakeup) -> Placement {
+        self.ask(&mut cx, wakeup.wakee);
+        let cpu = self.any_cpu(cx.world);
+        let goes = cx.world.is_allowed(wakeup.wakee, cpu);
+        Placement::at(if goes { cpu } else { wakeup.prev }, Reason(0))
+    }
+
+    fn enqueue(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Enqueue) {
+        if why == Enqueue::Delayed {
+            take(&mut self.asleep, task);
+        }
+        if cx.world.task(task).throttled {
+            self.held.push((cpu, task));
+            self.let_go(&mut cx, cpu);
+        } else {
+            self.queues.push(cpu, task);
+        }
+        self.ask(&mut cx, task);
+    }
+
+    fn dequeue(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued {
+        self.queues.remove(cpu, task);
+        take(&mut self.held, task);
+        take(&mut self.asleep, task);
+        self.ask(&mut cx, task);
+        let row = cx.world.task(task);
+        let may_stay = why == Dequeue::Sleep && row.state != TaskState::Dead && !row.throttled;
+        if may_stay && self.any(3) == 0 {
+            self.asleep.push((cpu, task));
+            return Dequeued::Delayed;
+        }
+        Dequeued::Left
+    }
+
+    fn pick_next(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
+        let next = self.queues.next(cpu);
+        if next.is_none() || self.any(2) == 0 {
+            for (_, task) in self.asleep.extract_if(.., |(at, _)| *at == cpu) {
+                cx.block(task);
+            }
+        }
+        next.inspect(|task| self.ask(&mut cx, *task))
+    }
+
+    fn put_prev_task(&mut self, _: Cx<'_>, cpu: CpuId, prev: TaskId) {
+        self.queues.put(cpu, prev);
+    }
+
+    fn wakeup_preempt(&mut self, mut cx: Cx<'_>, _: CpuId, wakee: TaskId, _: Enqueue) -> Preempt {
+        self.ask(&mut cx, wakee);
+        [Preempt::No, Preempt::Lazy, Preempt::Hard][self.any(3) as usize]
+    }
+
+    fn task_tick(&mut self, mut cx: Cx<'_>, _: CpuId, curr: TaskId) -> Preempt {
+        self.ask(&mut cx, curr);
+        [Preempt::Lazy, Preempt::Hard][self.any(2) as usize]
+    }
+
+    fn task_work(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
+        match self.any(3) {
+            0 => self.hold(&mut cx, cpu, task),
+            1 => return Look { cpus: 2, ..Look::default() },
+            _ => cx.add_task_work(task),
+        }
+        Look::default()
+    }
+
+    fn idle_entered(&mut self, _: Cx<'_>, cpu: CpuId) {
+        self.idle[cpu.idx()] = true;
+    }
+
+    fn idle_left(&mut self, _: Cx<'_>, cpu: CpuId) {
+        if !std::mem::take(&mut self.idle[cpu.idx()]) {
+            self.plans.broke(format!("the idle task leaves CPU {cpu}, which was not idle"));
+        }
+    }
+
+    fn timer(&mut self, mut cx: Cx<'_>, cpu: CpuId, timer: TimerId) {
+        self.plans.fired(cx.world.now(), timer, cpu);
+        if timer.0.is_multiple_of(TIMERS) {
+            self.let_go(&mut cx, cpu);
+        }
+    }
+
+    fn called(&mut self, _: Cx<'_>, cpu: CpuId, what: CallId) {
+        self.plans.arrived(cpu, what);
+    }
+}
+
+impl Balancer for EveryAction {}
+
+impl Report for EveryAction {
+    fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {
+        let rq = world.rq(cpu);
+        let is_idle = rq.curr.is_none() && !rq.stopping;
+        if is_idle != self.idle[cpu.idx()] {
+            return Err(format!("CPU {cpu} is idle: {is_idle}, and the opposite was said"));
+        }
+        self.plans.check()
+    }
+}

@@ -1,0 +1,155 @@
+//! The timers of a policy, its calls on other CPUs, and requests that can wait: when they take effect, and that a
+//! policy which asks for everything at random gets what it was promised.
+
+use proptest::prelude::*;
+use simsched_core::observe::{Digest, Invariants};
+use simsched_core::testkit::{EveryAction, Plans, RoundRobin, Script};
+use simsched_core::{
+    Config, Cost, Nanos, Op, Policy, Seed, SimTime, Simulator, Status, Tracepoint, Workload,
+};
+use simsched_topology::CpuId;
+
+use super::rig::{READ, WRITE, objects, simulate_on, steady, topology};
+
+const HORIZON: SimTime = SimTime(20_000_000_000);
+
+/// A few tasks on two CPUs that compute, sleep, yield, write and read, the numbers drawn from `rolls`.
+fn program(rolls: &[(u64, u64)]) -> Script {
+    let mut script = Script::new(objects());
+    for cpu in 0..6 {
+        let ops = rolls.iter().map(|&(kind, ns)| match (kind + cpu) % 4 {
+            0 | 1 => Op::Run(Nanos(ns)),
+            2 => Op::Sleep(Nanos(ns)),
+            _ => Op::Yield,
+        });
+        let ops = ops.chain([if cpu % 2 == 0 { WRITE } else { READ }]);
+        script.task(CpuId(u16::try_from(cpu % 3).unwrap()), &ops.collect::<Vec<_>>());
+    }
+    script
+}
+
+/// What a run of the policy comes to: its digest, its end and its account.
+fn run<P: Policy + ?Sized>(
+    policy: Box<P>,
+    script: Script,
+    portion: u64,
+    plans: impl Fn(&P) -> Plans,
+) -> (u64, SimTime, Plans) {
+    let topology = topology();
+    let rules = Invariants::new(topology.nr_cpus(), script.setup().tasks.len());
+    let config = Config { seed: Seed(3), ..Config::default() };
+    let observer = (Digest::default(), rules);
+    let mut run = Simulator::new(topology, policy, script, observer, config).unwrap();
+    run.set_paranoid();
+    while run.run_events(HORIZON, portion).unwrap() == Status::Paused {}
+    let end = run.world().now();
+    let (world, policy, _, (digest, mut rules)) = run.into_parts();
+    rules.finish(&world).unwrap();
+    (digest.value(), end, plans(&policy))
+}
+
+fn rolls() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    prop::collection::vec((0..8_u64, 1_000..4_000_000_u64), 1..20)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Each timer fires once, on its CPU, in the order of expiry, also with pauses; whatever is asked for, the
+    /// machine's own rules are kept; and a policy whose type is known at run time only takes the same way.
+    #[test]
+    fn a_policy_that_asks_for_everything_gets_it_once(rolls in rolls(), portion in 1..200_u64) {
+        let script = || program(&rolls);
+        let whole = run(Box::<EveryAction>::default(), script(), u64::MAX, |p| p.plans().clone());
+        let parts = run(Box::<EveryAction>::default(), script(), portion, |p| p.plans().clone());
+        let boxed: Box<dyn Policy + Send> = Box::<EveryAction>::default();
+        let boxed = run(boxed, script(), u64::MAX, |_| Plans::default());
+        let (digest, end, plans) = whole;
+        prop_assert_eq!((digest, end), (parts.0, parts.1));
+        prop_assert_eq!(plans.fired_timers(), parts.2.fired_timers());
+        prop_assert_eq!(plans.arrived_calls(), parts.2.arrived_calls());
+        prop_assert_eq!((digest, end), (boxed.0, boxed.1));
+        // A handler and the way out of an idle state take less than this.
+        let settled = SimTime(end.0.saturating_sub(1_000_000));
+        prop_assert_eq!(plans.overdue(settled), vec![]);
+    }
+}
+
+/// So that the property above is not one of runs in which nothing happens.
+#[test]
+fn a_policy_that_asks_for_everything_uses_it_all() {
+    let rolls: Vec<(u64, u64)> = (0..40).map(|n| (n, 100_000 * n + 5_000)).collect();
+    let (_, _, plans) =
+        run(Box::<EveryAction>::default(), program(&rolls), u64::MAX, |p| p.plans().clone());
+    assert!(plans.fired_timers().len() > 50, "{} timers", plans.fired_timers().len());
+    assert!(plans.arrived_calls() > 20, "{} calls", plans.arrived_calls());
+}
+
+/// Two tasks share a CPU: a slice counts from the end of the switch, and behind it come the handler of the timer,
+/// `schedule()` and the switch to the other, each at its price.
+#[test]
+fn a_slice_counts_from_the_end_of_schedule() {
+    let slice = Nanos(700_000);
+    let mut script = Script::new(objects());
+    for _ in 0..2 {
+        script.task(CpuId(0), &[Op::Run(Nanos(5_000_000))]);
+    }
+    let mut policy = RoundRobin::default();
+    policy.slice = Some(slice);
+    let (status, run) = simulate_on(steady("t8"), script, policy);
+    assert_eq!(status.unwrap(), Status::Finished);
+    let began = |(at, point): &(SimTime, Tracepoint)| match point {
+        Tracepoint::Running { task, .. } => Some((at.0, *task)),
+        _ => None,
+    };
+    let began: Vec<_> = run.observer().0.iter().filter_map(began).collect();
+    let list = run.world().topology().costs();
+    let [handler, entry] = [list.timer_handler, list.sleep_entry + list.pick].map(u64::from);
+    let turn = slice.0 + handler + entry + u64::from(list.context_switch_thread);
+    for pair in began.windows(2).take(10) {
+        assert_ne!(pair[0].1, pair[1].1, "they take turns");
+        assert_eq!(pair[1].0 - pair[0].0, turn, "from one first instruction to the next");
+    }
+}
+
+/// A task computes for 20 ms on CPU 1, where another is woken after 1 ms by a waker on CPU 0: when the first
+/// switches to the other, and how long CPU 1 was in handlers of interrupts up to then.
+fn preempted(policy: &RoundRobin) -> (u64, u64) {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[Op::Run(Nanos(1_000_000)), WRITE]);
+    script.task(CpuId(1), &[READ]);
+    let hog = script.task(CpuId(1), &[Op::Run(Nanos(20_000_000))]);
+    let mut policy = policy.clone();
+    policy.preempts = true;
+    let (status, run) = simulate_on(steady("t16"), script, policy);
+    assert_eq!(status.unwrap(), Status::Finished);
+    let after = |at: SimTime| at.0 > 1_000_000;
+    let gone = run.observer().0.iter().find(|(at, point)| {
+        let goes = matches!(point, Tracepoint::Switch { prev, .. } if *prev == Some(hog));
+        after(*at) && goes
+    });
+    let (at, _) = gone.unwrap();
+    let ipis =
+        run.observer().0.iter().filter(|(when, _)| when <= at).map(|(_, point)| match point {
+            Tracepoint::Charge { cpu: CpuId(1), what: Cost::Ipi, amount } => amount.0,
+            _ => 0,
+        });
+    (at.0, ipis.sum())
+}
+
+/// No interrupt tells another CPU of a lazy request: the task that computes there goes at the tick, which makes it a
+/// hard one. A hard one is told at once.
+#[test]
+fn a_lazy_request_waits_for_the_tick_of_its_cpu() {
+    let hard = RoundRobin::default();
+    let mut lazy = RoundRobin::default();
+    // So that no tick of the policy's own comes between.
+    lazy.slice = Some(Nanos(50_000_000));
+    lazy.lazy = true;
+    let (at, ipis) = preempted(&hard);
+    assert!(at < 1_020_000 && ipis > 0, "hard: {at} ns, {ipis} ns in handlers");
+    let (at, ipis) = preempted(&lazy);
+    let tick = 4_000_000;
+    assert!((tick..tick + 20_000).contains(&(at % (2 * tick))), "lazy: {at} ns");
+    assert!(at < 5_100_000 && ipis == 0, "lazy: {at} ns, {ipis} ns in handlers");
+}
