@@ -11,13 +11,15 @@ use crate::policy::{
     Look, Placement, Policy, PolicyEvent, Preempt, Report, Touch, Wakeup, When,
 };
 use crate::rng::{Seed, Stream};
-use crate::time::Nanos;
+use crate::time::{Nanos, SimTime};
 use crate::world::{TaskState, World};
 
 /// How long a task is held back.
 const HELD: Nanos = Nanos::from_micros(300);
 /// The longest delay of a timer that only measures.
 const LONGEST: u64 = 3_000_000;
+/// Most delays are shorter than this: less than the handler of an interrupt takes, or a switch.
+const SOON: u64 = 4_000;
 /// Timers of each CPU: the first lets its tasks go, the others only measure.
 const TIMERS: u32 = 3;
 
@@ -73,19 +75,24 @@ impl EveryAction {
         cpus.iter().nth(nth as usize).expect("a CPU of the machine")
     }
 
-    /// Asks for something, now and then.
+    /// Asks for up to two things.
     fn ask(&mut self, cx: &mut Cx<'_>, task: TaskId) {
+        self.ask_once(cx, task);
+        self.ask_once(cx, task);
+    }
+
+    fn ask_once(&mut self, cx: &mut Cx<'_>, task: TaskId) {
         let at = self.any_cpu(cx.world);
         match self.any(24) {
             0 => cx.resched(at),
             1 => cx.resched_lazy(at),
-            2..=5 => self.arm(cx, at),
-            6 => {
+            2..=7 => self.arm(cx, at),
+            8 | 14 => {
                 let timer = self.timer(at);
                 self.plans.cancelled(timer);
                 cx.cancel(timer);
             }
-            7 | 8 => {
+            15 | 16 => {
                 let what = CallId(self.any(4));
                 self.plans.called(at, what);
                 cx.call_on(at, what);
@@ -101,20 +108,23 @@ impl EveryAction {
         }
     }
 
-    /// One of the timers of `cpu` that only measure.
+    /// A timer that only measures: few, so that each is armed and cancelled at all stages of its life.
     fn timer(&mut self, cpu: CpuId) -> TimerId {
-        TimerId(TIMERS * u32::from(cpu.0) + 1 + self.any(TIMERS - 1))
+        TimerId(TIMERS * u32::from(cpu.0 % 2) + 1 + self.any(TIMERS - 1))
     }
 
-    /// A timer that only measures, on a CPU of its own or on another.
-    fn arm(&mut self, cx: &mut Cx<'_>, at: CpuId) {
-        let delay = Nanos(self.dice.next_u64() % LONGEST);
-        let on = if self.any(4) == 0 { CpuId(0) } else { at };
-        let when = match self.any(3) {
-            0 => When::AfterSchedule(delay),
-            _ => When::At(cx.world.now() + delay),
+    /// A timer that only measures is armed on any CPU: for soon, or for later, or for an instant that has passed.
+    fn arm(&mut self, cx: &mut Cx<'_>, on: CpuId) {
+        let (dice, now) = (self.dice.next_u64(), cx.world.now());
+        // CPUs on which tasks run, more often than others.
+        let on = if self.any(2) == 0 { CpuId(on.0 % 4) } else { on };
+        let delay = Nanos(dice % if self.any(3) == 0 { LONGEST } else { SOON });
+        let when = match self.any(5) {
+            0 | 1 => When::AfterSchedule(delay),
+            2 => When::At(SimTime(now.0.saturating_sub(delay.0))),
+            _ => When::At(now + delay),
         };
-        let timer = self.timer(at);
+        let timer = self.timer(on);
         self.plans.armed(cx.world.now(), timer, on, when);
         cx.arm(timer, on, when);
     }
@@ -217,7 +227,10 @@ impl Policy for EveryAction {
         [Preempt::No, Preempt::Lazy, Preempt::Hard][self.any(3) as usize]
     }
 
-    fn task_tick(&mut self, mut cx: Cx<'_>, _: CpuId, curr: TaskId) -> Preempt {
+    fn task_tick(&mut self, mut cx: Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
+        if cx.world.rq(cpu).need_resched_lazy {
+            self.plans.broke(format!("the tick of CPU {cpu} has left a lazy request as it is"));
+        }
         self.ask(&mut cx, curr);
         [Preempt::Lazy, Preempt::Hard][self.any(2) as usize]
     }

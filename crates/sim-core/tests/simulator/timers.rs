@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use simsched_core::observe::{Digest, Invariants};
 use simsched_core::testkit::{EveryAction, Plans, RoundRobin, Script};
 use simsched_core::{
-    Config, Cost, Nanos, Op, Policy, Seed, SimTime, Simulator, Status, Tracepoint, Workload,
+    Config, Cost, MaskId, Nanos, Op, Policy, Seed, Setup, SimTime, Simulator, Status, TaskId,
+    Tracepoint, Workload,
 };
 use simsched_topology::CpuId;
 
@@ -13,17 +14,20 @@ use super::rig::{READ, WRITE, objects, simulate_on, steady, topology};
 
 const HORIZON: SimTime = SimTime(20_000_000_000);
 
-/// A few tasks on two CPUs that compute, sleep, yield, write and read, the numbers drawn from `rolls`.
+/// Six tasks on three CPUs that compute, sleep, yield, confine each other to one CPU or another, write and read,
+/// as `rolls` says.
 fn program(rolls: &[(u64, u64)]) -> Script {
-    let mut script = Script::new(objects());
-    for cpu in 0..6 {
-        let ops = rolls.iter().map(|&(kind, ns)| match (kind + cpu) % 4 {
+    let masks = [0_u16, 1, 2].map(|cpu| [CpuId(cpu), CpuId(cpu + 3)].into_iter().collect());
+    let mut script = Script::new(Setup { masks: masks.to_vec(), ..objects() });
+    for nth in 0..6_u32 {
+        let ops = rolls.iter().map(|&(kind, ns)| match (kind + u64::from(nth)) % 5 {
             0 | 1 => Op::Run(Nanos(ns)),
             2 => Op::Sleep(Nanos(ns)),
+            3 => Op::SetAffinity { task: TaskId((nth + 1) % 6), mask: MaskId((ns % 3) as u32) },
             _ => Op::Yield,
         });
-        let ops = ops.chain([if cpu % 2 == 0 { WRITE } else { READ }]);
-        script.task(CpuId(u16::try_from(cpu % 3).unwrap()), &ops.collect::<Vec<_>>());
+        let ops = ops.chain([if nth % 2 == 0 { WRITE } else { READ }]);
+        script.task(CpuId(u16::try_from(nth % 3).unwrap()), &ops.collect::<Vec<_>>());
     }
     script
 }
