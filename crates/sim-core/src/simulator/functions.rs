@@ -56,9 +56,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     #[inline(never)]
     pub(super) fn pay_costs(&mut self) {
         let cpu = self.world.this_cpu();
-        if let Some(contract) = self.actions.stranger(self.nr_lines, self.functions.len()) {
-            self.actions.forget_costs();
-            return self.policy_broke(contract);
+        if self.names_strangers() {
+            return self.actions.forget_costs();
         }
         let calls = self.actions.calls();
         if calls != [0; FuncId::MAX] {
@@ -68,6 +67,18 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             self.pay_lines(cpu);
         }
         self.actions.forget_costs();
+    }
+
+    /// What is done before the first instant of the run takes no time: nobody pays for it.
+    pub(super) fn forgive_costs(&mut self) {
+        self.names_strangers();
+        self.actions.forget_costs();
+    }
+
+    /// Whether the policy has touched a line or called a function that it has not attached; then the run ends.
+    fn names_strangers(&mut self) -> bool {
+        let stranger = self.actions.stranger(self.nr_lines, self.functions.len());
+        stranger.map(|contract| self.policy_broke(contract)).is_some()
     }
 
     /// `cpu` waits for the first of the lines that the policy touched, and notes the others as errands.

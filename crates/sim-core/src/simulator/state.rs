@@ -239,6 +239,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         for (idx, spec) in tasks.iter().enumerate() {
             self.start(TaskId::new(idx), spec.start)?;
         }
+        self.forgive_costs();
         self.check_broken()
     }
 
