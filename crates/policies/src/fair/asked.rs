@@ -3,18 +3,26 @@
 use simsched_core::{Access, Charge, CostedFunction, Cx, FuncId, LineId, TaskId, Touch};
 use simsched_topology::{CpuId, CpuSet};
 
-use super::Hierarchy;
+use super::{EntityId, Hierarchy};
 
 /// `update_cfs_group()`: the readers of `tg->load_avg`.
 pub const UPDATE_CFS_GROUP: FuncId = FuncId(0);
 /// `update_load_avg()`: the writers of `tg->load_avg`.
 pub const UPDATE_LOAD_AVG: FuncId = FuncId(1);
 
+/// What an enqueue, a dequeue or a choice of a task does at each level of groups above the root, on top of what it
+/// does without groups.
+pub const GROUP_LEVEL: FuncId = FuncId(2);
+
 /// The functions of the class that are accounted under their own names, by [`FuncId`].
 pub const FUNCTIONS: &[CostedFunction] = &[
     CostedFunction { name: "update_cfs_group", item: "update_cfs_group", charge: Charge::Inside },
     CostedFunction { name: "update_load_avg", item: "update_load_avg", charge: Charge::Inside },
+    CostedFunction { name: "group_level", item: "group_level", charge: Charge::Extra },
 ];
+
+/// As many of them has the class where there are no task groups: the others are never called.
+const WITHOUT_GROUPS: usize = 2;
 
 /// What the functions of [`Hierarchy`](super::Hierarchy), which have no context of the call, ask for.
 ///
@@ -96,6 +104,21 @@ impl Asked {
 }
 
 impl Hierarchy {
+    /// Those of [`FUNCTIONS`] that may be called.
+    pub(super) fn functions(&self) -> &'static [CostedFunction] {
+        if self.groups.len() > 1 { FUNCTIONS } else { &FUNCTIONS[..WITHOUT_GROUPS] }
+    }
+
+    /// The levels of groups above the root have been walked for `se`, all of them.
+    #[inline]
+    pub(super) fn walked(&mut self, se: EntityId, what: FuncId) {
+        let levels = self.entity(se).depth;
+        if levels > 0 {
+            self.asked.any = true;
+            self.asked.calls[what.idx()] += u32::from(levels);
+        }
+    }
+
     /// A call ends: the simulator is asked for what the functions of this call want, and whoever watches the homes
     /// of processes is told. The first call of a run
     /// always comes here: it finds out whether [`simsched_core::Wants::PREFERRED`] is enabled.

@@ -9,7 +9,7 @@ use simsched_topology::{CpuId, Domains, Kernel};
 use super::entity::EntityId as Se;
 use super::queueing::DequeueFlags;
 use super::{
-    Balance, CacheAware, EntityId, FUNCTIONS, Fair, Features, Hierarchy, LlcWakeup, Tunables,
+    Balance, CacheAware, EntityId, Fair, Features, GROUP_LEVEL, Hierarchy, LlcWakeup, Tunables,
     Version, reason,
 };
 
@@ -35,7 +35,7 @@ impl Policy for Fair {
             rules: self.kernel_rules(),
             reasons: reason::NAMES,
             lines: self.all.tg.lines(),
-            functions: FUNCTIONS,
+            functions: self.all.functions(),
             ..Attached::default()
         }
     }
@@ -71,6 +71,10 @@ impl Policy for Fair {
             self.post_init_entity_util_avg(se, cpu);
         }
         self.all.enqueue_task(se, why.into(), cx.world.rq(cpu).clock_task);
+        // Who sleeps on its runqueue is placed anew there, and nothing above it changes (`requeue_delayed_entity()`).
+        if why != Enqueue::Delayed {
+            self.all.walked(se, GROUP_LEVEL);
+        }
         if self.features.refresh_at_enqueue {
             self.refresh_at_enqueue(cx.world, cpu, task);
         }
@@ -85,6 +89,7 @@ impl Policy for Fair {
         let has_ended = cx.world.task(task).state == TaskState::Dead;
         let flags = DequeueFlags::of(why, has_ended);
         let has_left = self.all.dequeue_task(Se::of(task), flags, cx.world.rq(cpu).clock_task);
+        self.all.walked(Se::of(task), GROUP_LEVEL);
         self.note_sched_idle(cpu);
         if has_ended {
             self.caches_exit(task);
@@ -101,6 +106,9 @@ impl Policy for Fair {
             .map(Se::of)
             .filter(|&prev| self.all.queue(self.all.cfs_rq_of(prev)).curr == Some(prev));
         let next = self.all.pick_next_task(cpu, prev, cx.world.rq(cpu).clock_task);
+        if let Some(next) = next {
+            self.all.walked(next, GROUP_LEVEL);
+        }
         self.all.tell(cx);
         next.map(EntityId::task)
     }

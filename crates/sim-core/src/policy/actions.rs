@@ -126,9 +126,10 @@ impl Actions {
         self.pending & Actions::COSTS != 0
     }
 
-    /// How often each function was called.
+    /// How often each function was called, by [`FuncId`], and has not been paid.
     #[inline]
-    pub(crate) fn calls(&self) -> [u32; FuncId::MAX] {
+    #[must_use]
+    pub fn calls(&self) -> [u32; FuncId::MAX] {
         self.calls
     }
 

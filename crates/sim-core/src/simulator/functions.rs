@@ -99,10 +99,11 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// So many calls of the policy's functions are in what `cpu` has just done, or is about to pay for.
+    /// So many calls of the policy's functions are in what `cpu` has just done, or is about to pay for. Where
+    /// hardware is free, a path is not split into its parts, and what comes on top of it is paid still.
     #[inline]
     fn pay_functions(&mut self, cpu: CpuId, calls: [u32; FuncId::MAX]) {
-        if self.hardware.free || self.is_paid(cpu) {
+        if self.is_paid(cpu) {
             return;
         }
         for what in FuncId::all().take(self.functions.len()) {
@@ -111,6 +112,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             let what = Cost::of_function(what);
             match charge {
                 _ if ns == Nanos::ZERO => {}
+                Charge::Inside if self.hardware.free => {}
                 Charge::Inside => self.note_stall(cpu, what, ns),
                 Charge::Extra => self.stall(cpu, what, ns),
             }

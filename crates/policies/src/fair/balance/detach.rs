@@ -6,7 +6,7 @@ use super::can_migrate::CanMigrate;
 use super::env::NR_MIGRATE;
 use super::{CpuIdleType, LbEnv, MigrationType};
 use crate::fair::entity::EntityId;
-use crate::fair::{Fair, Version};
+use crate::fair::{Fair, GROUP_LEVEL, Version};
 
 impl Fair {
     /// Takes tasks off the source until enough is moved, appends them to `detached` in this order,
@@ -103,6 +103,7 @@ impl Fair {
         }
         let (se, now) = (EntityId::of(task), world.rq(env.src_cpu).clock_task);
         self.all.dequeue_task(se, Dequeue::Moved.into(), now);
+        self.all.walked(se, GROUP_LEVEL);
         self.note_sched_idle(env.src_cpu);
         self.migrate(world, task, env.dst_cpu);
     }
