@@ -185,7 +185,11 @@ impl Policy for EveryAction {
         if why == Enqueue::Delayed {
             take(&mut self.asleep, task);
         }
-        if cx.world.task(task).throttled {
+        let row = cx.world.task(task);
+        if row.delayed && why != Enqueue::Delayed {
+            // It sleeps on where it was moved to.
+            self.asleep.push((cpu, task));
+        } else if row.throttled {
             self.held.push((cpu, task));
             self.let_go(&mut cx, cpu);
         } else {
