@@ -8,10 +8,10 @@ use std::sync::Arc;
 use simsched_core::observe::Digest;
 use simsched_core::testkit::{PolicyHost, Script, WorldKit};
 use simsched_core::{
-    Config, Dequeue, Enqueue, HardwareModel, Nanos, Op, PipeId, Seed, Setup, SimTime, Simulator,
-    Status, TaskId,
+    Config, Dequeue, Enqueue, FuncId, HardwareModel, Nanos, Op, PipeId, Seed, Setup, SimTime,
+    Simulator, Status, TaskId,
 };
-use simsched_policies::{catalog, fair::GROUP_LEVEL};
+use simsched_policies::{catalog, fair::GROUP_LEVEL, fair::TICK_GROUP_LEVEL};
 use simsched_topology::{CpuId, Topology};
 
 use crate::machine::Machine;
@@ -168,32 +168,36 @@ fn a_migration_that_writes_nothing_leaves_only_births_and_decay() {
     assert!(nomig.sum("tg_writes") < plain.sum("tg_writes"), "{:?}", nomig.metrics);
 }
 
-/// How often a task that lives so is accounted at a level of groups: when it is queued, picked, and dequeued.
-fn levels(policy: &str) -> [u32; 3] {
+/// How many levels of groups are walked for a task: when it is queued, picked, found by a tick, and dequeued.
+fn levels(policy: &str) -> [u32; 4] {
     let mut kit = WorldKit::new(Topology::clone(&topology()), 250);
     let task = kit.add_task(0);
     kit.task(task).cpu = CpuId(1);
     let mut host = PolicyHost::boxed(kit, catalog::build(policy, &[]).unwrap());
     host.task_fork(CpuId(1), None, task);
-    let calls = |host: &mut PolicyHost<_>| {
-        let calls = host.actions.calls()[GROUP_LEVEL.idx()];
+    let calls = |host: &mut PolicyHost<_>, what: FuncId| {
+        let calls = host.actions.calls();
         host.actions.forget_costs();
-        calls
+        let other = [GROUP_LEVEL, TICK_GROUP_LEVEL].into_iter().find(|other| *other != what);
+        assert_eq!(calls[other.unwrap().idx()], 0);
+        calls[what.idx()]
     };
     host.enqueue(CpuId(1), task, Enqueue::New);
-    let queued = calls(&mut host);
+    let queued = calls(&mut host, GROUP_LEVEL);
     assert_eq!(host.pick_next(CpuId(1), None), Some(task));
-    let picked = calls(&mut host);
+    let picked = calls(&mut host, GROUP_LEVEL);
     host.kit.run_on(CpuId(1), Some(task));
+    host.task_tick(CpuId(1), task);
+    let ticked = calls(&mut host, TICK_GROUP_LEVEL);
     host.dequeue(CpuId(1), task, Dequeue::Sleep);
-    [queued, picked, calls(&mut host)]
+    [queued, picked, ticked, calls(&mut host, GROUP_LEVEL)]
 }
 
 #[test]
 fn each_level_of_groups_above_the_root_is_walked_once_in_each_call() {
     for order in ["cfs", "eevdf"] {
-        assert_eq!(levels(order), [0; 3]);
-        assert_eq!(levels(&format!("{order}+group=container")), [1; 3]);
-        assert_eq!(levels(&format!("{order}+group=nested:3")), [3; 3]);
+        assert_eq!(levels(order), [0; 4]);
+        assert_eq!(levels(&format!("{order}+group=container")), [1; 4]);
+        assert_eq!(levels(&format!("{order}+group=nested:3")), [3; 4]);
     }
 }

@@ -13,12 +13,15 @@ pub const UPDATE_LOAD_AVG: FuncId = FuncId(1);
 /// What an enqueue, a dequeue or a choice of a task does at each level of groups above the root, on top of what it
 /// does without groups.
 pub const GROUP_LEVEL: FuncId = FuncId(2);
+/// What a tick does at each level of groups above the root, on top of what it does without groups.
+pub const TICK_GROUP_LEVEL: FuncId = FuncId(3);
 
 /// The functions of the class that are accounted under their own names, by [`FuncId`].
 pub const FUNCTIONS: &[CostedFunction] = &[
     CostedFunction { name: "update_cfs_group", item: "update_cfs_group", charge: Charge::Inside },
     CostedFunction { name: "update_load_avg", item: "update_load_avg", charge: Charge::Inside },
     CostedFunction { name: "group_level", item: "group_level", charge: Charge::Extra },
+    CostedFunction { name: "tick_group_level", item: "tick_group_level", charge: Charge::Extra },
 ];
 
 /// As many of them has the class where there are no task groups: the others are never called.

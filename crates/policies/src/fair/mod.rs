@@ -43,7 +43,9 @@ pub mod weight;
 use simsched_core::{TaskId, World};
 use simsched_topology::{CpuId, CpuSet, Domains};
 
-pub use self::asked::{FUNCTIONS, GROUP_LEVEL, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG};
+pub use self::asked::{
+    FUNCTIONS, GROUP_LEVEL, TICK_GROUP_LEVEL, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG,
+};
 #[cfg(feature = "testkit")]
 pub use self::balance::Balancer;
 pub use self::balance::{

@@ -9,8 +9,8 @@ use simsched_topology::{CpuId, Domains, Kernel};
 use super::entity::EntityId as Se;
 use super::queueing::DequeueFlags;
 use super::{
-    Balance, CacheAware, EntityId, Fair, Features, GROUP_LEVEL, Hierarchy, LlcWakeup, Tunables,
-    Version, reason,
+    Balance, CacheAware, EntityId, Fair, Features, GROUP_LEVEL, Hierarchy, LlcWakeup,
+    TICK_GROUP_LEVEL, Tunables, Version, reason,
 };
 
 impl Policy for Fair {
@@ -136,6 +136,7 @@ impl Policy for Fair {
             true => self.all.task_tick_eevdf(cpu, se, now),
             false => self.all.task_tick(se, now),
         };
+        self.all.walked(se, TICK_GROUP_LEVEL);
         self.caches_tick(cpu, curr);
         if self.caches_have_work(curr) {
             cx.add_task_work(curr);
