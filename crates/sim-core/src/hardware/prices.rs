@@ -168,7 +168,12 @@ impl Prices {
             + u32::from(look.groups) * self.costs.balance_group
     }
 
-    /// What that takes longer since lines come from other LLCs, whatever the clock of the reader.
+    /// Reading the CPUs that a task looks at when it returns to user mode, were all behind the LLC of the reader.
+    pub(crate) fn task_work_look(&self, look: &Look) -> u32 {
+        u32::from(look.cpus) * self.costs.occupancy_scan_cpu
+    }
+
+    /// What a look takes longer since lines come from other LLCs, whatever the clock of the reader.
     pub(crate) fn balance_lines(&self, look: &Look) -> u32 {
         let near = self.costs.balance_cpu_same_llc;
         let Far { same_socket, cross_socket } = look.far;

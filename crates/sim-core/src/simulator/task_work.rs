@@ -44,7 +44,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             }
             return goes;
         }
-        let ns = self.prices.balance_look(&look) + self.prices.balance_lines(&look);
+        let ns = self.prices.task_work_look(&look) + self.prices.balance_lines(&look);
         let ns = self.jittered(cpu, ns);
         self.begin(cpu, Stage::Debt, Cost::Syscall, ns);
         true
