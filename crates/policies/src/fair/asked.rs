@@ -15,6 +15,8 @@ pub const UPDATE_LOAD_AVG: FuncId = FuncId(1);
 pub const GROUP_LEVEL: FuncId = FuncId(2);
 /// What a tick does at each level of groups above the root, on top of what it does without groups.
 pub const TICK_GROUP_LEVEL: FuncId = FuncId(3);
+/// `account_mm_sched()`: cache-aware scheduling accounts the runtime of the current task where it ran.
+pub const ACCOUNT_MM_SCHED: FuncId = FuncId(4);
 
 /// The functions of the class that are accounted under their own names, by [`FuncId`].
 pub const FUNCTIONS: &[CostedFunction] = &[
@@ -22,10 +24,12 @@ pub const FUNCTIONS: &[CostedFunction] = &[
     CostedFunction { name: "update_load_avg", item: "update_load_avg", charge: Charge::Inside },
     CostedFunction { name: "group_level", item: "group_level", charge: Charge::Extra },
     CostedFunction { name: "tick_group_level", item: "tick_group_level", charge: Charge::Extra },
+    CostedFunction { name: "account_mm_sched", item: "cache_aware_account", charge: Charge::Extra },
 ];
 
-/// As many of them has the class where there are no task groups: the others are never called.
-const WITHOUT_GROUPS: usize = 2;
+/// As many of them has the class where there are no task groups and nothing knows of caches: the others are never
+/// called.
+const ALWAYS: usize = 2;
 
 /// What the functions of [`Hierarchy`](super::Hierarchy), which have no context of the call, ask for.
 ///
@@ -109,7 +113,8 @@ impl Asked {
 impl Hierarchy {
     /// Those of [`FUNCTIONS`] that may be called.
     pub(super) fn functions(&self) -> &'static [CostedFunction] {
-        if self.groups.len() > 1 { FUNCTIONS } else { &FUNCTIONS[..WITHOUT_GROUPS] }
+        let has_more = self.groups.len() > 1 || self.llc.is_some() || self.cas.is_some();
+        if has_more { FUNCTIONS } else { &FUNCTIONS[..ALWAYS] }
     }
 
     /// The levels of groups above the root have been walked for `se`, all of them.

@@ -4,11 +4,11 @@
 use simsched_core::{Cx, Look, TaskId, World};
 use simsched_topology::CpuId;
 
-use super::Fair;
 use super::balance::look;
 use super::entity::{EntityId, QueueId};
 use super::hierarchy::Hierarchy;
 use super::llc::{CacheAware, LlcWakeup};
+use super::{ACCOUNT_MM_SCHED, Fair};
 
 impl Hierarchy {
     /// Whose home has changed in the call that ends: of the two that know homes, the one that sends wakees there
@@ -65,9 +65,11 @@ impl Hierarchy {
         }
         if let Some(llc) = &mut self.llc {
             llc.account(curr.task(), entity.on_rq, cpu, ran);
+            self.asked.did(ACCOUNT_MM_SCHED);
         }
         if let Some(cas) = &mut self.cas {
             cas.account(curr.task(), cpu, ran);
+            self.asked.did(ACCOUNT_MM_SCHED);
         }
     }
 }

@@ -44,7 +44,7 @@ use simsched_core::{TaskId, World};
 use simsched_topology::{CpuId, CpuSet, Domains};
 
 pub use self::asked::{
-    FUNCTIONS, GROUP_LEVEL, TICK_GROUP_LEVEL, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG,
+    ACCOUNT_MM_SCHED, FUNCTIONS, GROUP_LEVEL, TICK_GROUP_LEVEL, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG,
 };
 #[cfg(feature = "testkit")]
 pub use self::balance::Balancer;

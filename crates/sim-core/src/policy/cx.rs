@@ -93,7 +93,9 @@ impl<'a> Cx<'a> {
     #[inline]
     pub fn call_on(&mut self, cpu: CpuId, what: CallId) {
         self.actions.pending |= Actions::CALLS;
-        self.actions.calls_on.push_back((cpu, what));
+        if !self.actions.calls_on.contains(&(cpu, what)) {
+            self.actions.calls_on.push_back((cpu, what));
+        }
     }
 
     /// `task` is held back (`throttle_cfs_rq()`): it stays runnable, but does not count in
