@@ -306,23 +306,35 @@ impl Cpu {
         }
     }
 
+    /// Whether its time is to be charged before a stage of this cost: stages of one cost that follow each other are
+    /// charged in one sum.
+    #[inline(always)]
+    pub(super) fn is_to_be_charged(&self, cost: Cost) -> bool {
+        self.cost != cost || self.debt != 0 || self.debt_end > self.charged
+    }
+
+    /// What it has done on the side, and in its stage, from the last charge to now: up to now it is charged.
+    #[inline(always)]
+    pub(super) fn spent(&mut self, now: SimTime) -> (Nanos, Nanos) {
+        let since = std::mem::replace(&mut self.charged, now);
+        let side = self.debt_end.min(now).since(since);
+        (side, now.since(since) - side)
+    }
+
     /// Whether the end of its stage may be that of an op on a pipe behind which the next one follows.
     #[inline(always)]
     pub(super) fn may_be_plain(&self) -> bool {
         let on_pipe = matches!(self.run.op, Op::Write { .. } | Op::Read { .. });
-        self.stage == Stage::Op && on_pipe && !self.is_disturbed()
+        matches!(self.stage, Stage::Op) && on_pipe && !self.is_disturbed()
     }
 
     /// Whether something is to be done before or behind the end of the op under way, or this is not its
     /// first attempt.
     #[inline]
     pub(super) fn is_disturbed(&self) -> bool {
-        self.errand
-            | self.need_resched.any()
-            | self.deferred.any()
-            | self.run.look
-            | self.run.retry
-            | self.run.border.has(Border::WORK)
+        let flags = u8::from(self.errand) | u8::from(self.run.look) | u8::from(self.run.retry);
+        let sets = self.need_resched.bits() | self.deferred.bits();
+        (flags | sets | self.run.border.bits(Border::WORK)) != 0
     }
 
     /// Whether the current task, which could go on, has to give way, by a lazy or a hard request: at the border

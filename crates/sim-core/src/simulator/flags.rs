@@ -12,6 +12,12 @@ impl NeedResched {
     /// At the next preemption point (`TIF_NEED_RESCHED`).
     pub(super) const HARD: NeedResched = NeedResched(2);
 
+    /// The requests, one bit for each kind.
+    #[inline]
+    pub(super) fn bits(self) -> u8 {
+        self.0
+    }
+
     /// Whether there is a request of either kind.
     #[inline]
     pub(super) fn any(self) -> bool {
@@ -33,6 +39,12 @@ impl Deferred {
     pub(super) const TICK: u8 = 1;
     pub(super) const IPI: u8 = 2;
     pub(super) const TIMER: u8 = 4;
+
+    /// One bit for each interrupt that waits.
+    #[inline]
+    pub(super) fn bits(self) -> u8 {
+        self.0
+    }
 
     #[inline]
     pub(super) fn any(self) -> bool {
@@ -66,9 +78,15 @@ impl Border {
         self.0 != 0
     }
 
+    /// Those of `what` that it does.
+    #[inline]
+    pub(super) fn bits(self, what: u8) -> u8 {
+        self.0 & what
+    }
+
     #[inline]
     pub(super) fn has(self, what: u8) -> bool {
-        self.0 & what != 0
+        self.bits(what) != 0
     }
 
     #[inline]

@@ -30,31 +30,29 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// Charges the stalls of a CPU out of the time that it has spent on the side and in its stage;
     /// what is left of both.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn charge_stalls(
         &mut self,
         cpu: CpuId,
         mut side: Nanos,
         mut stage: Nanos,
     ) -> (Nanos, Nanos) {
-        let mut rows = self.cpus[cpu.idx()].stalled;
-        let mut stalled = 0;
+        let (row, owed) = (&mut self.cpus[cpu.idx()], &mut self.desks[cpu.idx()].stalls);
+        let mut rows = std::mem::take(&mut row.stalled);
         while rows != 0 {
-            let row = rows.trailing_zeros() as usize;
+            let nth = rows.trailing_zeros() as usize;
             rows &= rows - 1;
-            let what = Cost::STALLS[row];
-            let owed = &mut self.desks[cpu.idx()].stalls[row];
-            let amount = Nanos((*owed).min((side + stage).0));
-            *owed -= amount.0;
-            stalled |= u8::from(*owed > 0) << row;
+            let amount = Nanos(owed[nth].min((side + stage).0));
+            owed[nth] -= amount.0;
+            row.stalled |= u8::from(owed[nth] > 0) << nth;
             let from_side = amount.0.min(side.0);
             side = Nanos(side.0 - from_side);
             stage = Nanos(stage.0 - (amount.0 - from_side));
             if amount.0 > 0 {
-                self.emit(Tracepoint::Charge { cpu, what, amount });
+                let what = Cost::STALLS[nth];
+                self.observer.on(&self.world, Tracepoint::Charge { cpu, what, amount });
             }
         }
-        self.cpus[cpu.idx()].stalled = stalled;
         (side, stage)
     }
 

@@ -132,11 +132,12 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// The stage of `cpu` ends, or its way to an errand.
     fn end_stage(&mut self, cpu: CpuId) -> Step {
-        if self.cpus[cpu.idx()].errand {
+        let row = &self.cpus[cpu.idx()];
+        if row.errand {
             self.run_errand(cpu);
             return Ok(());
         }
-        self.stage_end(cpu)?;
+        self.stage_end(cpu, row.stage)?;
         self.after_event()
     }
 
@@ -167,8 +168,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     #[inline]
-    fn stage_end(&mut self, cpu: CpuId) -> Step {
-        match self.cpus[cpu.idx()].stage {
+    fn stage_end(&mut self, cpu: CpuId, stage: Stage) -> Step {
+        match stage {
             Stage::Op => self.end_op(cpu),
             Stage::Look | Stage::Spin => self.look_done(cpu),
             Stage::Lock => {

@@ -345,42 +345,58 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.plan_stage(cpu, cost, ns);
     }
 
-    /// The stage of `cpu`, which has just begun, ends `ns` behind what the CPU owes.
+    /// The stage of `cpu`, which has just begun, ends `ns` behind what the CPU owes. This is done for nearly every
+    /// event: what the row says is read as long as it is at hand.
     #[inline(always)]
     fn plan_stage(&mut self, cpu: CpuId, cost: Cost, ns: Nanos) {
         let now = self.world.now();
-        let row = &mut self.cpus[cpu.idx()];
-        if row.cost != cost || row.debt != 0 || row.debt_end > row.charged {
-            self.charge_now(cpu);
-            if self.is_paid(cpu) {
-                self.cpus[cpu.idx()].debt = 0;
+        let mut row = &mut self.cpus[cpu.idx()];
+        if row.is_to_be_charged(cost) {
+            let what = std::mem::replace(&mut row.cost, cost);
+            let owed = u64::from(std::mem::take(&mut row.debt));
+            let owed = if self.recorded && row.task.is_some() { 0 } else { owed };
+            let (side, amount) = row.spent(now);
+            row.debt_end = now + Nanos(owed);
+            // Most stages are without stalls: they are charged while the row is at hand.
+            if row.stalled == 0 {
+                let mut emit = |what, amount: Nanos| {
+                    if amount.0 > 0 {
+                        self.observer.on(&self.world, Tracepoint::Charge { cpu, what, amount });
+                    }
+                };
+                emit(Cost::Wakeup, side);
+                emit(what, amount);
+            } else {
+                self.charge_with_stalls(cpu, what, side, amount);
+                row = &mut self.cpus[cpu.idx()];
             }
-            let row = &mut self.cpus[cpu.idx()];
-            row.cost = cost;
-            row.debt_end = now + Nanos(u64::from(std::mem::take(&mut row.debt)));
         }
-        let row = &mut self.cpus[cpu.idx()];
         row.until = row.debt_end.max(now) + ns;
-        self.arm_stage(cpu);
+        let mut at = row.until;
+        if self.nr_lines > 0 {
+            row.errand = !self.desks[cpu.idx()].errands.is_empty();
+            if row.errand {
+                at = row.debt_end.max(now);
+            }
+        }
+        self.agenda.arm_stage(cpu, at);
     }
 
     /// Charges the CPU's time from the last charge to now: first to what it did on the side, then
     /// to its present stage.
     #[inline(never)]
     pub(super) fn charge(&mut self, cpu: CpuId) {
-        self.charge_now(cpu);
-    }
-
-    #[inline(always)]
-    fn charge_now(&mut self, cpu: CpuId) {
         let now = self.world.now();
         let row = &mut self.cpus[cpu.idx()];
-        let since = std::mem::replace(&mut row.charged, now);
         let what = row.cost;
-        let stalled = row.stalled;
-        let mut side = row.debt_end.min(now).since(since);
-        let mut amount = now.since(since) - side;
-        if stalled != 0 {
+        let (side, amount) = row.spent(now);
+        self.charge_with_stalls(cpu, what, side, amount);
+    }
+
+    /// Charges what `cpu` has done on the side and in a stage, less its stalls, which are charged by name.
+    #[inline(always)]
+    fn charge_with_stalls(&mut self, cpu: CpuId, what: Cost, mut side: Nanos, mut amount: Nanos) {
+        if self.cpus[cpu.idx()].stalled != 0 {
             (side, amount) = self.charge_stalls(cpu, side, amount);
         }
         if side.0 > 0 {

@@ -284,7 +284,10 @@ impl World {
             }
         } else {
             self.idle.remove(cpu);
-            self.idle_cores.subtract(siblings);
+            // A core is among them with all of its CPUs, or with none.
+            if self.idle_cores.contains(cpu) {
+                self.idle_cores.subtract(siblings);
+            }
         }
     }
 }
