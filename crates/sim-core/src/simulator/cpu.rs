@@ -324,8 +324,13 @@ impl Cpu {
     /// Whether the end of its stage may be that of an op on a pipe behind which the next one follows.
     #[inline(always)]
     pub(super) fn may_be_plain(&self) -> bool {
-        let on_pipe = matches!(self.run.op, Op::Write { .. } | Op::Read { .. });
-        matches!(self.stage, Stage::Op) && on_pipe && !self.is_disturbed()
+        matches!(self.run.op, Op::Write { .. } | Op::Read { .. }) && self.ends_op_undisturbed()
+    }
+
+    /// Whether the end of its stage is that of the first attempt at an op, with nothing else to be done.
+    #[inline(always)]
+    pub(super) fn ends_op_undisturbed(&self) -> bool {
+        matches!(self.stage, Stage::Op) && !self.is_disturbed()
     }
 
     /// Whether something is to be done before or behind the end of the op under way, or this is not its

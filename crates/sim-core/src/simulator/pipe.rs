@@ -119,9 +119,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             at_once = if now == last { at_once + 1 } else { 0 };
             last = now;
             let row = &mut cpus[cpu.idx()];
-            if !row.may_be_plain() || at_once >= at_once_limit {
+            if !row.ends_op_undisturbed() || at_once >= at_once_limit {
                 break Then::Stage;
             }
+            // What is no op on a pipe does not pass.
             let Some(outcome) = desk.ipc.pass(row.run.op) else { break Then::Stage };
             row.run.outcome = outcome;
             if has_tails {
