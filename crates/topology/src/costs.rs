@@ -151,7 +151,7 @@ costs! {
     /// Each level of task groups above the root, per tick.
     tick_group_level,
     /// What of these paths a profile shows in one call of `update_load_avg()`, without what it waits for
-    /// the group's line; told apart where there are task groups, and not paid a second time.
+    /// the group's line; accounted under its name where there are task groups, and not paid a second time.
     update_load_avg,
     /// The same of one call of `update_cfs_group()` for the entity of a group.
     update_cfs_group,

@@ -27,8 +27,8 @@ fn guest(mode: &str) -> Arc<Topology> {
     Arc::new(cut("t8", Some(mode), &lines))
 }
 
-/// Runs that are pooled: the median of a single run of four pairs is that of two tasks, whose roles change by
-/// chance.
+/// Runs that are pooled: of the four receivers of a single run it is the third that is looked at, and which one that is
+/// changes by chance.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 
 /// The flips, of tasks that are born with so many (medians of what was recorded at birth), of the receivers and

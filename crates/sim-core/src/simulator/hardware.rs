@@ -5,7 +5,7 @@ use simsched_topology::CpuId;
 use super::state::Simulator;
 use crate::hardware::{at_full_speed, at_speed};
 use crate::ids::TaskId;
-use crate::observer::{Cost, Observer, Tracepoint};
+use crate::observer::{Cost, Observer};
 use crate::policy::Policy;
 use crate::time::Nanos;
 use crate::workload::{Op, Workload};
@@ -26,49 +26,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn note_stall(&mut self, cpu: CpuId, what: Cost, ns: Nanos) {
         self.cpus[cpu.idx()].stalled |= 1 << what.stall_row();
         self.desks[cpu.idx()].stalls[what.stall_row()] += ns.0;
-    }
-
-    /// Charges the stalls of a CPU out of the time that it has spent on the side and in its stage;
-    /// what is left of both.
-    #[inline(always)]
-    pub(super) fn charge_stalls(
-        &mut self,
-        cpu: CpuId,
-        mut side: Nanos,
-        mut stage: Nanos,
-    ) -> (Nanos, Nanos) {
-        let (row, owed) = (&mut self.cpus[cpu.idx()], &mut self.desks[cpu.idx()].stalls);
-        let mut rows = std::mem::take(&mut row.stalled);
-        while rows != 0 {
-            let nth = rows.trailing_zeros() as usize;
-            rows &= rows - 1;
-            let amount = Nanos(owed[nth].min((side + stage).0));
-            owed[nth] -= amount.0;
-            row.stalled |= u8::from(owed[nth] > 0) << nth;
-            let from_side = amount.0.min(side.0);
-            side = Nanos(side.0 - from_side);
-            stage = Nanos(stage.0 - (amount.0 - from_side));
-            if amount.0 > 0 {
-                let what = Cost::STALLS[nth];
-                self.observer.on(&self.world, Tracepoint::Charge { cpu, what, amount });
-            }
-        }
-        (side, stage)
-    }
-
-    /// Arms the end of the stage of `cpu`, or its next errand, which is due before the stage proper.
-    #[inline(always)]
-    pub(super) fn arm_stage(&mut self, cpu: CpuId) {
-        let now = self.world.now();
-        let row = &mut self.cpus[cpu.idx()];
-        let mut at = row.until;
-        if self.nr_lines > 0 {
-            row.errand = !self.desks[cpu.idx()].errands.is_empty();
-            if row.errand {
-                at = row.debt_end.max(now);
-            }
-        }
-        self.agenda.arm_stage(cpu, at);
     }
 
     /// `taker` takes the lock of the runqueue of `cpu`, `later` ns from now: what it waits for the

@@ -12,7 +12,7 @@ use crate::ipc::Wake;
 use crate::names::TimerId;
 use crate::observer::{Cost, Observer};
 use crate::policy::Policy;
-use crate::time::{Nanos, SimTime};
+use crate::time::Nanos;
 use crate::workload::{Op, Outcome, Workload};
 
 /// A timer that has expired.
@@ -25,30 +25,6 @@ pub(super) enum Expired {
 }
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
-    /// Plans that `cpu` looks at its flag and its hand-off list at `at`, if not earlier.
-    pub(super) fn plan_resched(&mut self, cpu: CpuId, at: SimTime) {
-        let event = Event::Resched(cpu);
-        match self.agenda.planned(event) {
-            Some(planned) if planned <= at => {}
-            Some(_) => self.agenda.arm(event, at),
-            None => {
-                self.counters.in_flight += 1;
-                self.agenda.arm(event, at);
-            }
-        }
-    }
-
-    /// Whether the current task, which has to go, goes on as long as it did in the recording.
-    pub(super) fn lingers(&mut self, cpu: CpuId) -> bool {
-        let until = self.desks[cpu.idx()].lingers_until;
-        let lingers = self.preempt > Nanos::ZERO && self.world.now() < until;
-        if lingers {
-            self.cpu(cpu).ipi_sent = true;
-            self.plan_resched(cpu, until);
-        }
-        lingers
-    }
-
     /// A rescheduling interrupt arrives, or a polling CPU sees its flag.
     pub(super) fn resched_arrives(&mut self, cpu: CpuId) {
         self.counters.in_flight -= 1;

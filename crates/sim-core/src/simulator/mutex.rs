@@ -102,7 +102,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.begin(cpu, Stage::Op, Cost::Syscall, ns);
     }
 
-    /// Whether the CPUs take turns, and the mutexes of pipes are told apart from their copies.
+    /// Whether the CPUs take turns, and an op on a pipe has parts: the mutex, and the copy.
     #[inline]
     pub(super) fn in_turns(&self) -> bool {
         !self.mutexes.is_empty()

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use simsched_topology::{CpuId, CpuSet, Topology};
 
-use super::cpu::{Cpu, Desk, Stage, TaskRun};
+use super::cpu::{Cpu, Desk, TaskRun};
 use super::mutex::Mutex;
 use super::timers::PolicyTimer;
 use super::watch::{Locked, UtilWatch};
 use crate::agenda::Agenda;
 use crate::config::{Config, HardwareModel};
 use crate::error::SimError;
-use crate::hardware::{FULL, Hardware, IdleGovernor, Prices, at_speed};
+use crate::hardware::{Hardware, IdleGovernor, Prices};
 use crate::ids::TaskId;
 use crate::ipc::{Ipc, Wakes};
 use crate::names::TimerId;
-use crate::observer::{Cost, Observer, Tracepoint};
+use crate::observer::{Observer, Tracepoint};
 use crate::policy::{Actions, Attached, Charge, CostedFunction, KernelRules, Moves, Policy, Wants};
 use crate::time::{Nanos, SimTime};
 use crate::workload::{Setup, TaskSpec, Workload};
@@ -323,87 +323,5 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn run(&mut self, task: TaskId) -> &mut TaskRun {
         let cpu = &mut self.cpus[self.world.task(task).cpu.idx()];
         if cpu.task == Some(task) { &mut cpu.run } else { &mut self.tasks[task.idx()] }
-    }
-
-    /// Starts a stage that takes `ns` beside what the CPU still owes. Stages of one cost that follow
-    /// each other are charged in one sum.
-    #[inline(never)]
-    pub(super) fn begin(&mut self, cpu: CpuId, stage: Stage, cost: Cost, ns: Nanos) {
-        if self.actions.has_costs() {
-            self.pay_costs();
-        }
-        let row = &mut self.cpus[cpu.idx()];
-        row.stage = stage;
-        let ns = if row.speed == FULL || row.is_steady() { ns } else { at_speed(ns, row.speed) };
-        self.plan_stage(cpu, cost, ns);
-    }
-
-    /// Starts a stage that takes `ns` at the CPU's present speed, when nothing was asked of the policy.
-    #[inline(never)]
-    pub(super) fn begin_for(&mut self, cpu: CpuId, stage: Stage, cost: Cost, ns: Nanos) {
-        self.cpus[cpu.idx()].stage = stage;
-        self.plan_stage(cpu, cost, ns);
-    }
-
-    /// The stage of `cpu`, which has just begun, ends `ns` behind what the CPU owes. This is done for nearly every
-    /// event: what the row says is read as long as it is at hand.
-    #[inline(always)]
-    fn plan_stage(&mut self, cpu: CpuId, cost: Cost, ns: Nanos) {
-        let now = self.world.now();
-        let mut row = &mut self.cpus[cpu.idx()];
-        if row.is_to_be_charged(cost) {
-            let what = std::mem::replace(&mut row.cost, cost);
-            let owed = u64::from(std::mem::take(&mut row.debt));
-            let owed = if self.recorded && row.task.is_some() { 0 } else { owed };
-            let (side, amount) = row.spent(now);
-            row.debt_end = now + Nanos(owed);
-            // Most stages are without stalls: they are charged while the row is at hand.
-            if row.stalled == 0 {
-                let mut emit = |what, amount: Nanos| {
-                    if amount.0 > 0 {
-                        self.observer.on(&self.world, Tracepoint::Charge { cpu, what, amount });
-                    }
-                };
-                emit(Cost::Wakeup, side);
-                emit(what, amount);
-            } else {
-                self.charge_with_stalls(cpu, what, side, amount);
-                row = &mut self.cpus[cpu.idx()];
-            }
-        }
-        row.until = row.debt_end.max(now) + ns;
-        let mut at = row.until;
-        if self.nr_lines > 0 {
-            row.errand = !self.desks[cpu.idx()].errands.is_empty();
-            if row.errand {
-                at = row.debt_end.max(now);
-            }
-        }
-        self.agenda.arm_stage(cpu, at);
-    }
-
-    /// Charges the CPU's time from the last charge to now: first to what it did on the side, then
-    /// to its present stage.
-    #[inline(never)]
-    pub(super) fn charge(&mut self, cpu: CpuId) {
-        let now = self.world.now();
-        let row = &mut self.cpus[cpu.idx()];
-        let what = row.cost;
-        let (side, amount) = row.spent(now);
-        self.charge_with_stalls(cpu, what, side, amount);
-    }
-
-    /// Charges what `cpu` has done on the side and in a stage, less its stalls, which are charged by name.
-    #[inline(always)]
-    fn charge_with_stalls(&mut self, cpu: CpuId, what: Cost, mut side: Nanos, mut amount: Nanos) {
-        if self.cpus[cpu.idx()].stalled != 0 {
-            (side, amount) = self.charge_stalls(cpu, side, amount);
-        }
-        if side.0 > 0 {
-            self.emit(Tracepoint::Charge { cpu, what: Cost::Wakeup, amount: side });
-        }
-        if amount.0 > 0 {
-            self.emit(Tracepoint::Charge { cpu, what, amount });
-        }
     }
 }

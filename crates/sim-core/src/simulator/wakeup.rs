@@ -8,7 +8,7 @@
 
 use simsched_topology::CpuId;
 
-use super::cpu::{HandOff, Irq, NeedResched, Stage, Waking};
+use super::cpu::{HandOff, Irq, Stage, Waking};
 use super::state::{Simulator, Step};
 use crate::ids::TaskId;
 use crate::ipc::Wake;
@@ -334,75 +334,5 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if stays_queued && self.world.rq(cpu).need_resched {
             self.world.skip_clock_update(cpu);
         }
-    }
-
-    /// `resched_curr()`: marks the current task of `cpu`, and tells that CPU.
-    pub(super) fn resched_curr(&mut self, from: CpuId, cpu: CpuId) {
-        if self.world.rq(cpu).need_resched {
-            return;
-        }
-        self.set_need_resched(cpu, NeedResched::HARD);
-        if self.preempt > Nanos::ZERO {
-            self.desk(cpu).lingers_until = self.world.now() + self.preempt;
-        }
-        if from != cpu {
-            self.kick(from, cpu);
-        }
-    }
-
-    /// `resched_curr_lazy()`: marks the current task of `cpu`, and tells nobody. An idle task is not kept waiting.
-    #[cold]
-    pub(super) fn resched_curr_lazy(&mut self, from: CpuId, cpu: CpuId) {
-        if self.world.curr(cpu).is_none() {
-            self.resched_curr(from, cpu);
-        } else if !self.cpus[cpu.idx()].need_resched.any() {
-            self.set_need_resched(cpu, NeedResched::LAZY);
-        }
-    }
-
-    /// Makes an answer of the policy true that was given on the CPU `from`.
-    #[inline]
-    pub(super) fn resched_as(&mut self, from: CpuId, cpu: CpuId, preempt: Preempt) {
-        match preempt {
-            Preempt::No => {}
-            Preempt::Lazy => self.resched_curr_lazy(from, cpu),
-            Preempt::Hard => self.resched_curr(from, cpu),
-        }
-    }
-
-    /// Whether the current task of `cpu` is to be rescheduled: for all to see, and beside that task's progress.
-    #[inline]
-    pub(super) fn set_need_resched(&mut self, cpu: CpuId, need_resched: NeedResched) {
-        let rq = self.world.rq_mut(cpu);
-        rq.need_resched = need_resched.is_hard();
-        rq.need_resched_lazy = need_resched == NeedResched::LAZY;
-        self.cpus[cpu.idx()].need_resched = need_resched;
-    }
-
-    /// Makes `cpu` look: by an interrupt, or by nothing but the need-resched flag where its idle
-    /// task is polling (`set_nr_if_polling()`).
-    pub(super) fn kick(&mut self, from: CpuId, cpu: CpuId) {
-        let distance = self.world.topology().distance_class(from, cpu);
-        let row = &mut self.cpus[cpu.idx()];
-        if row.polling {
-            let asleep = row.stage == Stage::Idle;
-            self.set_need_resched(cpu, NeedResched::HARD);
-            // On its way out of the idle state it sees the flag by itself.
-            if asleep {
-                let notice = self.prices.poll_notice(distance);
-                let slower = u32::try_from(self.slower(cpu, notice).0).unwrap_or(0);
-                self.plan_kick(from, cpu, notice + slower);
-            }
-        } else {
-            row.ipi_sent = true;
-            self.cpus[from.idx()].debt += self.prices.list().ipi_send;
-            self.plan_kick(from, cpu, self.prices.ipi_delivery(distance));
-            self.cpus[from.idx()].debt += self.prices.list().ipi_return;
-        }
-    }
-
-    fn plan_kick(&mut self, from: CpuId, cpu: CpuId, delay: u32) {
-        let at = self.world.now() + Nanos(u64::from(self.cpus[from.idx()].debt + delay));
-        self.plan_resched(cpu, self.prices.on_grid(at));
     }
 }
