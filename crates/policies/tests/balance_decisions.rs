@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_policies::fair::{
-    Balancer, CpuIdleType, Fair, Features, MigrationType, Overrides, Version,
+    BalanceKit, CpuIdleType, Fair, Features, MigrationType, Overrides, Version,
 };
 use simsched_topology::CpuId;
 
@@ -27,7 +27,7 @@ fn set_up(host: &mut PolicyHost<Fair>, row: &Value) {
 }
 
 /// The decision in one domain, in the words of the file.
-fn decide(balancer: &mut Balancer<'_>, dst: CpuId, sd: usize, idle: CpuIdleType) -> Value {
+fn decide(balancer: &mut BalanceKit<'_>, dst: CpuId, sd: usize, idle: CpuIdleType) -> Value {
     let mut env = balancer.env(dst, sd, idle);
     let domain = &balancer.fair.domains().of(dst)[sd];
     let mut decision = json!({
@@ -73,7 +73,7 @@ fn check_version(name: &str, of: &str, version: Version) -> usize {
             "newly_idle" => CpuIdleType::NewlyIdle,
             other => panic!("{other}"),
         };
-        let mut balancer = Balancer { fair: &mut host.policy, world: host.kit.world() };
+        let mut balancer = BalanceKit { fair: &mut host.policy, world: host.kit.world() };
         let nr_domains = balancer.fair.domains().of(dst).len();
         let decisions = (0..nr_domains).map(|sd| decide(&mut balancer, dst, sd, idle));
         let decisions = Value::Array(decisions.collect());

@@ -2,7 +2,7 @@
 
 use simsched_core::{Access, LineId, TaskId};
 use simsched_policies::fair::features::{Grouping, TgNode};
-use simsched_policies::fair::{Balancer, FUNCTIONS, Features, GroupId};
+use simsched_policies::fair::{BalanceKit, FUNCTIONS, Features, GroupId};
 use simsched_topology::{CpuId, NodeId};
 
 use crate::common::driver::Driver;
@@ -21,7 +21,7 @@ fn nested() -> Driver {
 
 fn age(driver: &mut Driver) {
     let host = &mut driver.host;
-    Balancer { fair: &mut host.policy, world: host.kit.world() }.update_blocked_averages(CPU);
+    BalanceKit { fair: &mut host.policy, world: host.kit.world() }.update_blocked_averages(CPU);
 }
 
 fn listed(driver: &Driver) -> [bool; 2] {

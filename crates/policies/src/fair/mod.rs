@@ -47,7 +47,7 @@ pub use self::asked::{
     ACCOUNT_MM_SCHED, FUNCTIONS, GROUP_LEVEL, TICK_GROUP_LEVEL, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG,
 };
 #[cfg(feature = "testkit")]
-pub use self::balance::Balancer;
+pub use self::balance::BalanceKit;
 pub use self::balance::{
     Balance, BalanceInterval, CpuIdleType, FbqType, ImbalanceRule, LbEnv, LbFlags, MigrationType,
     Mru, RqBalance, SdCounts, SdLbStats, SdState, SgLbStats, SgcState, scale_rt_capacity,

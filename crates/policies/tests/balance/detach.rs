@@ -1,7 +1,7 @@
 //! Which tasks of a queue are moved.
 
 use simsched_core::TaskId;
-use simsched_policies::fair::{Balancer, CpuIdleType, Features, LbEnv, MigrationType};
+use simsched_policies::fair::{BalanceKit, CpuIdleType, Features, LbEnv, MigrationType};
 use simsched_topology::{CpuId, CpuSet};
 
 use crate::common::driver::Driver;
@@ -22,8 +22,8 @@ pub(crate) fn queue(nr_tasks: u32, features: Features) -> Driver {
     driver
 }
 
-fn balancer(driver: &mut Driver) -> Balancer<'_> {
-    Balancer { fair: &mut driver.host.policy, world: driver.host.kit.world() }
+fn balancer(driver: &mut Driver) -> BalanceKit<'_> {
+    BalanceKit { fair: &mut driver.host.policy, world: driver.host.kit.world() }
 }
 
 /// An attempt to move so many tasks in the LLC.

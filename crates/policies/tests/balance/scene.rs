@@ -3,7 +3,7 @@
 use simsched_core::TaskId;
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_policies::fair::{
-    Balancer, CpuIdleType, Fair, Features, LbEnv, MigrationType, Overrides,
+    BalanceKit, CpuIdleType, Fair, Features, LbEnv, MigrationType, Overrides,
 };
 use simsched_topology::{CpuId, Topology};
 
@@ -50,8 +50,8 @@ impl Scene {
         (rq.avg.load_avg, rq.avg.util_avg, rq.avg.runnable_avg) = (busy.load, busy.util, busy.util);
     }
 
-    pub(crate) fn balancer(&mut self) -> Balancer<'_> {
-        Balancer { fair: &mut self.host.policy, world: self.host.kit.world() }
+    pub(crate) fn balancer(&mut self) -> BalanceKit<'_> {
+        BalanceKit { fair: &mut self.host.policy, world: self.host.kit.world() }
     }
 
     /// The place of the domain with this name among those of `cpu`.

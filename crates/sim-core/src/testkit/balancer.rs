@@ -1,4 +1,4 @@
-//! `Balancer`: what a test wants [`super::RoundRobin`] to balance, and what it was asked.
+//! `WantedBalancer`: what a test wants [`super::RoundRobin`] to balance, and what it was asked.
 
 use std::collections::VecDeque;
 
@@ -65,7 +65,7 @@ pub struct WantedPass {
 
 /// A balancer that does what a test wants, or pulls wherever it can.
 #[derive(Clone, Debug, Default)]
-pub struct Balancer {
+pub struct WantedBalancer {
     /// What the test wants.
     pub passes: Vec<WantedPass>,
     /// Kicks that the test wants: from when on, by the tick of which CPU, of which CPU.
@@ -83,7 +83,7 @@ pub struct Balancer {
 /// The price of a greedy look.
 const LOOK: Look = Look { cpus: 16, far: Far { same_socket: 4, cross_socket: 8 }, groups: 4 };
 
-impl Balancer {
+impl WantedBalancer {
     pub(super) fn attach(&mut self, world: &World) {
         self.steps = vec![(Place::Softirq, VecDeque::new()); world.topology().nr_cpus()];
     }

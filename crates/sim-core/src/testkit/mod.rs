@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use simsched_topology::{CpuId, CpuSet, Topology};
 
-pub use balancer::{Balancer, Place, Wanted, WantedPass};
+pub use balancer::{Place, Wanted, WantedBalancer, WantedPass};
 pub use every_action::EveryAction;
 pub use host::PolicyHost;
 pub use plans::Plans;

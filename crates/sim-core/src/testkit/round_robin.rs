@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use simsched_topology::CpuId;
 
-use super::balancer::{Balancer, Place};
+use super::balancer::{Place, WantedBalancer};
 use crate::ids::TaskId;
 use crate::names::{FuncId, Reason, TimerId};
 use crate::policy::{
-    self, Attached, BalanceStep, CostedFunction, Cx, Dequeue, Dequeued, Enqueue, KernelRules,
+    Attached, BalanceStep, Balancer, CostedFunction, Cx, Dequeue, Dequeued, Enqueue, KernelRules,
     Moves, Placement, Policy, Preempt, Report, Trigger, TtwuQueue, Wakeup, When,
 };
 use crate::time::Nanos;
@@ -41,7 +41,7 @@ pub struct RoundRobin {
     /// Functions with a cost; each enqueue calls all of them once.
     pub functions: &'static [CostedFunction],
     /// What it balances.
-    pub balancer: Balancer,
+    pub balancer: WantedBalancer,
 }
 
 impl Policy for RoundRobin {
@@ -132,7 +132,7 @@ impl Policy for RoundRobin {
     }
 }
 
-impl policy::Balancer for RoundRobin {
+impl Balancer for RoundRobin {
     fn newidle_balance(&mut self, cx: Cx<'_>, cpu: CpuId) -> bool {
         self.balancer.begin(cx.world, Place::NewlyIdle, cpu)
     }

@@ -37,7 +37,7 @@ pub use self::interval::BalanceInterval;
 pub use self::mru::Mru;
 pub use self::state::{RqBalance, SdCounts, SdState, SgcState};
 #[cfg(feature = "testkit")]
-pub use self::testkit::Balancer;
+pub use self::testkit::BalanceKit;
 
 use simsched_core::{Stream, Trigger, World};
 use simsched_topology::{CpuId, Domains};

@@ -9,14 +9,14 @@ use crate::fair::Fair;
 
 /// The load balancer of a policy in a world, to be asked.
 #[derive(Debug)]
-pub struct Balancer<'a> {
+pub struct BalanceKit<'a> {
     /// The policy.
     pub fair: &'a mut Fair,
     /// The world.
     pub world: &'a World,
 }
 
-impl Balancer<'_> {
+impl BalanceKit<'_> {
     /// A new attempt to balance domain `sd` of `cpu`.
     #[must_use]
     pub fn env(&self, cpu: CpuId, sd: usize, idle: CpuIdleType) -> LbEnv {
