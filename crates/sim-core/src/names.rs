@@ -56,7 +56,7 @@ impl Reason {
 pub struct FuncId(pub u8);
 
 impl FuncId {
-    /// As many functions a policy can have at most.
+    /// How many functions a policy can have at most.
     pub const MAX: usize = 5;
 
     /// Its place in the list.
@@ -77,7 +77,7 @@ impl FuncId {
 pub struct TimerId(pub u32);
 
 impl TimerId {
-    /// As many timers a policy can have at most.
+    /// How many timers a policy can have at most.
     pub const MAX: usize = 1 << 20;
 
     /// Its place in a table of all timers.

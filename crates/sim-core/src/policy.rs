@@ -25,7 +25,7 @@ use crate::world::World;
 /// Every decision a scheduler makes, and nothing a machine does.
 ///
 /// A policy reads the world and answers. It never changes the world, never sees a cost in
-/// nanoseconds, and never schedules an event: the simulator makes its answers true.
+/// nanoseconds, and plans nothing but its own timers: the simulator makes its answers true.
 /// The calls mirror `struct sched_class` and the places in `kernel/sched/core.c` that call it;
 /// before each call on a runqueue the simulator has updated that runqueue's clock, unless said
 /// otherwise.
@@ -95,9 +95,9 @@ pub trait Policy: Balancer + Report {
 
     /// `task` returns to user mode on `cpu` and does what [`Cx::add_task_work`] has left it
     /// (`task_work_run()`): what that reads. It is done at once; the time that reading takes is the task's, in
-    /// the system. The clock of the runqueue is as it was. A task that is to be held back here is one for which
-    /// [`Cx::resched`] is asked: it goes to `schedule()` before it is in user mode, and
-    /// [`Policy::pick_next`] leaves it out.
+    /// the system. The clock of the runqueue is as it was. A task that is to be held back here is
+    /// throttled ([`Cx::throttle`]) and its CPU rescheduled ([`Cx::resched`]): it goes to `schedule()` before
+    /// it is in user mode, and [`Policy::pick_next`] leaves it out.
     fn task_work(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
         let _ = (cx, cpu, task);
         Look::default()
@@ -134,13 +134,13 @@ pub trait Policy: Balancer + Report {
     /// just before. After the stopper, [`Policy::pick_next`] is called without a previous task.
     fn put_prev_task(&mut self, cx: Cx<'_>, cpu: CpuId, prev: TaskId);
 
-    /// The idle task has become current on `cpu` (`set_next_task_idle`).
+    /// The idle task has become current on `cpu`, or was picked again after itself (`set_next_task_idle`).
     fn idle_entered(&mut self, cx: Cx<'_>, cpu: CpuId) {
         let _ = (cx, cpu);
     }
 
     /// The idle task is about to leave `cpu` to a task or to the stopper, and is current still
-    /// (`put_prev_task_idle`).
+    /// (`put_prev_task_idle`). Not called where it is picked again after itself.
     fn idle_left(&mut self, cx: Cx<'_>, cpu: CpuId) {
         let _ = (cx, cpu);
     }
@@ -263,8 +263,8 @@ pub enum Dequeued {
 pub enum Preempt {
     /// It may stay.
     No,
-    /// It is to be rescheduled when it next returns to user mode, and on another CPU no interrupt tells it
-    /// (`resched_curr_lazy()`); a tick that finds it there still makes the request a hard one.
+    /// It is to be rescheduled when it next returns to user mode; another CPU is sent no interrupt
+    /// (`resched_curr_lazy()`). A tick that finds it there still makes the request a hard one.
     Lazy,
     /// It is to be rescheduled at the next preemption point (`resched_curr()`).
     Hard,

@@ -27,8 +27,7 @@ pub const FUNCTIONS: &[CostedFunction] = &[
     CostedFunction { name: "account_mm_sched", item: "cache_aware_account", charge: Charge::Extra },
 ];
 
-/// As many of them has the class where there are no task groups and nothing knows of caches: the others are never
-/// called.
+/// How many of them may be called where there are no task groups and nothing knows of caches: the first ones.
 const ALWAYS: usize = 2;
 
 /// What the functions of [`Hierarchy`](super::Hierarchy), which have no context of the call, ask for.

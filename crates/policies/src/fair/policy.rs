@@ -89,7 +89,10 @@ impl Policy for Fair {
         let has_ended = cx.world.task(task).state == TaskState::Dead;
         let flags = DequeueFlags::of(why, has_ended);
         let has_left = self.all.dequeue_task(Se::of(task), flags, cx.world.rq(cpu).clock_task);
-        self.all.walked(Se::of(task), GROUP_LEVEL);
+        // Who stays is delayed at the first level.
+        if has_left {
+            self.all.walked(Se::of(task), GROUP_LEVEL);
+        }
         self.note_sched_idle(cpu);
         if has_ended {
             self.caches_exit(task);

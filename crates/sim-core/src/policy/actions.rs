@@ -42,6 +42,8 @@ pub struct Actions {
     pub(super) resched: CpuSet,
     /// Those where that can wait for its return to user mode.
     pub(super) lazy: CpuSet,
+    /// A CPU that was to be rescheduled and that the machine does not have.
+    pub(super) stray: Option<CpuId>,
     /// Sleepers that have left their runqueues, in the order in which they did.
     pub(super) blocked: Vec<TaskId>,
     /// Tasks that have something to do when they return to user mode.
@@ -220,7 +222,9 @@ impl Actions {
     /// The lowest CPU whose current task is to be rescheduled, of those that have not been taken.
     #[inline]
     pub fn next_resched(&mut self) -> Option<CpuId> {
-        self.next_cpu(Actions::RESCHED, |actions| &mut actions.resched)
+        self.stray
+            .take()
+            .or_else(|| self.next_cpu(Actions::RESCHED, |actions| &mut actions.resched))
     }
 
     /// The lowest CPU whose current task is to be rescheduled when it returns to user mode, of those that have not

@@ -41,7 +41,9 @@ impl<'a> Cx<'a> {
     #[inline]
     pub fn resched(&mut self, cpu: CpuId) {
         self.actions.pending |= Actions::RESCHED;
-        self.actions.resched.insert(cpu);
+        if self.has(cpu) {
+            self.actions.resched.insert(cpu);
+        }
     }
 
     /// The current task of `cpu` is to be rescheduled when it returns to user mode ([`Preempt::Lazy`],
@@ -51,7 +53,19 @@ impl<'a> Cx<'a> {
     #[inline]
     pub fn resched_lazy(&mut self, cpu: CpuId) {
         self.actions.pending |= Actions::LAZY;
-        self.actions.lazy.insert(cpu);
+        if self.has(cpu) {
+            self.actions.lazy.insert(cpu);
+        }
+    }
+
+    /// Whether the machine has this CPU; one that it has not is kept, and ends the run.
+    fn has(&mut self, cpu: CpuId) -> bool {
+        let has = cpu.idx() < self.world.topology().nr_cpus();
+        if !has {
+            self.actions.pending |= Actions::RESCHED;
+            self.actions.stray = Some(cpu);
+        }
+        has
     }
 
     /// `task`, which slept on its runqueue ([`Dequeued::Delayed`](crate::Dequeued::Delayed)), has left it
@@ -88,8 +102,8 @@ impl<'a> Cx<'a> {
     }
 
     /// `cpu` is to call [`Policy::called`](crate::Policy::called) (`smp_call_function_single_async()`): in an
-    /// interrupt, before the wakeups that were handed to it; or, if it is the CPU that makes this call, right behind
-    /// the call. What waits there already is not added again.
+    /// interrupt, or where its polling idle task sees the request, before the wakeups that were handed to it; or, if it
+    /// is the CPU that makes this call, right behind the call. A call that it is still to make is not added again.
     #[inline]
     pub fn call_on(&mut self, cpu: CpuId, what: CallId) {
         self.actions.pending |= Actions::CALLS;
@@ -100,15 +114,16 @@ impl<'a> Cx<'a> {
 
     /// `task` is held back (`throttle_cfs_rq()`): it stays runnable, but does not count in
     /// [`RqRow::nr_running`](crate::RqRow::nr_running) and may not be picked, until it is let go
-    /// ([`Cx::unthrottle`]), or sleeps. One that is current runs on to its next `schedule()`. Asked for in
-    /// [`Policy::enqueue`](crate::Policy::enqueue), it counts for nothing from the start.
+    /// ([`Cx::unthrottle`]), or sleeps. One that is current runs on to its next `schedule()`. One that is asleep is
+    /// held back when it is next queued, as is one for which this is asked in
+    /// [`Policy::enqueue`](crate::Policy::enqueue).
     #[inline]
     pub fn throttle(&mut self, task: TaskId) {
         self.actions.pending |= Actions::THROTTLES;
         self.actions.throttled.push_back((task, true));
     }
 
-    /// `task`, which was held back, counts again (`unthrottle_cfs_rq()`). Its CPU has to be told besides
+    /// `task`, which was held back, counts again (`unthrottle_cfs_rq()`). That does not reschedule its CPU
     /// ([`Cx::resched`]).
     #[inline]
     pub fn unthrottle(&mut self, task: TaskId) {
@@ -145,7 +160,7 @@ impl<'a> Cx<'a> {
     pub fn did(&mut self, what: FuncId, times: u32) {
         self.actions.pending |= Actions::COSTS;
         match self.actions.calls.get_mut(what.idx()) {
-            Some(calls) => *calls += times,
+            Some(calls) => *calls = calls.saturating_add(times),
             None => self.actions.unknown = Some(what),
         }
     }

@@ -5,16 +5,17 @@ use simsched_topology::CpuId;
 use super::balance::Call;
 use super::cpu::Border;
 use super::state::Simulator;
+use super::watch::Locked;
 use crate::ids::TaskId;
 use crate::names::CallId;
 use crate::observer::Observer;
-use crate::policy::{Cx, Policy};
+use crate::policy::{Cx, Policy, Preempt};
 use crate::workload::Workload;
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Makes true what the calls of the policy have asked for, in the name of the CPU that made them. Who leaves
-    /// its runqueue does so before anybody is told to go, and who is told is told in the order of the CPUs:
-    /// each interrupt is paid by the CPU that made the call, and delays the next.
+    /// its runqueue does so before any CPU is rescheduled, and these are in the order of their numbers: each
+    /// interrupt is paid by the CPU that made the call, and delays the next.
     #[inline(never)]
     pub(super) fn make_true(&mut self) {
         let cpu = self.world.this_cpu();
@@ -24,14 +25,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             self.leave_work();
             self.change_timers();
             while let Some(at) = self.actions.next_resched() {
-                if self.is_cpu(at) && self.has_to_choose(at) {
-                    self.resched_curr(cpu, at);
-                }
+                self.resched_if_any(cpu, at, Preempt::Hard);
             }
             while let Some(at) = self.actions.next_resched_lazy() {
-                if self.is_cpu(at) && self.has_to_choose(at) {
-                    self.resched_curr_lazy(cpu, at);
-                }
+                self.resched_if_any(cpu, at, Preempt::Lazy);
             }
             let Some((at, what)) = self.actions.next_call_on() else { return };
             if !self.is_cpu(at) {
@@ -46,10 +43,15 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// Whether `cpu` has a task that can be rescheduled, or is idle and has tasks to run.
-    fn has_to_choose(&self, cpu: CpuId) -> bool {
-        let rq = self.world.rq(cpu);
-        rq.curr.is_some() || (!rq.stopping && rq.nr_tasks() > 0)
+    /// Reschedules `at` if there is a task to go, or if it is idle and has tasks to run.
+    fn resched_if_any(&mut self, from: CpuId, at: CpuId, how: Preempt) {
+        if !self.is_cpu(at) {
+            return;
+        }
+        let rq = self.world.rq(at);
+        if rq.curr.is_some() || (!rq.stopping && rq.nr_tasks() > 0) {
+            self.resched_as(from, at, how);
+        }
     }
 
     /// `__block_task()`.
@@ -112,6 +114,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         self.world.update_rq_clock(cpu);
         self.policy.called(Cx::new(&self.world, &mut self.actions), cpu, what);
+        self.look_at_util(Locked::Cpu(cpu));
     }
 
     /// Whether the machine has this CPU; the run ends if it does not.

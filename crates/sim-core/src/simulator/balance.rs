@@ -60,15 +60,13 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// `flush_smp_call_function_queue()`, up to the wakeups, which come last: they are taken.
     pub(super) fn take_call_queue(&mut self, cpu: CpuId) {
-        // Those that are asked for meanwhile wait for the next time.
-        for _ in 0..self.desks[cpu.idx()].calls.len() {
-            match self.desk(cpu).calls.pop_front() {
-                Some(Call::NohzCsd) => self.nohz_csd(cpu),
-                Some(Call::Policy(what)) => {
+        while let Some(call) = self.desk(cpu).calls.pop_front() {
+            match call {
+                Call::NohzCsd => self.nohz_csd(cpu),
+                Call::Policy(what) => {
                     self.world.update_rq_clock(cpu);
                     self.called(cpu, what);
                 }
-                None => {}
             }
         }
         self.take_hand_offs(cpu);

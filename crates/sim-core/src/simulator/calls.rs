@@ -1,5 +1,5 @@
-//! All calls of the policy that have a context, under the names that they have in `kernel/sched`, and what they ask for beside
-//! their answers.
+//! The calls of the policy that have a context, under the names that they have in `kernel/sched`. What they ask for is
+//! made true behind each (`actions`).
 
 use simsched_topology::CpuId;
 

@@ -172,6 +172,8 @@ pub(super) struct Desk {
     pub prev: Option<TaskId>,
     /// Timers that have expired and are not handled yet, in order of expiry.
     pub timers: VecDeque<Expired>,
+    /// It is in `schedule()`, from its entry to the end of the switch.
+    pub in_schedule: bool,
     /// Timers of the policy that are armed at the end of the `schedule()` under way.
     pub deferred_timers: Vec<TimerId>,
     /// The hand-off list (`rq->wake_list`), in order of arrival.
@@ -313,6 +315,7 @@ impl Desk {
             lingers_until: SimTime::ZERO,
             prev: None,
             timers: VecDeque::with_capacity(4),
+            in_schedule: false,
             deferred_timers: Vec::new(),
             inbox: VecDeque::with_capacity(32),
             taken: VecDeque::with_capacity(32),

@@ -14,19 +14,27 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `deactivate_task()` of a task that sleeps or has ended; false if nothing is to be counted: it stays queued,
     /// being delayed, or was held back.
     pub(super) fn deactivate(&mut self, cpu: CpuId, task: TaskId) -> bool {
-        self.world.task_mut(task).on_rq = false;
+        let row = self.world.task_mut(task);
+        let counted = !row.throttled;
+        row.on_rq = false;
         let has_left = self.dequeue_task(cpu, task, Dequeue::Sleep) == Dequeued::Left;
         if !has_left && self.world.task(task).state == TaskState::Dead {
             self.policy_broke(format!("delayed task {task}, which has ended"));
         }
         let row = self.world.task_mut(task);
-        if !has_left {
-            (row.on_rq, row.delayed) = (true, true);
-            return false;
+        if has_left {
+            // Whether it counts was decided before this call, whatever that has asked for.
+            row.throttled = false;
+            self.world.rq_mut(cpu).leaving = counted;
+            return counted;
         }
-        let counts = !std::mem::take(&mut row.throttled);
-        self.world.rq_mut(cpu).leaving = counts;
-        counts
+        (row.on_rq, row.delayed) = (true, true);
+        let counts = !row.throttled;
+        if counted != counts {
+            let by = if counts { 1 } else { -1 };
+            self.world.rq_update(cpu, |rq| rq.nr_running = rq.nr_running.wrapping_add_signed(by));
+        }
+        false
     }
 
     /// Who was current counts no more (`sub_nr_running()`): up to here wakers find it off its runqueue,

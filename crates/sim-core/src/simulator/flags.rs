@@ -70,7 +70,7 @@ pub(super) struct Border(u8);
 impl Border {
     /// It has not been in user space since it was switched to.
     pub(super) const SWITCHED: u8 = 1;
-    /// Its tick has left it something to do.
+    /// A call of the policy has left it something to do.
     pub(super) const WORK: u8 = 2;
 
     #[inline]

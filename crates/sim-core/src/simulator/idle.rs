@@ -79,6 +79,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             desk.tick_stopped = true;
             self.agenda.disarm(Event::Tick(cpu));
             self.nohz_balance_enter_idle(cpu);
+            if self.cpus[cpu.idx()].need_resched.any() {
+                self.plan_resched(cpu, self.world.now());
+            }
         }
     }
 

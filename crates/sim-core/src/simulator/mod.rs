@@ -284,19 +284,23 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         counters.busy_cpus == 0
             && counters.timers == 0
             && counters.in_flight == 0
-            && !self.policy_may_go_on()
+            && !self.policy_may_let_go()
     }
 
     fn deadlock(&self) -> SimError {
         let tasks = (0..self.tasks.len()).map(TaskId::new);
+        let is_held = |task: TaskId| self.world.task(task).on_rq && self.world.task(task).throttled;
         let waits = |task: &TaskId| {
             let sleeps = self.world.task(*task).state == TaskState::Sleeping;
-            sleeps && !self.world.tasks().is_background(*task)
+            (sleeps || is_held(*task)) && !self.world.tasks().is_background(*task)
         };
         let blocked = tasks.filter(waits).map(|task| Blocked {
             task: task.0,
             name: self.world.tasks().name(task).to_owned(),
-            waits_for: self.ipc.blocked_on(task).unwrap_or_else(|| "nothing".to_owned()),
+            waits_for: match self.ipc.blocked_on(task) {
+                _ if is_held(task) => "the policy, which holds it back".to_owned(),
+                found => found.unwrap_or_else(|| "nothing".to_owned()),
+            },
         });
         SimError::Deadlock { at: self.world.now(), blocked: blocked.collect() }
     }

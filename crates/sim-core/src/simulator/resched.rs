@@ -11,7 +11,7 @@ use crate::time::{Nanos, SimTime};
 use crate::workload::Workload;
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
-    /// `resched_curr()`: marks the current task of `cpu`, and tells that CPU.
+    /// `resched_curr()`: marks the current task of `cpu`, and makes that CPU look.
     pub(super) fn resched_curr(&mut self, from: CpuId, cpu: CpuId) {
         if self.world.rq(cpu).need_resched {
             return;
@@ -25,7 +25,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// `resched_curr_lazy()`: marks the current task of `cpu`, and tells nobody. An idle task is not kept waiting.
+    /// `resched_curr_lazy()`: marks the current task of `cpu`, and sends no interrupt. An idle task goes at once.
     #[cold]
     pub(super) fn resched_curr_lazy(&mut self, from: CpuId, cpu: CpuId) {
         if self.world.curr(cpu).is_none() {

@@ -107,6 +107,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             rq.nr_running -= 1;
             rq.stopper = false;
         });
+        self.desk(cpu).in_schedule = true;
         self.schedule(cpu)
     }
 
@@ -133,6 +134,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.world.update_rq_clock(from);
         if self.dequeue_task(from, task, Dequeue::Moved) == Dequeued::Delayed {
             self.policy_broke(format!("delayed task {task}, which is moved"));
+        }
+        if !self.world.task(task).on_rq {
+            self.policy_broke(format!("let task {task} leave, which is moved"));
+            return;
         }
         self.count_task(task, -1);
         self.world.task_mut(task).migrating = true;

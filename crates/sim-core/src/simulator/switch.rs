@@ -15,6 +15,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Enters `schedule()`: between here and the dequeue a sleeper can still be woken where it is.
     pub(super) fn enter_schedule(&mut self, cpu: CpuId) {
         self.cpu(cpu).polling = false;
+        self.desk(cpu).in_schedule = true;
         let list = self.prices.list();
         let leaves = self.world.curr(cpu).is_some_and(|task| self.is_leaving(task));
         let ns = if leaves { list.sleep_entry } else { list.sleep_entry + list.pick };
@@ -92,20 +93,22 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// meanwhile has asked for the CPU in vain.
     pub(super) fn newidle_done(&mut self, cpu: CpuId) -> Step {
         let prev = self.world.curr(cpu);
+        // Who is held back is off the CPU and runnable.
+        let stays = self.is_back(prev);
         self.set_need_resched(cpu, NeedResched::NO);
         if self.world.rq(cpu).stopper {
-            self.switch_to_stopper(cpu, prev, false);
+            self.switch_to_stopper(cpu, prev, stays);
             return Ok(());
         }
         if self.world.rq(cpu).nr_running == 0 {
-            return self.context_switch(cpu, prev, None, false);
+            return self.context_switch(cpu, prev, None, stays);
         }
         let next = self.pick_next_task(cpu, prev);
         match next {
             Some(task) => self.check_pick(cpu, task)?,
             None => self.check_idle(cpu)?,
         }
-        self.context_switch(cpu, prev, next, false)
+        self.context_switch(cpu, prev, next, stays)
     }
 
     /// The choice is made: switches, unless it is who ran before.
@@ -227,7 +230,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `__schedule()` is over on `cpu`: timers count from here that were armed in it.
     #[inline]
     fn schedule_ends(&mut self, cpu: CpuId) {
-        if !self.desks[cpu.idx()].deferred_timers.is_empty() {
+        let desk = self.desk(cpu);
+        desk.in_schedule = false;
+        if !desk.deferred_timers.is_empty() {
             self.start_deferred_timers(cpu);
         }
     }

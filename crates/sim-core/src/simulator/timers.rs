@@ -2,7 +2,7 @@
 
 use simsched_topology::CpuId;
 
-use super::cpu::{Deferred, Irq, Pass, Stage};
+use super::cpu::{Deferred, Irq};
 use super::irq::Expired;
 use super::ops::MIN_DELTA;
 use super::state::Simulator;
@@ -64,7 +64,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     fn start_timer(&mut self, timer: TimerId, cpu: CpuId, when: When) {
         let (state, at) = match when {
             When::At(at) => (TimerState::Armed, at),
-            When::AfterSchedule(delay) if self.is_in_schedule(cpu) => {
+            When::AfterSchedule(delay) if self.desks[cpu.idx()].in_schedule => {
                 self.desk(cpu).deferred_timers.push(timer);
                 (TimerState::Deferred(delay), SimTime::NEVER)
             }
@@ -88,13 +88,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         } else {
             self.agenda.disarm(event);
         }
-    }
-
-    /// Whether `cpu` is in `schedule()`, or in what it does there.
-    fn is_in_schedule(&self, cpu: CpuId) -> bool {
-        let row = &self.cpus[cpu.idx()];
-        row.pass == Pass::NewIdle
-            || matches!(row.stage, Stage::Schedule | Stage::Dequeue | Stage::Pick | Stage::Switch)
     }
 
     /// The end of `schedule()` on `cpu`: what was to be armed from there is (`hrtick_schedule_exit()`).
@@ -136,9 +129,14 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// Whether a timer of the policy can still let a task go on that it holds back.
-    pub(super) fn policy_may_go_on(&self) -> bool {
-        self.timers.iter().any(|timer| timer.state != TimerState::Off)
-            && (0..self.tasks.len()).any(|idx| self.world.task(TaskId::new(idx)).on_rq)
+    /// Whether the policy holds a task back that it can still let go: in a timer, or in the tick of an idle CPU.
+    pub(super) fn policy_may_let_go(&self) -> bool {
+        let holds = |idx| {
+            let row = self.world.task(TaskId::new(idx));
+            row.on_rq && row.throttled
+        };
+        let is_called = self.timers.iter().any(|timer| timer.state != TimerState::Off)
+            || self.desks.iter().any(|desk| !desk.tick_stopped);
+        is_called && (0..self.tasks.len()).any(holds)
     }
 }

@@ -7,8 +7,9 @@ use super::plans::Plans;
 use crate::ids::TaskId;
 use crate::names::{CallId, FuncId, LineId, Reason, TimerId};
 use crate::policy::{
-    Access, Attached, Balancer, Charge, CostedFunction, Cx, Dequeue, Dequeued, Enqueue, FifoQueues,
-    Look, Placement, Policy, PolicyEvent, Preempt, Report, Touch, Wakeup, When,
+    Access, Attached, BalanceStep, Balancer, Charge, CostedFunction, Cx, Dequeue, Dequeued,
+    Enqueue, FifoQueues, Look, Moves, Placement, Policy, PolicyEvent, Preempt, Report, Touch,
+    Wakeup, When,
 };
 use crate::rng::{Seed, Stream};
 use crate::time::{Nanos, SimTime};
@@ -88,13 +89,13 @@ impl EveryAction {
             1 => cx.resched_lazy(at),
             2..=7 => self.arm(cx, at),
             8 | 14 => {
-                let timer = self.timer(at);
+                let timer = self.timer();
                 self.plans.cancelled(timer);
                 cx.cancel(timer);
             }
             15 | 16 => {
                 let what = CallId(self.any(4));
-                self.plans.called(at, what);
+                self.plans.called(cx.world.now(), at, what);
                 cx.call_on(at, what);
             }
             9 | 10 => cx.add_task_work(task),
@@ -109,29 +110,29 @@ impl EveryAction {
     }
 
     /// A timer that only measures: few, so that each is armed and cancelled at all stages of its life.
-    fn timer(&mut self, cpu: CpuId) -> TimerId {
-        TimerId(TIMERS * u32::from(cpu.0 % 2) + 1 + self.any(TIMERS - 1))
+    fn timer(&mut self) -> TimerId {
+        TimerId(1 + self.any(TIMERS - 1))
     }
 
     /// A timer that only measures is armed on any CPU: for soon, or for later, or for an instant that has passed.
     fn arm(&mut self, cx: &mut Cx<'_>, on: CpuId) {
         let (dice, now) = (self.dice.next_u64(), cx.world.now());
         // CPUs on which tasks run, more often than others.
-        let on = if self.any(2) == 0 { CpuId(on.0 % 4) } else { on };
+        let few = u16::try_from(cx.world.topology().nr_cpus().min(4)).expect("at most four");
+        let on = if self.any(2) == 0 { CpuId(on.0 % few) } else { on };
         let delay = Nanos(dice % if self.any(3) == 0 { LONGEST } else { SOON });
         let when = match self.any(5) {
             0 | 1 => When::AfterSchedule(delay),
             2 => When::At(SimTime(now.0.saturating_sub(delay.0))),
             _ => When::At(now + delay),
         };
-        let timer = self.timer(on);
+        let timer = self.timer();
         self.plans.armed(cx.world.now(), timer, on, when);
         cx.arm(timer, on, when);
     }
 
-    /// The task that runs on `cpu` is held back until a timer lets it go.
+    /// `task`, which is not queued, is held back on `cpu` until a timer lets it go.
     fn hold(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId) {
-        self.queues.remove(cpu, task);
         self.held.push((cpu, task));
         cx.throttle(task);
         cx.resched(cpu);
@@ -192,6 +193,8 @@ impl Policy for EveryAction {
         } else if row.throttled {
             self.held.push((cpu, task));
             self.let_go(&mut cx, cpu);
+        } else if why != Enqueue::Delayed && self.any(6) == 0 {
+            self.hold(&mut cx, cpu, task);
         } else {
             self.queues.push(cpu, task);
         }
@@ -205,6 +208,10 @@ impl Policy for EveryAction {
         self.ask(&mut cx, task);
         let row = cx.world.task(task);
         let may_stay = why == Dequeue::Sleep && row.state != TaskState::Dead && !row.throttled;
+        if why == Dequeue::Sleep && self.any(6) == 0 {
+            // What was decided for it holds for who sleeps on its queue, and for nobody else.
+            if row.throttled { cx.unthrottle(task) } else { cx.throttle(task) }
+        }
         if may_stay && self.any(3) == 0 {
             self.asleep.push((cpu, task));
             return Dequeued::Delayed;
@@ -241,7 +248,10 @@ impl Policy for EveryAction {
 
     fn task_work(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
         match self.any(3) {
-            0 => self.hold(&mut cx, cpu, task),
+            0 => {
+                self.queues.remove(cpu, task);
+                self.hold(&mut cx, cpu, task);
+            }
             1 => return Look { cpus: 2, ..Look::default() },
             _ => cx.add_task_work(task),
         }
@@ -270,7 +280,20 @@ impl Policy for EveryAction {
     }
 }
 
-impl Balancer for EveryAction {}
+impl Balancer for EveryAction {
+    fn newidle_balance(&mut self, _: Cx<'_>, _: CpuId) -> bool {
+        self.any(2) == 0
+    }
+
+    /// A pass looks at two CPUs, or at its own clock, and finds nothing.
+    fn balance_step(&mut self, _: Cx<'_>, cpu: CpuId, _: &mut Moves) -> BalanceStep {
+        match self.any(4) {
+            0 => BalanceStep::Look(Look { cpus: 2, ..Look::default() }),
+            1 => BalanceStep::Lock(cpu),
+            _ => BalanceStep::Done,
+        }
+    }
+}
 
 impl Report for EveryAction {
     fn check(&self, world: &World, cpu: CpuId) -> Result<(), String> {

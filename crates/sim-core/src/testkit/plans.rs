@@ -1,6 +1,6 @@
 //! `Plans`: what a policy was promised of its timers and calls, and whether that was kept.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use simsched_topology::CpuId;
 
@@ -17,8 +17,8 @@ pub struct Plans {
     /// By timer that is armed: its CPU and the earliest instant of its expiry, which is exact unless it counts
     /// from the end of a `schedule()`.
     timers: BTreeMap<TimerId, Plan>,
-    /// Calls that were asked for and have not arrived.
-    calls: BTreeSet<(CpuId, CallId)>,
+    /// Calls that were asked for and have not arrived, and when that was.
+    calls: BTreeMap<(CpuId, CallId), SimTime>,
     /// Timers that have fired: when they were handled, which and where.
     fired: Vec<(SimTime, TimerId, CpuId)>,
     /// How many calls have arrived.
@@ -70,15 +70,15 @@ impl Plans {
         }
     }
 
-    /// `what` is to be called on `cpu`; once, if it is to be already.
-    pub fn called(&mut self, cpu: CpuId, what: CallId) {
-        self.calls.insert((cpu, what));
+    /// At `now` `what` was to be called on `cpu`; once, if it is to be already.
+    pub fn called(&mut self, now: SimTime, cpu: CpuId, what: CallId) {
+        self.calls.entry((cpu, what)).or_insert(now);
     }
 
     /// `what` was called on `cpu`.
     pub fn arrived(&mut self, cpu: CpuId, what: CallId) {
         self.arrived += 1;
-        if !self.calls.remove(&(cpu, what)) {
+        if self.calls.remove(&(cpu, what)).is_none() {
             self.broke(format!("call {} arrived on CPU {cpu} and was not asked for", what.0));
         }
     }
@@ -89,10 +89,11 @@ impl Plans {
         &self.fired
     }
 
-    /// Calls that were asked for and have not arrived.
+    /// Calls that were asked for before `time`, and have not arrived.
     #[must_use]
-    pub fn waiting_calls(&self) -> usize {
-        self.calls.len()
+    pub fn lost_calls(&self, time: SimTime) -> Vec<(CpuId, CallId)> {
+        let lost = self.calls.iter().filter(|(_, asked)| **asked < time);
+        lost.map(|(call, _)| *call).collect()
     }
 
     /// How many calls have arrived.

@@ -5,8 +5,9 @@ use proptest::prelude::*;
 use simsched_core::observe::{Digest, Invariants};
 use simsched_core::testkit::{EveryAction, Plans, RoundRobin, Script};
 use simsched_core::{
-    Config, Cost, MaskId, Nanos, Op, Policy, Seed, Setup, SimTime, Simulator, Status, TaskId,
-    Tracepoint, Workload,
+    Attached, Balancer, Config, Cost, Cx, Dequeue, Dequeued, Enqueue, FifoQueues, Look, MaskId,
+    Nanos, Op, Placement, Policy, Reason, Report, Seed, Setup, SimTime, Simulator, Status, TaskId,
+    TimerId, Tracepoint, Wakeup, When, Workload, World,
 };
 use simsched_topology::CpuId;
 
@@ -45,7 +46,11 @@ fn run<P: Policy + ?Sized>(
     let observer = (Digest::default(), rules);
     let mut run = Simulator::new(topology, policy, script, observer, config).unwrap();
     run.set_paranoid();
-    while run.run_events(HORIZON, portion).unwrap() == Status::Paused {}
+    let mut status = Status::Paused;
+    while status == Status::Paused {
+        status = run.run_events(HORIZON, portion).unwrap();
+    }
+    assert_eq!(status, Status::Finished);
     let end = run.world().now();
     let (world, policy, _, (digest, mut rules)) = run.into_parts();
     rules.finish(&world).unwrap();
@@ -76,6 +81,7 @@ proptest! {
         // A handler and the way out of an idle state take less than this.
         let settled = SimTime(end.0.saturating_sub(1_000_000));
         prop_assert_eq!(plans.overdue(settled), vec![]);
+        prop_assert_eq!(plans.lost_calls(settled), vec![]);
     }
 }
 
@@ -110,9 +116,137 @@ fn a_slice_counts_from_the_end_of_schedule() {
     let list = run.world().topology().costs();
     let [handler, entry] = [list.timer_handler, list.sleep_entry + list.pick].map(u64::from);
     let turn = slice.0 + handler + entry + u64::from(list.context_switch_thread);
+    assert!(began.len() > 10);
     for pair in began.windows(2).take(10) {
         assert_ne!(pair[0].1, pair[1].1, "they take turns");
         assert_eq!(pair[1].0 - pair[0].0, turn, "from one first instruction to the next");
+    }
+}
+
+/// Holds the task back that returns to user mode after 100 us, for 1 ms that count from the end of `schedule()`, in
+/// which its CPU no longer is.
+#[derive(Default)]
+struct HoldsOnce {
+    queues: FifoQueues,
+    let_go: Option<SimTime>,
+}
+
+impl Balancer for HoldsOnce {}
+impl Report for HoldsOnce {}
+
+impl Policy for HoldsOnce {
+    fn attach(&mut self, world: &World) -> Attached {
+        self.queues = FifoQueues::new(world);
+        Attached { reasons: &["prev"], timers: 1, ..Attached::default() }
+    }
+
+    fn select_task_rq(&mut self, _: Cx<'_>, wakeup: &Wakeup) -> Placement {
+        Placement::at(wakeup.prev, Reason(0))
+    }
+
+    fn enqueue(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId, _: Enqueue) {
+        self.queues.push(cpu, task);
+        cx.add_task_work(task);
+    }
+
+    fn dequeue(&mut self, _: Cx<'_>, cpu: CpuId, task: TaskId, _: Dequeue) -> Dequeued {
+        self.queues.remove(cpu, task)
+    }
+
+    fn pick_next(&mut self, _: Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
+        self.queues.next(cpu)
+    }
+
+    fn put_prev_task(&mut self, _: Cx<'_>, cpu: CpuId, prev: TaskId) {
+        self.queues.put(cpu, prev);
+    }
+
+    fn task_work(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
+        self.queues.remove(cpu, task);
+        cx.throttle(task);
+        cx.resched(cpu);
+        cx.arm(TimerId(0), cpu, When::AfterSchedule(Nanos::from_millis(1)));
+        Look::default()
+    }
+
+    fn timer(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: TimerId) {
+        self.let_go = Some(cx.world.now());
+        self.queues.push(cpu, TaskId(0));
+        cx.unthrottle(TaskId(0));
+        cx.resched(cpu);
+    }
+}
+
+/// A lone task is held back before its first instruction in user mode, and goes on when it is let go: nothing else
+/// happens on its CPU that could make a lost timer good.
+#[test]
+fn a_task_that_is_held_back_at_its_return_to_user_mode_waits_for_the_timer() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(2), &[Op::Run(Nanos(300_000))]);
+    let log = super::rig::Log::default();
+    let policy = Box::<HoldsOnce>::default();
+    let mut run = Simulator::new(steady("t16"), policy, script, log, super::rig::config()).unwrap();
+    run.set_paranoid();
+    assert_eq!(run.run_until(HORIZON).unwrap(), Status::Finished);
+    let let_go = run.policy().let_go.unwrap();
+    assert!((1_000_000..1_050_000).contains(&let_go.0), "let go at {let_go}");
+    let user = run.observer().charged(2, Cost::User);
+    assert_eq!(user, 300_000, "ns in user mode");
+    assert!(run.world().now().0 > let_go.0 + 300_000);
+    let left = |point: &Tracepoint| {
+        matches!(point, Tracepoint::Switch { prev: Some(TaskId(0)), preempted: true, .. })
+    };
+    assert_eq!(run.observer().count(left), 1, "it was runnable when it was switched out");
+}
+
+/// A task that nobody lets go is a deadlock, which says who holds it.
+#[test]
+fn a_task_that_is_held_back_for_ever_is_found() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(2), &[Op::Run(Nanos(300_000))]);
+    let policy = Box::new(HoldsForEver(HoldsOnce::default()));
+    let config = super::rig::config();
+    let mut run = Simulator::new(steady("t16"), policy, script, (), config).unwrap();
+    let said = run.run_until(HORIZON).unwrap_err().to_string();
+    assert!(said.contains("the policy, which holds it back"), "{said}");
+}
+
+/// [`HoldsOnce`] without its timer.
+struct HoldsForEver(HoldsOnce);
+
+impl Balancer for HoldsForEver {}
+impl Report for HoldsForEver {}
+
+impl Policy for HoldsForEver {
+    fn attach(&mut self, world: &World) -> Attached {
+        self.0.attach(world)
+    }
+
+    fn select_task_rq(&mut self, cx: Cx<'_>, wakeup: &Wakeup) -> Placement {
+        self.0.select_task_rq(cx, wakeup)
+    }
+
+    fn enqueue(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Enqueue) {
+        self.0.enqueue(cx, cpu, task, why);
+    }
+
+    fn dequeue(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued {
+        self.0.dequeue(cx, cpu, task, why)
+    }
+
+    fn pick_next(&mut self, cx: Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
+        self.0.pick_next(cx, cpu, prev)
+    }
+
+    fn put_prev_task(&mut self, cx: Cx<'_>, cpu: CpuId, prev: TaskId) {
+        self.0.put_prev_task(cx, cpu, prev);
+    }
+
+    fn task_work(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
+        self.0.queues.remove(cpu, task);
+        cx.throttle(task);
+        cx.resched(cpu);
+        Look::default()
     }
 }
 
@@ -141,8 +275,8 @@ fn preempted(policy: &RoundRobin) -> (u64, u64) {
     (at.0, ipis.sum())
 }
 
-/// No interrupt tells another CPU of a lazy request: the task that computes there goes at the tick, which makes it a
-/// hard one. A hard one is told at once.
+/// Another CPU is sent no interrupt for a lazy request: the task that computes there goes at the tick, which makes it a
+/// hard one. For a hard one it is.
 #[test]
 fn a_lazy_request_waits_for_the_tick_of_its_cpu() {
     let hard = RoundRobin::default();

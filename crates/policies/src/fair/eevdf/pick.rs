@@ -1,6 +1,7 @@
 //! Picking: the earliest deadline of those who are owed time, and the protection of who runs.
 
 use super::tree::Key;
+use crate::fair::GROUP_LEVEL;
 use crate::fair::entity::{EntityId, QueueId};
 use crate::fair::features::Version;
 use crate::fair::hierarchy::Hierarchy;
@@ -138,6 +139,7 @@ impl Hierarchy {
         let se = self.pick_eevdf(queue, self.protects())?;
         if self.entity(se).sched_delayed {
             self.dequeue_entities(se, DequeueFlags::DELAYED, now);
+            self.walked(se, GROUP_LEVEL);
             return None;
         }
         Some(se)
