@@ -233,8 +233,17 @@ impl Policy for EveryAction {
         self.queues.put(cpu, prev);
     }
 
-    fn wakeup_preempt(&mut self, mut cx: Cx<'_>, _: CpuId, wakee: TaskId, _: Enqueue) -> Preempt {
+    fn wakeup_preempt(&mut self, mut cx: Cx<'_>, cpu: CpuId, wakee: TaskId, _: Enqueue) -> Preempt {
         self.ask(&mut cx, wakee);
+        let is_free = |task: &TaskId| {
+            let row = cx.world.task(*task);
+            row.on_rq && !row.delayed && !row.throttled
+        };
+        if let Some(curr) = cx.world.curr(cpu).filter(is_free).filter(|_| self.any(4) == 0) {
+            // It may be on its way to sleep, and is queued still.
+            self.queues.remove(cpu, curr);
+            self.hold(&mut cx, cpu, curr);
+        }
         [Preempt::No, Preempt::Lazy, Preempt::Hard][self.any(3) as usize]
     }
 

@@ -123,11 +123,12 @@ fn a_slice_counts_from_the_end_of_schedule() {
     }
 }
 
-/// Holds the task back that returns to user mode after 100 us, for 1 ms that count from the end of `schedule()`, in
-/// which its CPU no longer is.
+/// When a task returns to user mode for the first time, this arms a timer for 1 ms behind the end of `schedule()`, in
+/// which its CPU no longer is; and holds the task back until then, if it is that kind.
 #[derive(Default)]
 struct HoldsOnce {
     queues: FifoQueues,
+    holds: bool,
     let_go: Option<SimTime>,
 }
 
@@ -162,18 +163,22 @@ impl Policy for HoldsOnce {
     }
 
     fn task_work(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
-        self.queues.remove(cpu, task);
-        cx.throttle(task);
-        cx.resched(cpu);
+        if self.holds {
+            self.queues.remove(cpu, task);
+            cx.throttle(task);
+            cx.resched(cpu);
+        }
         cx.arm(TimerId(0), cpu, When::AfterSchedule(Nanos::from_millis(1)));
         Look::default()
     }
 
     fn timer(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: TimerId) {
         self.let_go = Some(cx.world.now());
-        self.queues.push(cpu, TaskId(0));
-        cx.unthrottle(TaskId(0));
-        cx.resched(cpu);
+        if self.holds {
+            self.queues.push(cpu, TaskId(0));
+            cx.unthrottle(TaskId(0));
+            cx.resched(cpu);
+        }
     }
 }
 
@@ -184,7 +189,7 @@ fn a_task_that_is_held_back_at_its_return_to_user_mode_waits_for_the_timer() {
     let mut script = Script::new(objects());
     script.task(CpuId(2), &[Op::Run(Nanos(300_000))]);
     let log = super::rig::Log::default();
-    let policy = Box::<HoldsOnce>::default();
+    let policy = Box::new(HoldsOnce { holds: true, ..HoldsOnce::default() });
     let mut run = Simulator::new(steady("t16"), policy, script, log, super::rig::config()).unwrap();
     run.set_paranoid();
     assert_eq!(run.run_until(HORIZON).unwrap(), Status::Finished);
@@ -197,6 +202,20 @@ fn a_task_that_is_held_back_at_its_return_to_user_mode_waits_for_the_timer() {
         matches!(point, Tracepoint::Switch { prev: Some(TaskId(0)), preempted: true, .. })
     };
     assert_eq!(run.observer().count(left), 1, "it was runnable when it was switched out");
+}
+
+/// A timer that is armed where the CPU is in no `schedule()` counts from there: the task runs on for 20 ms, and there is no
+/// other `schedule()` that could make a lost timer good.
+#[test]
+fn a_timer_that_is_armed_behind_schedule_counts_from_there() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(2), &[Op::Run(Nanos(20_000_000))]);
+    let policy = Box::<HoldsOnce>::default();
+    let config = super::rig::config();
+    let mut run = Simulator::new(steady("t16"), policy, script, (), config).unwrap();
+    assert_eq!(run.run_until(HORIZON).unwrap(), Status::Finished);
+    let fired = run.policy().let_go.unwrap();
+    assert!((1_000_000..1_050_000).contains(&fired.0), "fired at {fired}");
 }
 
 /// A task that nobody lets go is a deadlock, which says who holds it.
