@@ -207,7 +207,7 @@ fn the_looks_of_a_fork_are_counted_by_distance() {
     let kind = WakeKind::Fork;
     let ask = Wakeup { wakee: child, prev: CpuId(0), waker: CpuId(0), kind };
     let found = host.select_task_rq(&ask);
-    let far = Far { same_socket: 4 + 4 + 4 + 4 + 2, cross_socket: 8 };
+    let far = Far { same_core: 2 + 2, same_socket: 4 + 4 + 4 + 4 + 2, cross_socket: 8 };
     assert_eq!((found.far, found.scanned), (far, 8 + 18 + 8));
 }
 
@@ -224,5 +224,5 @@ fn the_looks_of_a_wakeup_are_as_far_as_its_target() {
     let ask = Wakeup { wakee: tasks[4], prev: CpuId(12), waker: CpuId(0), kind };
     let found = host.select_task_rq(&ask);
     assert!(found.scanned > 0, "{found:?}");
-    assert_eq!(found.far, Far { same_socket: 0, cross_socket: found.scanned });
+    assert_eq!(found.far, Far { cross_socket: found.scanned, ..Far::default() });
 }

@@ -118,12 +118,14 @@ fn check(topology: &Topology, case: &Case) -> Result<(), TestCaseError> {
         idle_cores: case.idle_cores.clone(),
         sis_prop: case.sis_prop,
         scanned: 0,
+        same_core: 0,
     };
     let target = twin.target();
     let (cpu, why) = twin.select(target);
     let (host, placement) = select(topology, case);
     prop_assert_eq!((placement.cpu.idx(), placement.reason), (cpu, why));
     prop_assert_eq!(usize::from(placement.scanned), twin.scanned);
+    prop_assert_eq!(usize::from(placement.far.same_core), twin.same_core);
     prop_assert_eq!(host.policy.wakee(WAKEE).recent_used_cpu.idx(), twin.recent_used_cpu);
     if let Some(paid) = twin.sis_prop {
         let stats = host.policy.idle_stats(CpuId::new(case.waker));
@@ -168,7 +170,8 @@ fn check_paying(topology: &Topology, case: Case) -> Result<(), TestCaseError> {
     let reason = catalog::reasons("cfs")[usize::from(paid.reason.0)].name;
     let is_kept = reason.starts_with("bias_prev") && reason != "bias_prev_fallback";
     let (_, plain) = select_with(topology, &Case { bias: false, ..case }, false);
-    prop_assert_eq!(paid.scanned, if is_kept { plain.scanned } else { kept.scanned });
+    let looks = |found: Placement| (found.scanned, found.far);
+    prop_assert_eq!(looks(paid), looks(if is_kept { plain } else { kept }));
     Ok(())
 }
 

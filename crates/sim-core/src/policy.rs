@@ -182,7 +182,7 @@ pub struct Placement {
     pub reason: Reason,
     /// How many CPUs' state was read on the way.
     pub scanned: u16,
-    /// Which of these are outside the waker's LLC.
+    /// Which of these are nearer than the waker's LLC, or farther.
     pub far: Far,
     /// How many groups of CPUs were summed up on the way (`update_sg_wakeup_stats()`).
     pub groups: u16,
@@ -198,17 +198,23 @@ impl Placement {
     }
 }
 
-/// Of the scanned CPUs those outside the waker's LLC, by distance: reading their runqueues takes longer.
+/// Of the CPUs that were looked at, those that are not other cores behind the reader's LLC, by distance:
+/// reading the state of a thread of its own core takes less time than theirs, and of a CPU behind another
+/// LLC more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Far {
-    /// In the same package or node.
+    /// The reader itself and other threads of its core. Only a scan for an idle CPU is priced by it
+    /// (`scan_same_core`): for a balancer and for task work these are CPUs behind the LLC.
+    pub same_core: u16,
+    /// Behind another LLC of the same package or node.
     pub same_socket: u16,
     /// In another package.
     pub cross_socket: u16,
 }
 
 impl Far {
-    /// Of `scanned` CPUs of one LLC that is at this distance from the waker's CPU.
+    /// Of `scanned` CPUs of the LLC of a CPU that is at this distance from the reader's. In the reader's own
+    /// LLC none of them is taken for a thread of its core: who knows better adds [`Far::same_core`].
     #[must_use]
     pub fn at(distance: Distance, scanned: u16) -> Far {
         match distance {
@@ -218,6 +224,14 @@ impl Far {
                 Far { same_socket: scanned, ..Far::default() }
             }
         }
+    }
+}
+
+impl std::ops::AddAssign for Far {
+    fn add_assign(&mut self, other: Far) {
+        self.same_core += other.same_core;
+        self.same_socket += other.same_socket;
+        self.cross_socket += other.cross_socket;
     }
 }
 

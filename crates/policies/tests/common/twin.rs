@@ -61,9 +61,16 @@ pub(crate) struct Twin<'a> {
     pub(crate) idle_cores: Vec<bool>,
     pub(crate) sis_prop: Option<(u64, u64)>,
     pub(crate) scanned: usize,
+    /// Looks at threads of the waker's core among these.
+    pub(crate) same_core: usize,
 }
 
 impl Twin<'_> {
+    fn look(&mut self, cpu: usize) {
+        self.scanned += 1;
+        self.same_core += usize::from(self.shape.core[cpu] == self.shape.core[self.case.waker]);
+    }
+
     pub(crate) fn is_idle(&self, cpu: usize) -> bool {
         self.case.cpus[cpu].state == 0
     }
@@ -148,7 +155,7 @@ impl Twin<'_> {
         if self.shape.has_smt() && !has_core && near {
             for cpu in self.shape.threads(prev) {
                 if cpu != prev && self.allowed(cpu) && self.shares_cache(cpu, target) {
-                    self.scanned += 1;
+                    self.look(cpu);
                     if self.is_free(cpu) {
                         return Some((cpu, reason::SIBLING));
                     }
@@ -199,7 +206,7 @@ impl Twin<'_> {
             if budget == 0 {
                 return None;
             }
-            self.scanned += 1;
+            self.look(cpu);
             if self.is_free(cpu) {
                 self.pay((self.scanned - before) as u64);
                 return Some((cpu, reason::IDLE_CPU));
@@ -232,7 +239,7 @@ impl Twin<'_> {
     ) -> bool {
         let mut idle = true;
         for thread in self.shape.threads(cpu) {
-            self.scanned += 1;
+            self.look(thread);
             if !self.is_idle(thread) {
                 idle = false;
                 if remembered.is_some() {

@@ -16,10 +16,10 @@ use crate::workload::Op;
 #[derive(Clone, Debug)]
 pub(crate) struct Prices {
     costs: OsCosts,
-    /// Looking at one CPU in a scan: behind the same LLC, in the socket, beyond.
-    scan: [u32; 3],
+    /// Looking at one CPU in a scan: of the same core, behind the same LLC, in the socket, beyond.
+    scan: [u32; 4],
     /// How much of that is lines that come.
-    scan_lines: [u32; 3],
+    scan_lines: [u32; 4],
     idle_states: Vec<IdleState>,
     jitter_1024: u32,
 }
@@ -28,11 +28,13 @@ impl Prices {
     pub(crate) fn new(topology: &Topology, config: &Config, transfers: &Transfers) -> Prices {
         let costs = *topology.costs();
         let line = |distance| transfers.at(distance) * costs.scan_lines_pct / 100;
-        let distances = [Distance::SameLlc, Distance::SameSocket, Distance::CrossSocket];
-        let scan_lines @ [near, socket, cross] = distances.map(line);
+        let distances =
+            [Distance::SameCore, Distance::SameLlc, Distance::SameSocket, Distance::CrossSocket];
+        let scan_lines @ [core, llc, socket, cross] = distances.map(line);
         Prices {
             scan: [
-                costs.scan_same_llc + near,
+                costs.scan_same_core + core,
+                costs.scan_same_llc + llc,
                 costs.scan_same_node + socket,
                 costs.scan_cross_socket + cross,
             ],
@@ -59,7 +61,7 @@ impl Prices {
     /// Where all that the kernel and the hardware do is in the times of the tasks.
     pub(crate) fn nothing(topology: &Topology) -> Prices {
         let (costs, idle_states) = (OsCosts::free(), topology.idle_states().to_vec());
-        Prices { scan: [0; 3], scan_lines: [0; 3], costs, idle_states, jitter_1024: 0 }
+        Prices { scan: [0; 4], scan_lines: [0; 4], costs, idle_states, jitter_1024: 0 }
     }
 
     /// The same of free hardware, or where timers expire when they are due, as it is recorded when that was.
@@ -137,12 +139,8 @@ impl Prices {
     /// Reading the state of the CPUs that a choice looked at.
     #[inline]
     pub(crate) fn scan(&self, placement: &Placement) -> u32 {
-        let Placement { scanned, groups, far: Far { same_socket, cross_socket }, .. } = *placement;
-        let near = scanned - same_socket - cross_socket;
-        let [llc, socket, cross] = self.scan;
-        let cpus = u32::from(near) * llc
-            + u32::from(same_socket) * socket
-            + u32::from(cross_socket) * cross;
+        let Placement { scanned, groups, .. } = *placement;
+        let cpus = by_distance(placement, &self.scan);
         if groups == 0 {
             return cpus;
         }
@@ -153,10 +151,7 @@ impl Prices {
     /// The lines among these.
     #[inline]
     pub(crate) fn scan_lines(&self, placement: &Placement) -> u32 {
-        let Placement { scanned, far: Far { same_socket, cross_socket }, .. } = *placement;
-        let near = scanned - same_socket - cross_socket;
-        let [llc, socket, cross] = self.scan_lines;
-        u32::from(near) * llc + u32::from(same_socket) * socket + u32::from(cross_socket) * cross
+        by_distance(placement, &self.scan_lines)
     }
 
     /// Reading the statistics of the CPUs and summing up the groups that a balancer looks at, were all
@@ -176,7 +171,7 @@ impl Prices {
     /// What a look takes longer since lines come from other LLCs, whatever the clock of the reader.
     pub(crate) fn balance_lines(&self, look: &Look) -> u32 {
         let near = self.costs.balance_cpu_same_llc;
-        let Far { same_socket, cross_socket } = look.far;
+        let Far { same_socket, cross_socket, .. } = look.far;
         u32::from(same_socket) * self.costs.balance_cpu_same_socket.saturating_sub(near)
             + u32::from(cross_socket) * self.costs.balance_cpu_cross_socket.saturating_sub(near)
     }
@@ -289,10 +284,38 @@ impl Prices {
     }
 }
 
+/// What the CPUs that a choice looked at take together, at so much for one of the waker's core, behind its
+/// LLC, in its socket and beyond.
+#[inline]
+fn by_distance(placement: &Placement, prices: &[u32; 4]) -> u32 {
+    let Placement { scanned, far: Far { same_core, same_socket, cross_socket }, .. } = *placement;
+    if scanned == 0 {
+        return 0;
+    }
+    let same_llc = scanned - same_core - same_socket - cross_socket;
+    let looks = [same_core, same_llc, same_socket, cross_socket];
+    looks.into_iter().zip(prices).map(|(looks, ns)| u32::from(looks) * ns).sum()
+}
+
 #[cfg(test)]
 mod tests {
+    use simsched_topology::CpuId;
+
     use super::*;
+    use crate::names::Reason;
     use crate::rng::Seed;
+
+    /// On Sapphire Rapids a look is 10 ns and three quarters of a line's transfer, which is 8 ns in the core
+    /// and 57 ns behind the LLC.
+    #[test]
+    fn a_look_at_the_wakers_own_core_has_a_price_of_its_own() {
+        let topology = Topology::builtin("spr", None).unwrap();
+        let prices = Prices::new(&topology, &jitter(0), &Transfers::new(&topology));
+        let far = Far { same_core: 2, ..Far::default() };
+        let placement = Placement { scanned: 3, far, ..Placement::at(CpuId(0), Reason(0)) };
+        assert_eq!(prices.scan(&placement), 2 * (10 + 6) + (10 + 42));
+        assert_eq!(prices.scan_lines(&placement), 2 * 6 + 42);
+    }
 
     fn jitter(jitter_1024: u32) -> Config {
         Config { jitter_1024, ..Config::default() }

@@ -107,7 +107,7 @@ pub enum BalanceStep {
 pub struct Look {
     /// CPUs, near and far.
     pub cpus: u16,
-    /// Those whose state has to come from outside the LLC of the reading CPU.
+    /// Those whose state has to come from outside the LLC of the reading CPU; [`Far::same_core`] is not read.
     pub far: Far,
     /// Sched groups that are summed up.
     pub groups: u16,
@@ -116,8 +116,7 @@ pub struct Look {
 impl std::ops::AddAssign for Look {
     fn add_assign(&mut self, other: Look) {
         self.cpus += other.cpus;
-        self.far.same_socket += other.far.same_socket;
-        self.far.cross_socket += other.far.cross_socket;
+        self.far += other.far;
         self.groups += other.groups;
     }
 }

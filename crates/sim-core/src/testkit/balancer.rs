@@ -81,7 +81,8 @@ pub struct WantedBalancer {
 }
 
 /// The price of a greedy look.
-const LOOK: Look = Look { cpus: 16, far: Far { same_socket: 4, cross_socket: 8 }, groups: 4 };
+const LOOK: Look =
+    Look { cpus: 16, far: Far { same_core: 0, same_socket: 4, cross_socket: 8 }, groups: 4 };
 
 impl WantedBalancer {
     pub(super) fn attach(&mut self, world: &World) {

@@ -189,7 +189,11 @@ pub(in crate::fair) fn look(topology: &Topology, reader: CpuId, cpus: &CpuSet) -
     };
     Look {
         cpus: count(all),
-        far: Far { same_socket: count(in_socket - in_llc), cross_socket: count(all - in_socket) },
+        far: Far {
+            same_socket: count(in_socket - in_llc),
+            cross_socket: count(all - in_socket),
+            ..Far::default()
+        },
         groups: 0,
     }
 }
@@ -213,6 +217,6 @@ pub(super) fn look_at_all(world: &World, reader: CpuId, cpus: &CpuSet, groups: u
         near += u16::from(topology.llc_of(writer) == llc);
         cross_socket += u16::from(topology.package_of(writer) != package);
     }
-    let far = Far { same_socket: nr - near - cross_socket, cross_socket };
+    let far = Far { same_socket: nr - near - cross_socket, cross_socket, ..Far::default() };
     Look { cpus: nr, far, groups: u16::try_from(groups).expect("at most 1024 groups") }
 }

@@ -4,22 +4,30 @@ use simsched_core::{Reason, World};
 use simsched_topology::{CpuId, CpuSet};
 
 use super::idle_sibling::Sibling;
+use super::looks::Looks;
 use super::reason;
 use crate::fair::Fair;
 
-/// What a scan found, and how many CPUs the kernel would have looked at.
+/// What a scan found, and which CPUs the kernel would have looked at.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub(super) cpu: Option<(CpuId, Reason)>,
-    pub(super) scanned: u16,
+    pub(super) looks: Looks,
 }
 
 impl Found {
-    const NOTHING: Found = Found { cpu: None, scanned: 0 };
+    fn nothing() -> Found {
+        Found { cpu: None, looks: Looks::default() }
+    }
 
-    fn new(cpu: Option<CpuId>, reason: Reason, scanned: usize) -> Found {
-        let scanned = u16::try_from(scanned).expect("a core's threads are looked at once");
-        Found { cpu: cpu.map(|cpu| (cpu, reason)), scanned }
+    /// `cpu` for this reason, behind `scanned` looks, of which `same_core` at CPUs of the waker's core.
+    pub(super) fn new(
+        cpu: Option<CpuId>,
+        reason: Reason,
+        scanned: usize,
+        same_core: usize,
+    ) -> Found {
+        Found { cpu: cpu.map(|cpu| (cpu, reason)), looks: Looks::in_llc(scanned, same_core) }
     }
 }
 
@@ -36,7 +44,7 @@ impl Fair {
         let llc = topology.llc_of(ask.target);
         let span = topology.llc_span(llc);
         if span.len() < 2 {
-            return Found::NOTHING;
+            return Found::nothing();
         }
         let mut limit = usize::MAX;
         if self.all.features.sis_prop && !has_idle_cores {
@@ -47,7 +55,7 @@ impl Fair {
         if self.all.features.sis_util {
             limit = self.llcs[llc.idx()].nr_idle_scan as usize;
             if limit == 0 {
-                return Found::NOTHING;
+                return Found::nothing();
             }
         }
         let found = self.walk_span(world, ask, has_idle_cores, limit);
@@ -56,7 +64,7 @@ impl Fair {
         }
         let is_priced = self.all.features.sis_prop && !has_idle_cores;
         if is_priced && (found.cpu.is_some() || self.nr_allowed(world, ask) <= limit) {
-            let time_ns = u64::from(found.scanned) * self.all.tunables.sis_prop_cpu_ns;
+            let time_ns = u64::from(found.looks.all) * self.all.tunables.sis_prop_cpu_ns;
             self.stats[ask.waker.idx()].sis_prop_account(time_ns);
         }
         found
@@ -70,7 +78,7 @@ impl Fair {
             false => usize::MAX,
         };
         if limit == 0 || world.topology().llc_span(llc).len() < 2 {
-            return Found::NOTHING;
+            return Found::nothing();
         }
         self.walk_span(world, ask, has_idle_cores, limit)
     }
@@ -81,9 +89,9 @@ impl Fair {
         let mask = masked.as_ref().unwrap_or(span);
         let start = CpuId(ask.target.0 + 1);
         if has_idle_cores {
-            self.scan_cores(world, mask, start)
+            self.scan_cores(world, mask, start, ask.waker)
         } else {
-            self.scan_cpus(world, mask, start, limit)
+            self.scan_cpus(world, mask, start, limit, ask.waker)
         }
     }
 
@@ -94,7 +102,14 @@ impl Fair {
     }
 
     /// The first free CPU among the first `limit` of `mask` in wrap order from `start`.
-    fn scan_cpus(&self, world: &World, mask: &CpuSet, start: CpuId, limit: usize) -> Found {
+    fn scan_cpus(
+        &self,
+        world: &World,
+        mask: &CpuSet,
+        start: CpuId,
+        limit: usize,
+        waker: CpuId,
+    ) -> Found {
         let idle = mask.and_next_wrap(world.idle(), start);
         let sched_idle = mask.and_next_wrap(&self.sched_idle, start);
         let rank = |cpu| mask.rank_wrap(start, cpu);
@@ -102,28 +117,45 @@ impl Fair {
             (Some(a), Some(b)) => Some(if rank(a) <= rank(b) { a } else { b }),
             (a, b) => a.or(b),
         };
-        match first.map(|cpu| (cpu, rank(cpu))) {
-            Some((cpu, rank)) if rank <= limit => Found::new(Some(cpu), reason::IDLE_CPU, rank),
-            _ => Found::new(None, reason::IDLE_CPU, limit.min(mask.len())),
-        }
+        let (cpu, scanned) = match first.map(|cpu| (cpu, rank(cpu))) {
+            Some((cpu, rank)) if rank <= limit => (Some(cpu), rank),
+            _ => (None, limit.min(mask.len())),
+        };
+        // In wrap order, whatever the mask.
+        let order = |cpu: CpuId| cpu.0.wrapping_sub(start.0);
+        let is_reached = |own: CpuId| match cpu {
+            Some(last) => order(own) <= order(last),
+            None => rank(own) <= scanned,
+        };
+        let own = world.topology().smt_mask(waker);
+        let same_core = own.iter().filter(|own| mask.contains(*own) && is_reached(*own)).count();
+        Found::new(cpu, reason::IDLE_CPU, scanned, same_core)
     }
 
     /// The first CPU of `mask` on an idle core, in wrap order from `start`; or the first free CPU
     /// that a walk over the cores sees. Source: `select_idle_core()`.
-    fn scan_cores(&self, world: &World, mask: &CpuSet, start: CpuId) -> Found {
+    fn scan_cores(&self, world: &World, mask: &CpuSet, start: CpuId, waker: CpuId) -> Found {
         let idle_core = mask.and_next_wrap(world.idle_cores(), start);
-        let (mut scanned, mut remembered) = (0, None);
+        let own = world.topology().core_of(waker);
+        let (mut scanned, mut same_core, mut remembered) = (0, 0, None);
         for cpu in mask.iter_wrap(start) {
             let smt = world.topology().smt_mask(cpu);
-            if Some(cpu) == idle_core {
-                return Found::new(idle_core, reason::IDLE_CORE, scanned + smt.len());
-            }
-            // A core is looked at when the walk first meets it.
-            if smt.and_next_wrap(mask, start) == Some(cpu) {
-                scanned += self.look_at_core(world, smt, mask, &mut remembered);
+            let is_idle_core = Some(cpu) == idle_core;
+            // A core that is not idle is looked at when the walk first meets it.
+            let looks = if is_idle_core {
+                smt.len()
+            } else if smt.and_next_wrap(mask, start) == Some(cpu) {
+                self.look_at_core(world, smt, mask, &mut remembered)
+            } else {
+                continue;
+            };
+            scanned += looks;
+            same_core += if world.topology().core_of(cpu) == own { looks } else { 0 };
+            if is_idle_core {
+                return Found::new(idle_core, reason::IDLE_CORE, scanned, same_core);
             }
         }
-        Found::new(remembered, reason::IDLE_CPU, scanned)
+        Found::new(remembered, reason::IDLE_CPU, scanned, same_core)
     }
 
     /// Looks at the threads of a core that is not idle, until there is nothing more to learn;

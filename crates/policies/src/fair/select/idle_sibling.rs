@@ -3,6 +3,8 @@
 use simsched_core::{Placement, Reason, TaskId, World};
 use simsched_topology::CpuId;
 
+use super::idle_cpu::Found;
+use super::looks::Looks;
 use super::reason;
 use crate::fair::Fair;
 use crate::fair::features::BiasPrev;
@@ -35,45 +37,47 @@ impl Fair {
             && let Some(why) =
                 bias.before_target(is_near, self.is_free(world, prev), self.load_of(prev))
         {
-            let scanned =
-                if bias.pays_search { self.unbiased_scan(world, ask, is_near) } else { 0 };
-            return placement(prev, why, scanned);
+            let looks = match bias.pays_search {
+                true => self.unbiased_scan(world, ask, is_near),
+                false => Looks::default(),
+            };
+            return looks.found(prev, why);
         }
         let instead = room.filter(|room| room.instead_of_idle);
         if let Some(why) = self.takes(world, target, instead, [reason::TARGET, reason::TARGET_FITS])
         {
-            return placement(target, why, 0);
+            return Placement::at(target, why);
         }
         if bias.is_none()
             && prev != target
             && is_near
             && let Some(why) = self.takes(world, prev, instead, [reason::PREV, reason::PREV_FITS])
         {
-            return placement(prev, why, 0);
+            return Placement::at(prev, why);
         }
         if let Some((recent, why)) = self.recent_used_cpu(world, ask, instead) {
-            return placement(recent, why, 0);
+            return Placement::at(recent, why);
         }
         let has_idle_cores = self.has_idle_cores(world, target);
-        let mut scanned = 0;
+        let mut looks = Looks::default();
         if self.has_smt && !has_idle_cores && is_near {
-            let (found, looks) = self.select_idle_smt(world, task, prev);
-            scanned = looks;
-            if let Some(cpu) = found {
-                return placement(cpu, reason::SIBLING, scanned);
+            let found = self.select_idle_smt(world, ask);
+            looks = found.looks;
+            if let Some((cpu, why)) = found.cpu {
+                return looks.found(cpu, why);
             }
         }
         let found = self.select_idle_cpu(world, ask, has_idle_cores);
-        scanned += found.scanned;
+        looks += found.looks;
         if let Some((cpu, why)) = found.cpu {
-            return placement(cpu, why, scanned);
+            return looks.found(cpu, why);
         }
         if let Some(bias) = bias
             && let Some(cpu) = bias.instead_of_target(prev, target, is_near)
         {
-            return placement(cpu, reason::BIAS_PREV_FALLBACK, scanned);
+            return looks.found(cpu, reason::BIAS_PREV_FALLBACK);
         }
-        placement(target, reason::NONE_IDLE, scanned)
+        looks.found(target, reason::NONE_IDLE)
     }
 
     /// `available_idle_cpu()` or `sched_idle_cpu()`: a wakee would run at once.
@@ -120,24 +124,25 @@ impl Fair {
         })
     }
 
-    /// How many CPUs the search without a bias would look at now. It changes nothing.
-    fn unbiased_scan(&self, world: &World, ask: Sibling, is_near: bool) -> u16 {
+    /// The CPUs that the search without a bias would look at now. It changes nothing.
+    fn unbiased_scan(&self, world: &World, ask: Sibling, is_near: bool) -> Looks {
         let Sibling { task, prev, target, .. } = ask;
         let recent = self.wakees[task.idx()].recent_used_cpu;
         let takes_recent = self.is_candidate(world, ask, recent) && self.is_free(world, recent);
         if self.is_free(world, target) || is_near && self.is_free(world, prev) || takes_recent {
-            return 0;
+            return Looks::default();
         }
         let has_idle_cores = self.has_idle_cores(world, target);
-        let mut scanned = 0;
+        let mut looks = Looks::default();
         if self.has_smt && !has_idle_cores && is_near {
-            let (found, looks) = self.select_idle_smt(world, task, prev);
-            if found.is_some() {
+            let found = self.select_idle_smt(world, ask);
+            looks = found.looks;
+            if found.cpu.is_some() {
                 return looks;
             }
-            scanned = looks;
         }
-        scanned + self.walk_llc(world, ask, has_idle_cores).scanned
+        looks += self.walk_llc(world, ask, has_idle_cores).looks;
+        looks
     }
 
     /// The root queue of `cpu` and its capacity.
@@ -177,24 +182,24 @@ impl Fair {
         self.has_smt && self.llcs[world.topology().llc_of(cpu).idx()].has_idle_cores
     }
 
-    /// The first free sibling of `prev`, and how many were looked at. Source: `select_idle_smt()`.
-    fn select_idle_smt(&self, world: &World, task: TaskId, prev: CpuId) -> (Option<CpuId>, u16) {
-        let topology = world.topology();
-        let span = topology.llc_span(topology.llc_of(prev));
+    /// The first free sibling of the previous CPU. Source: `select_idle_smt()`.
+    fn select_idle_smt(&self, world: &World, ask: Sibling) -> Found {
+        let (Sibling { task, waker, prev, .. }, topology) = (ask, world.topology());
+        let (smt, span) = (topology.smt_mask(prev), topology.llc_span(topology.llc_of(prev)));
         let mut scanned = 0;
-        for cpu in topology.smt_mask(prev).iter() {
+        let is_own_core = smt.contains(waker);
+        let found = |cpu, scanned| {
+            Found::new(cpu, reason::SIBLING, scanned, if is_own_core { scanned } else { 0 })
+        };
+        for cpu in smt.iter() {
             if cpu == prev || !world.is_allowed(task, cpu) || !span.contains(cpu) {
                 continue;
             }
             scanned += 1;
             if self.is_free(world, cpu) {
-                return (Some(cpu), scanned);
+                return found(Some(cpu), scanned);
             }
         }
-        (None, scanned)
+        found(None, scanned)
     }
-}
-
-fn placement(cpu: CpuId, reason: Reason, scanned: u16) -> Placement {
-    Placement { scanned, ..Placement::at(cpu, reason) }
 }

@@ -3,6 +3,7 @@
 mod fits;
 mod idle_cpu;
 mod idle_sibling;
+mod looks;
 mod redirect;
 mod slow_path;
 mod wake_affine;
@@ -96,19 +97,14 @@ impl Fair {
         let want_affine = is_wake && self.want_affine(world, wakeup);
         let prev = if is_wake { self.redirect(world, task, own_prev) } else { own_prev };
         let wakeup = &Wakeup { prev, ..*wakeup };
-        // Near which CPU a search before this one has looked at how many.
-        let mut before = (waker, 0);
+        // What a search before this one has looked at.
+        let mut before = None;
         let mut affine = false;
         let (found, target) = match self.walk(wakeup, want_affine) {
             Walk::Balance(sd) => {
                 let ask = Idlest { task, waker, prev, flag: flag_of(kind) };
                 let (cpu, looks) = self.find_idlest_cpu(world, ask, sd);
-                return Placement {
-                    scanned: looks.all,
-                    far: looks.far,
-                    groups: looks.groups,
-                    ..Placement::at(cpu, reason::SLOW_PATH)
-                };
+                return looks.found(cpu, reason::SLOW_PATH);
             }
             _ if !is_wake => return Placement::at(prev, reason::STAY),
             walk => {
@@ -128,7 +124,7 @@ impl Fair {
                 let ask = Sibling { task, waker, prev, own_prev, target };
                 let found = self.select_idle_sibling(world, ask);
                 if let Some(again) = self.retried(world, ask, found) {
-                    before = (target, found.scanned);
+                    before = Some(found_near(world, waker, target, found));
                     (again, own_prev)
                 } else {
                     (found, target)
@@ -136,12 +132,12 @@ impl Fair {
             }
         };
         self.count_remote(waker, found.cpu);
-        let distance = |cpu| world.topology().distance_class(waker, cpu);
-        let [mut far, first] =
-            [(target, found.scanned), before].map(|(cpu, scanned)| Far::at(distance(cpu), scanned));
-        far.same_socket += first.same_socket;
-        far.cross_socket += first.cross_socket;
-        Placement { affine, far, scanned: found.scanned + before.1, ..found }
+        let mut found = Placement { affine, ..found_near(world, waker, target, found) };
+        if let Some(before) = before {
+            found.scanned += before.scanned;
+            found.far += before.far;
+        }
+        found
     }
 
     /// Counts a wakee that is placed on another CPU than the waker's, in the lowest domain of both. A
@@ -188,6 +184,13 @@ impl Fair {
         }
         found
     }
+}
+
+/// What a search behind the LLC of `target` has found, with the distance of that LLC from the waker.
+#[inline]
+fn found_near(world: &World, waker: CpuId, target: CpuId, mut found: Placement) -> Placement {
+    found.far += Far::at(world.topology().distance_class(waker, target), found.scanned);
+    found
 }
 
 /// A waker that is on its way out will not make room. Source: `PF_EXITING` in

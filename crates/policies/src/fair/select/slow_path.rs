@@ -1,8 +1,9 @@
 //! The slow path, for fork and exec: the idlest group of each domain, then its idlest CPU.
 
-use simsched_core::{Far, TaskId, World};
-use simsched_topology::{CpuId, CpuSet, Distance, Domains, SchedDomain, SchedGroup, SdFlags};
+use simsched_core::{TaskId, World};
+use simsched_topology::{CpuId, CpuSet, Domains, SchedDomain, SchedGroup, SdFlags};
 
+use super::looks::Looks;
 use crate::fair::Fair;
 use crate::fair::entity::EntityId;
 use crate::fair::features::{ForkImbalance, Imbalance};
@@ -38,30 +39,6 @@ struct Search<'a> {
     own: Option<Own>,
     rule: ForkImbalance,
     looks: Looks,
-}
-
-/// How many CPUs were looked at, and which of them far from the waker.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Looks {
-    pub(super) all: u16,
-    pub(super) far: Far,
-    /// How many groups were summed up.
-    pub(super) groups: u16,
-}
-
-impl Looks {
-    /// Counts a look at a CPU that is `distance` away.
-    fn count(&mut self, distance: Distance) {
-        let far = match distance {
-            Distance::SameCpu | Distance::SameCore | Distance::SameLlc => None,
-            Distance::SameNode | Distance::SameSocket => Some(&mut self.far.same_socket),
-            Distance::CrossSocket => Some(&mut self.far.cross_socket),
-        };
-        if let Some(far) = far {
-            *far += 1;
-        }
-        self.all += 1;
-    }
 }
 
 impl Fair {
