@@ -132,7 +132,8 @@ impl Fair {
             }
         };
         self.count_remote(waker, found.cpu);
-        let mut found = Placement { affine, ..found_near(world, waker, target, found) };
+        let mut found = found_near(world, waker, target, found);
+        found.affine = affine;
         if let Some(before) = before {
             found.scanned += before.scanned;
             found.far += before.far;
@@ -189,7 +190,9 @@ impl Fair {
 /// What a search behind the LLC of `target` has found, with the distance of that LLC from the waker.
 #[inline]
 fn found_near(world: &World, waker: CpuId, target: CpuId, mut found: Placement) -> Placement {
-    found.far += Far::at(world.topology().distance_class(waker, target), found.scanned);
+    if found.scanned > 0 {
+        found.far += Far::at(world.topology().distance_class(waker, target), found.scanned);
+    }
     found
 }
 
