@@ -95,7 +95,7 @@ pub trait Policy: Balancer + Report {
 
     /// `task` returns to user mode on `cpu` and does what [`Cx::add_task_work`] has left it
     /// (`task_work_run()`): what that reads. It is done at once; the time that reading takes is the task's, in
-    /// the system. The clock of the runqueue is as it was. A task that is to be held back here is
+    /// the system. The clock of the runqueue is as it was. A task that is to be throttled here is
     /// throttled ([`Cx::throttle`]) and its CPU rescheduled ([`Cx::resched`]): it goes to `schedule()` before
     /// it is in user mode, and [`Policy::pick_next`] leaves it out.
     fn task_work(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {

@@ -265,7 +265,7 @@ impl Invariants {
         Ok(())
     }
 
-    /// Recounts the runnable tasks of each CPU, without those that are held back; none is runnable and nowhere.
+    /// Recounts the runnable tasks of each CPU, without those that are throttled; none is runnable and nowhere.
     fn tasks(&mut self, world: &World) -> Result<(), String> {
         self.runnable.fill(0);
         for task in (0..world.tasks().len()).map(TaskId::new) {

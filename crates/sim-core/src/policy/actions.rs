@@ -52,7 +52,7 @@ pub struct Actions {
     pub(super) timers: VecDeque<TimerPlan>,
     /// Functions to be called on other CPUs, oldest first.
     pub(super) calls_on: VecDeque<(CpuId, CallId)>,
-    /// Tasks that are held back, or let go if false, in the order in which that was asked for.
+    /// Tasks that are throttled, or unthrottled if false, in the order in which that was asked for.
     pub(super) throttled: VecDeque<(TaskId, bool)>,
     /// Accesses to shared lines, in their order.
     pub(super) touched: Vec<Touch>,
@@ -181,32 +181,20 @@ impl Actions {
     /// The timer for which something was asked first, of those that have not been taken.
     #[inline]
     pub fn next_timer(&mut self) -> Option<TimerPlan> {
-        let plan = self.timers.pop_front();
-        if self.timers.is_empty() {
-            self.pending &= !Actions::TIMERS;
-        }
-        plan
+        first_of(&mut self.timers, &mut self.pending, Actions::TIMERS)
     }
 
-    /// The task for which it was asked first that it be held back (true) or let go, of those that have not been
+    /// The task for which it was asked first that it be throttled (true) or unthrottled, of those that have not been
     /// taken.
     #[inline]
     pub fn next_throttle(&mut self) -> Option<(TaskId, bool)> {
-        let change = self.throttled.pop_front();
-        if self.throttled.is_empty() {
-            self.pending &= !Actions::THROTTLES;
-        }
-        change
+        first_of(&mut self.throttled, &mut self.pending, Actions::THROTTLES)
     }
 
     /// The call on another CPU that was asked for first, of those that have not been taken.
     #[inline]
     pub fn next_call_on(&mut self) -> Option<(CpuId, CallId)> {
-        let call = self.calls_on.pop_front();
-        if self.calls_on.is_empty() {
-            self.pending &= !Actions::CALLS;
-        }
-        call
+        first_of(&mut self.calls_on, &mut self.pending, Actions::CALLS)
     }
 
     /// A task that has something to do when it returns to user mode.
@@ -246,4 +234,14 @@ impl Actions {
         }
         cpu
     }
+}
+
+/// Takes the oldest entry of a list; the kind is no longer pending once that is empty.
+#[inline]
+fn first_of<T>(list: &mut VecDeque<T>, pending: &mut u16, kind: u16) -> Option<T> {
+    let first = list.pop_front();
+    if list.is_empty() {
+        *pending &= !kind;
+    }
+    first
 }

@@ -112,10 +112,10 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// `task` is held back (`throttle_cfs_rq()`): it stays runnable, but does not count in
-    /// [`RqRow::nr_running`](crate::RqRow::nr_running) and may not be picked, until it is let go
+    /// `task` is throttled (`throttle_cfs_rq()`): it stays runnable, but does not count in
+    /// [`RqRow::nr_running`](crate::RqRow::nr_running) and may not be picked, until it is unthrottled
     /// ([`Cx::unthrottle`]), or sleeps. One that is current runs on to its next `schedule()`. One that is asleep is
-    /// held back when it is next queued, as is one for which this is asked in
+    /// throttled when it is next queued, as is one for which this is asked in
     /// [`Policy::enqueue`](crate::Policy::enqueue).
     #[inline]
     pub fn throttle(&mut self, task: TaskId) {
@@ -123,7 +123,7 @@ impl<'a> Cx<'a> {
         self.actions.throttled.push_back((task, true));
     }
 
-    /// `task`, which was held back, counts again (`unthrottle_cfs_rq()`). That does not reschedule its CPU
+    /// `task`, which was throttled, counts again (`unthrottle_cfs_rq()`). That does not reschedule its CPU
     /// ([`Cx::resched`]).
     #[inline]
     pub fn unthrottle(&mut self, task: TaskId) {

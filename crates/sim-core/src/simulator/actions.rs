@@ -69,7 +69,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// Who is held back counts no more, and who is let go counts again, if it is on its runqueue.
+    /// Who is throttled counts no more, and who is unthrottled counts again, if it is on its runqueue.
     fn throttle_tasks(&mut self) {
         while let Some((task, throttled)) = self.actions.next_throttle() {
             if !self.is_task(task) || self.world.task(task).throttled == throttled {
@@ -85,7 +85,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// `add_nr_running()` of the runqueue of `task`, by 1 or -1, unless it is held back.
+    /// `add_nr_running()` of the runqueue of `task`, by 1 or -1, unless it is throttled.
     #[inline]
     pub(super) fn count_task(&mut self, task: TaskId, by: i32) {
         let row = self.world.task(task);

@@ -12,7 +12,7 @@ use crate::world::TaskState;
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `deactivate_task()` of a task that sleeps or has ended; false if nothing is to be counted: it stays queued,
-    /// being delayed, or was held back.
+    /// being delayed, or was throttled.
     pub(super) fn deactivate(&mut self, cpu: CpuId, task: TaskId) -> bool {
         let row = self.world.task_mut(task);
         let counted = !row.throttled;

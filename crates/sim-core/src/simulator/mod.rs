@@ -298,7 +298,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             task: task.0,
             name: self.world.tasks().name(task).to_owned(),
             waits_for: match self.ipc.blocked_on(task) {
-                _ if is_held(task) => "the policy, which holds it back".to_owned(),
+                _ if is_held(task) => "the policy, which throttles it".to_owned(),
                 found => found.unwrap_or_else(|| "nothing".to_owned()),
             },
         });

@@ -93,7 +93,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// meanwhile has asked for the CPU in vain.
     pub(super) fn newidle_done(&mut self, cpu: CpuId) -> Step {
         let prev = self.world.curr(cpu);
-        // Who is held back is off the CPU and runnable.
+        // Who is throttled is off the CPU and runnable.
         let stays = self.is_back(prev);
         self.set_need_resched(cpu, NeedResched::NO);
         if self.world.rq(cpu).stopper {
@@ -148,7 +148,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if row.on_rq && row.cpu == cpu && !elsewhere && !row.throttled {
             return Ok(());
         }
-        let why = if row.throttled { "although it is held back" } else { "where it is not queued" };
+        let why = if row.throttled { "although it is throttled" } else { "where it is not queued" };
         let contract = format!("picked task {task} on CPU {cpu}, {why}");
         Err(SimError::PolicyBroke { at: self.world.now(), contract }.into())
     }

@@ -129,7 +129,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         }
     }
 
-    /// Whether the policy holds a task back that it can still let go: in a timer, or in the tick of an idle CPU.
+    /// Whether the policy throttles a task that it can still unthrottle: in a timer, or in the tick of an idle CPU.
     pub(super) fn policy_may_let_go(&self) -> bool {
         let holds = |idx| {
             let row = self.world.task(TaskId::new(idx));

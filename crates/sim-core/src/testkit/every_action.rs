@@ -15,7 +15,7 @@ use crate::rng::{Seed, Stream};
 use crate::time::{Nanos, SimTime};
 use crate::world::{TaskState, World};
 
-/// How long a task is held back.
+/// How long a task is throttled.
 const HELD: Nanos = Nanos::from_micros(300);
 /// The longest delay of a timer that only measures.
 const LONGEST: u64 = 3_000_000;
@@ -26,7 +26,7 @@ const TIMERS: u32 = 3;
 
 /// First in, first out; a wakee goes to any CPU where it may run. Each call asks for one thing or another by
 /// the throw of a die that is the policy's own: both kinds of rescheduling on any CPU, timers armed and
-/// cancelled, calls on other CPUs and on this one, work at the return to user mode, tasks held back, sleepers
+/// cancelled, calls on other CPUs and on this one, work at the return to user mode, tasks throttled, sleepers
 /// that stay queued, accesses to a shared line, calls of a function, trace events.
 ///
 /// It keeps account of what was promised to it, and [`Report::check`] says which promise was broken: a timer
@@ -38,7 +38,7 @@ pub struct EveryAction {
     dice: Stream,
     /// What is promised of timers and calls.
     plans: Plans,
-    /// Who is held back, and where.
+    /// Who is throttled, and where.
     held: Vec<(CpuId, TaskId)>,
     /// Sleepers that are queued, and where.
     asleep: Vec<(CpuId, TaskId)>,
@@ -131,7 +131,7 @@ impl EveryAction {
         cx.arm(timer, on, when);
     }
 
-    /// `task`, which is not queued, is held back on `cpu` until a timer lets it go.
+    /// `task`, which is not queued, is throttled on `cpu` until a timer unthrottles it.
     fn hold(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId) {
         self.held.push((cpu, task));
         cx.throttle(task);
@@ -141,7 +141,7 @@ impl EveryAction {
         cx.arm(timer, cpu, when);
     }
 
-    /// All that are held back on `cpu` are let go.
+    /// All that are throttled on `cpu` are unthrottled.
     fn let_go(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
         for (_, task) in self.held.extract_if(.., |(at, _)| *at == cpu) {
             self.queues.push(cpu, task);

@@ -17,7 +17,7 @@ pub struct RqRow {
     pub(crate) prev_irq_time: u64,
     /// The current task; `None` is the idle task, or the stopper while it is `stopping`.
     pub curr: Option<TaskId>,
-    /// Runnable tasks, the running one and the stopper included, without those that are held back
+    /// Runnable tasks, the running one and the stopper included, without those that are throttled
     /// ([`crate::Cx::throttle`]; `rq->nr_running`).
     pub nr_running: u32,
     /// Who was current has been dequeued and counts in `nr_running` still (`sub_nr_running()` comes behind
@@ -94,7 +94,7 @@ impl RqRow {
         self.curr.is_none() && self.nr_running == 0 && !self.pending && !self.stopping
     }
 
-    /// Runnable tasks, without the stopper, without who is leaving and without those that are held back.
+    /// Runnable tasks, without the stopper, without who is leaving and without those that are throttled.
     #[inline]
     #[must_use]
     pub fn nr_tasks(&self) -> u32 {

@@ -31,7 +31,7 @@ pub struct TaskRow {
     pub delayed: bool,
     /// It is on its way from one runqueue to another (`TASK_ON_RQ_MIGRATING`); `on_rq` is true.
     pub migrating: bool,
-    /// It is held back ([`crate::Cx::throttle`]): on its runqueue, and not counted in its `nr_running`.
+    /// It is throttled ([`crate::Cx::throttle`]): on its runqueue, and not counted in its `nr_running`.
     pub throttled: bool,
     /// A CPU executes it or is still switching away from it (`p->on_cpu`).
     pub on_cpu: bool,

@@ -11,6 +11,7 @@ mod parts;
 mod rig;
 mod sem;
 mod stopper;
+mod throttle;
 mod time;
 mod timers;
 mod wakeups;
