@@ -2,6 +2,8 @@
 
 mod grid;
 mod import;
+#[cfg(feature = "kernel")]
+mod kernel;
 mod lab;
 mod new_policy;
 mod pages;
@@ -21,6 +23,8 @@ use simsched_core::Nanos;
 
 pub(crate) use self::grid::{MergeArgs, Shard, SweepArgs};
 pub(crate) use self::import::{ImportArgs, LlcArg};
+#[cfg(feature = "kernel")]
+pub(crate) use self::kernel::{BuildArgs, KernelArgs, KernelCommand};
 pub(crate) use self::lab::{Bars, LabArgs};
 pub(crate) use self::new_policy::NewPolicyArgs;
 pub(crate) use self::pages::{ExplainArgs, ReportArgs, SeriesArgs};
@@ -98,6 +102,9 @@ pub(crate) enum Command {
     /// The crate is a program: the command with the policy beside its own, so that `run`, `compare`, `sweep`
     /// and all others take it by name. It needs cargo to be built, and nothing in the repository is changed.
     NewPolicy(NewPolicyArgs),
+    /// Make a library of your own kernel's scheduler
+    #[cfg(feature = "kernel")]
+    Kernel(KernelArgs),
     /// Run a schedule that a kernel recorded, and hold what happens against the recording
     ///
     /// Each thread computes and sleeps as it did there, and the policy decides where and when: on the

@@ -21,6 +21,8 @@ mod identity;
 mod input;
 mod inside;
 mod interrupt;
+#[cfg(feature = "kernel")]
+mod kernel;
 mod lab;
 pub mod library;
 mod list;
@@ -102,6 +104,8 @@ fn dispatch(command: &Command, registry: &Registry) -> Result<(), Failure> {
         Command::Replay(args) => replay::replay(args, registry),
         Command::Workloads(args) => list::workloads(args.name.as_deref()),
         Command::NewPolicy(args) => new_policy::new_policy(args),
+        #[cfg(feature = "kernel")]
+        Command::Kernel(args) => kernel::kernel(args),
     }
 }
 

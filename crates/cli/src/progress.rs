@@ -76,6 +76,15 @@ impl Progress {
         self.draw(&format!("{done} of {all} physical parameters tried"));
     }
 
+    /// Something begins that takes so long that it is told at once.
+    #[cfg(feature = "kernel")]
+    pub(crate) fn stage(&mut self, text: &str) {
+        if !self.quiet && self.terminal {
+            self.drawn = u128::MAX;
+            self.say(&format!("{}{text}", self.wipe()));
+        }
+    }
+
     /// Takes the line away, for what comes to stand there.
     pub(crate) fn clear(&mut self) {
         if self.drawn > 0 {

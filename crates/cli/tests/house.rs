@@ -89,6 +89,7 @@ fn imports_point_down() {
         ("trace", &[]),
         ("import", &["simsched-topology"]),
         ("pages", &[]),
+        ("kernel", &[]),
         (
             "simsched",
             &[

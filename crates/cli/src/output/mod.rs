@@ -42,6 +42,12 @@ pub(crate) fn say(sentence: &str) {
     let _ = writeln!(io::stderr(), "simsched: {}", plain::sentence(sentence));
 }
 
+/// Passes on what another program has said on its stderr, as it said it.
+#[cfg(feature = "kernel")]
+pub(crate) fn as_it_is(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
 /// A value as JSON with a line end.
 pub(crate) fn json(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("reports have only string keys");

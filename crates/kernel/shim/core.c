@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The tree's core.c, and what needs its static functions. */
+#include <linux/sched.h>
+#include <linux/mm.h>
+#include <trace/events/sched.h>
+#include "state.h"
+
+#define trace_sched_migrate_task(p, cpu) simsched_migrated(p, cpu)
+#define trace_sched_wake_idle_without_ipi(cpu) simsched_polled(cpu)
+
+#include "kernel/sched/core.c"
+
+/* Brings up the scheduler on all CPUs, as the boot of a machine does. */
+void simsched_core_boot(void)
+{
+	simsched_rq_lock = (unsigned long)__rq_lockp(cpu_rq(0)) - simsched_percpu_base;
+	sched_init();
+	system_state = SYSTEM_SCHEDULING;
+	for (int cpu = 0; cpu < simsched_cpus; cpu++) {
+		simsched_set_cpu(cpu);
+		if (cpu)
+			raw_cpu_write(simsched_current, &init_task);
+		sched_cpu_starting(cpu);
+		sched_cpu_activate(cpu);
+	}
+	simsched_set_cpu(0);
+	simsched_tasks_boot();
+	system_state = SYSTEM_RUNNING;
+}
+
+void simsched_core_seed(unsigned long long seed)
+{
+	for (int cpu = 0; cpu < simsched_cpus; cpu++)
+		prandom_seed_state(per_cpu_ptr(&sched_rnd_state, cpu), seed + 0x9e3779b97f4a7c15ull * (cpu + 1));
+}
+
+void simsched_core_fork(struct task_struct *p, int group)
+{
+	struct kernel_clone_args args = { .cset = simsched_css(group) };
+
+	p->prio = p->normal_prio = p->static_prio;
+	p->policy = SCHED_NORMAL;
+	set_load_weight(p, false);
+	sched_fork(0, p);
+	p->prio = p->normal_prio;
+	sched_cgroup_fork(p, &args);
+	sched_post_fork(p);
+}
+
+int simsched_core_wake(struct task_struct *p, int sync)
+{
+	return try_to_wake_up(p, TASK_NORMAL, sync ? WF_SYNC : 0);
+}
+
+/* The flags are passed by value in some versions and by address in others. */
+int simsched_core_select(struct task_struct *p, int cpu, int flags)
+{
+	int (*select)(struct task_struct *, int, void *) = (void *)select_task_rq;
+
+	if (__builtin_types_compatible_p(typeof(&select_task_rq), int (*)(struct task_struct *, int, int)))
+		return select(p, cpu, (void *)(long)flags);
+	return select(p, cpu, &flags);
+}
+
+void simsched_core_block(void *rq, struct task_struct *p, int dead)
+{
+#ifdef DEQUEUE_SPECIAL
+	block_task(rq, p, DEQUEUE_NOCLOCK | (dead ? DEQUEUE_SPECIAL : 0));
+#else
+	deactivate_task(rq, p, DEQUEUE_SLEEP | DEQUEUE_NOCLOCK);
+#endif
+}
+
+void simsched_core_requeue(void *rq, struct task_struct *p)
+{
+#ifdef ENQUEUE_DELAYED
+	enqueue_task(rq, p, ENQUEUE_NOCLOCK | ENQUEUE_DELAYED);
+#endif
+}
+
+int simsched_core_bandwidth(void *group, unsigned long long quota, unsigned long long period)
+{
+	return tg_set_cfs_bandwidth(group, period, quota ? quota : RUNTIME_INF, 0);
+}
+
+#ifndef SM_IDLE
+#define SM_IDLE SM_NONE
+#endif
+
+int simsched_core_schedule(int how)
+{
+	switch (how) {
+	case SIMSCHED_K_EXIT:
+		current->flags |= PF_EXITING;
+		WRITE_ONCE(current->__state, TASK_DEAD);
+		break;
+	case SIMSCHED_K_SLEEP:
+		WRITE_ONCE(current->__state, TASK_INTERRUPTIBLE);
+		break;
+	}
+	__schedule(how == SIMSCHED_K_PREEMPT ? SM_PREEMPT : how == SIMSCHED_K_FROM_IDLE ? SM_IDLE : SM_NONE);
+	return simsched_id(current);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The tree's fair.c, with counts of what it looks at: the macros stand after all headers that it includes. */
+#include "rq.h"
+#include <linux/jump_label.h>
+
+static __always_inline struct rq *simsched_cpu_rq(int cpu)
+{
+	simsched_touch(cpu);
+	return &per_cpu(runqueues, cpu);
+}
+
+#undef cpu_rq
+#define cpu_rq(cpu) simsched_cpu_rq(cpu)
+#define available_idle_cpu(cpu) (simsched_counts.idle_checks++, available_idle_cpu(cpu))
+#define sched_clock_cpu(cpu) (simsched_counts.clocks++, sched_clock_cpu(cpu))
+#define atomic_long_add(n, v) (simsched_counts.shared_adds++, atomic_long_add(n, v))
+#define atomic_long_read(v) (simsched_counts.shared_reads++, atomic_long_read(v))
+
+#include "kernel/sched/fair.c"

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The scheduler's own header, after the headers that it takes for granted in some version. */
+#ifndef SIMSCHED_RQ_H
+#define SIMSCHED_RQ_H
+
+#include <linux/sched.h>
+#include <linux/mm.h>
+#include <linux/mmu_context.h>
+#include <linux/sched/clock.h>
+#include <linux/sched/cputime.h>
+#include <linux/sched/init.h>
+#include <linux/sched/isolation.h>
+#include <linux/sched/nohz.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/cgroup.h>
+#include <linux/cpumask.h>
+#include <linux/kthread.h>
+#include "kernel/sched/sched.h"
+#include "state.h"
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The interface between a host and the library that is built from a kernel tree: plain C types, ids are integers, times are nanoseconds. */
+#ifndef SIMSCHED_KERNEL_H
+#define SIMSCHED_KERNEL_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SIMSCHED_K_ABI 1
+#define SIMSCHED_K_API __attribute__((visibility("default")))
+
+/*
+ * Rules for all functions:
+ * One library is one machine: create() once, and another copy of the file for another machine.
+ * One thread at a time. No call may be made while another one runs.
+ * cpu is the CPU that executes the call. The host calls time() before a call when time has passed.
+ * Tasks are ids from 0. SIMSCHED_K_IDLE is the idle task of a CPU, SIMSCHED_K_STOPPER its stopper.
+ * A function that fails returns a negative error number. After BUG all functions return SIMSCHED_K_DEAD.
+ * After each call the host reads error(): an empty text means that nothing was wrong.
+ */
+#define SIMSCHED_K_IDLE (-1)
+#define SIMSCHED_K_STOPPER (-2)
+#define SIMSCHED_K_DEAD (-1000)
+
+/* One entry for each CPU in core, cluster, llc and node. cluster may be null: then a core is a cluster. */
+struct simsched_k_machine {
+	int cpus;
+	int nodes;
+	int smt;              /* threads of a core */
+	int reclaim;          /* distance above which nodes are far; 0: 30 */
+	const int *core;
+	const int *cluster;
+	const int *llc;
+	const int *node;
+	const int *distance;  /* nodes * nodes, 10 on the diagonal */
+};
+
+/* What the kernel asked of the rest of the machine during the calls since the last reset(). */
+enum simsched_k_event_kind {
+	SIMSCHED_K_IPI = 1,          /* cpu gets a reschedule interrupt */
+	SIMSCHED_K_CALL = 2,         /* cpu gets an interrupt for its list of calls: calls(cpu) */
+	SIMSCHED_K_POLL = 3,         /* cpu is idle and polls: it sees its flag without an interrupt; then calls(cpu), schedule(cpu) */
+	SIMSCHED_K_SOFTIRQ = 4,      /* softirq number arg is pending on cpu: softirq(cpu) */
+	SIMSCHED_K_STOP = 5,         /* cpu got work for its stopper: schedule(cpu) gives the stopper, then stop(cpu) */
+	SIMSCHED_K_TIMER = 6,        /* timer arg was started on cpu for the time when: timer(cpu, arg) */
+	SIMSCHED_K_TIMER_CANCEL = 7, /* timer arg was cancelled */
+	SIMSCHED_K_MIGRATE = 8,      /* task went from cpu to CPU arg */
+	SIMSCHED_K_SWITCH = 9,       /* cpu switched from task to task arg */
+	SIMSCHED_K_GONE = 10,        /* task is dead and its id may be used again */
+	SIMSCHED_K_TASK_WORK = 11,   /* task has work to do before it returns to user mode: work(cpu) */
+};
+
+struct simsched_k_event {
+	int kind;
+	int cpu;
+	int task;
+	int arg;
+	unsigned long long when;
+};
+
+/* life */
+SIMSCHED_K_API int simsched_k_abi(void);
+SIMSCHED_K_API const char *simsched_k_release(void);
+SIMSCHED_K_API int simsched_k_create(const struct simsched_k_machine *machine, unsigned long long seed);
+SIMSCHED_K_API void simsched_k_destroy(void);
+SIMSCHED_K_API int simsched_k_seed(unsigned long long seed);
+SIMSCHED_K_API int simsched_k_time(unsigned long long now, unsigned long long ticks);
+SIMSCHED_K_API const char *simsched_k_error(void);
+SIMSCHED_K_API void simsched_k_error_clear(void);
+SIMSCHED_K_API unsigned long long simsched_k_mem(void);
+/* The stub of index i: its name and how often it was called; 0 past the last one. listed: it may be called. */
+SIMSCHED_K_API int simsched_k_stubs(int i, const char **name, unsigned long long *calls, int *listed);
+/* As the file sched/features takes it: "NAME" or "NO_NAME". */
+SIMSCHED_K_API int simsched_k_feature(const char *name);
+SIMSCHED_K_API int simsched_k_hz(void);
+
+/* tasks */
+SIMSCHED_K_API int simsched_k_proc_new(void);
+/* A child of the task that runs on cpu, in process proc (from proc_new), not yet awake. Returns its id. group: 0 is the root. */
+SIMSCHED_K_API int simsched_k_fork(int cpu, int proc, int nice, int group);
+SIMSCHED_K_API int simsched_k_wake_new(int cpu, int task);
+/* how: SIMSCHED_K_SYNC, SIMSCHED_K_IRQ (from an interrupt handler). Returns 1 if the task was woken, 0 if it was awake. */
+#define SIMSCHED_K_SYNC 1
+#define SIMSCHED_K_IRQ 2
+SIMSCHED_K_API int simsched_k_wake(int cpu, int task, int how);
+/* mask: words of 64 CPUs. A task that runs on a forbidden CPU is moved by a stopper (event STOP). */
+SIMSCHED_K_API int simsched_k_affinity(int cpu, int task, const unsigned long *mask, int words);
+SIMSCHED_K_API int simsched_k_nice(int cpu, int task, int nice);
+SIMSCHED_K_API int simsched_k_yield(int cpu);
+/* The running task will sleep: its state is set before schedule() is called, and a wakeup in between is not lost. */
+SIMSCHED_K_API int simsched_k_lay_down(int cpu);
+
+/* groups */
+SIMSCHED_K_API int simsched_k_group_new(int parent);
+SIMSCHED_K_API int simsched_k_group_weight(int group, unsigned long long weight);
+SIMSCHED_K_API int simsched_k_group_bandwidth(int group, unsigned long long quota, unsigned long long period);
+
+/* CPU */
+#define SIMSCHED_K_PREEMPT 0  /* it stays runnable */
+#define SIMSCHED_K_SLEEP 1    /* lay_down() and schedule() in one */
+#define SIMSCHED_K_EXIT 2     /* it dies */
+#define SIMSCHED_K_FROM_IDLE 3 /* the idle task calls schedule() */
+#define SIMSCHED_K_AS_IS 4    /* schedule() after lay_down(): it sleeps if nothing woke it since */
+/* Returns the task that runs now. */
+SIMSCHED_K_API int simsched_k_schedule(int cpu, int how);
+SIMSCHED_K_API int simsched_k_tick(int cpu);
+SIMSCHED_K_API int simsched_k_softirq(int cpu);
+SIMSCHED_K_API int simsched_k_calls(int cpu);
+/* The stopper that runs on cpu does one work. Returns how many are left; at 0 the host calls schedule(cpu, SIMSCHED_K_SLEEP). */
+SIMSCHED_K_API int simsched_k_stop(int cpu);
+/* A timer expires. Returns 0 if it was cancelled or put off since. */
+SIMSCHED_K_API int simsched_k_timer(int cpu, int timer);
+/* The running task does its task work. Returns how many there were. */
+SIMSCHED_K_API int simsched_k_work(int cpu);
+/* The idle loop begins. polls: the CPU polls its flag. tickless: the tick is stopped. */
+SIMSCHED_K_API int simsched_k_idle_enter(int cpu, int polls, int tickless);
+SIMSCHED_K_API int simsched_k_idle_exit(int cpu);
+
+/* read */
+/* 0 no, 1 lazy, 2 now */
+SIMSCHED_K_API int simsched_k_resched(int cpu);
+SIMSCHED_K_API int simsched_k_curr(int cpu);
+SIMSCHED_K_API int simsched_k_nr(int cpu);
+SIMSCHED_K_API int simsched_k_task_cpu(int task);
+/* 0 not queued, 1 queued, 2 moving, 3 queued with a delayed dequeue */
+SIMSCHED_K_API int simsched_k_on_rq(int task);
+SIMSCHED_K_API unsigned long long simsched_k_runtime(int task);
+SIMSCHED_K_API long long simsched_k_vruntime(int task);
+/* util_avg of the fair runqueue of cpu. */
+SIMSCHED_K_API unsigned long simsched_k_util(int cpu);
+/* Domain of the given level above cpu: its name, how many CPUs, its flags; 0 past the last. */
+SIMSCHED_K_API int simsched_k_domain(int cpu, int level, const char **name, unsigned *flags, int *groups);
+
+/* what happened */
+SIMSCHED_K_API int simsched_k_events(const struct simsched_k_event **first);
+/* CPUs whose runqueues fair.c looked at, and whose runqueue locks were taken, since the last reset(): each once, in the order of the first time. */
+SIMSCHED_K_API int simsched_k_touched(const int **cpus);
+SIMSCHED_K_API int simsched_k_locked(const int **cpus);
+struct simsched_k_counts {
+	unsigned long long runqueues;    /* looks at a runqueue, repeated ones too */
+	unsigned long long idle_checks;  /* available_idle_cpu() */
+	unsigned long long locks;        /* of runqueues */
+	unsigned long long clocks;       /* sched_clock_cpu() in fair.c */
+	unsigned long long shared_adds;  /* atomic additions to a long, as to the load of a group */
+	unsigned long long shared_reads; /* atomic reads of a long */
+};
+SIMSCHED_K_API const struct simsched_k_counts *simsched_k_counts(void);
+/* Forgets events, touched and locked CPUs and counts. */
+SIMSCHED_K_API void simsched_k_reset(void);
+
+/*
+ * The level of the scheduling class: the host has its own wakeup, schedule() and switch, and asks the fair class.
+ * A library is used either so or by the calls above, not by both, except for create(), fork(), groups and reading.
+ * clock() comes before each call that belongs to cpu. Functions that may ask for a reschedule return 0 no, 1 lazy, 2 now,
+ * and 0 if the flag was set before.
+ */
+SIMSCHED_K_API int simsched_kp_clock(int cpu, unsigned long long clock, unsigned long long clock_task, unsigned long long ticks);
+/* The CPU for a task: cpu is the one that runs the waker. Flags: */
+#define SIMSCHED_KP_FORK 1
+#define SIMSCHED_KP_EXEC 2
+#define SIMSCHED_KP_SYNC 4
+#define SIMSCHED_KP_IRQ 8      /* the waker is an interrupt handler */
+SIMSCHED_K_API int simsched_kp_select(int cpu, int task, int flags);
+/* The task, which is not queued, belongs to CPU to from now on. */
+SIMSCHED_K_API int simsched_kp_migrate(int cpu, int task, int to);
+#define SIMSCHED_KP_WAKEUP 0
+#define SIMSCHED_KP_NEW 1      /* first time */
+#define SIMSCHED_KP_MOVED 2    /* after a dequeue with SIMSCHED_KP_MOVED */
+#define SIMSCHED_KP_DELAYED 3  /* it was woken while its dequeue was delayed */
+SIMSCHED_K_API int simsched_kp_enqueue(int cpu, int task, int why);
+#define SIMSCHED_KP_SLEEP 0
+#define SIMSCHED_KP_EXIT 1
+/* Returns 1 if the dequeue is delayed, else 0. */
+SIMSCHED_K_API int simsched_kp_dequeue(int cpu, int task, int why);
+/* Puts the running task of cpu and takes the next one, which runs from now on. SIMSCHED_K_IDLE: there is none, and nothing has changed; idle() follows. newidle: balance first, in no time. */
+SIMSCHED_K_API int simsched_kp_pick(int cpu, int newidle);
+SIMSCHED_K_API int simsched_kp_idle(int cpu);
+/* A dead task that was switched out is forgotten. */
+SIMSCHED_K_API int simsched_kp_dead(int cpu, int task);
+/* Does the task that was just enqueued on cpu preempt the one that runs there? how: SIMSCHED_KP_FORK, SIMSCHED_KP_SYNC. */
+SIMSCHED_K_API int simsched_kp_preempt(int cpu, int task, int how);
+/* The end of a wakeup on cpu: how long it was idle. */
+SIMSCHED_K_API int simsched_kp_woken(int cpu, int task);
+SIMSCHED_K_API int simsched_kp_tick(int cpu);
+/* What the tick asks of the balancer: event SOFTIRQ, event CALL. */
+SIMSCHED_K_API int simsched_kp_trigger(int cpu);
+SIMSCHED_K_API int simsched_kp_yield(int cpu);
+SIMSCHED_K_API int simsched_kp_nice(int cpu, int task, int nice);
+/* Mirrors of the host's state. */
+SIMSCHED_K_API int simsched_kp_pending(int cpu, int pending);  /* wakeups are on the list of cpu */
+SIMSCHED_K_API int simsched_kp_flag(int cpu, int level);       /* the reschedule flag of the running task: 0, 1, 2 */
+SIMSCHED_K_API int simsched_kp_polls(int cpu, int polls);      /* the idle task of cpu polls */
+SIMSCHED_K_API int simsched_kp_exiting(int task);              /* it dies: a wakeup by it is not synchronous */
+struct simsched_kp_task_state {
+	long long vruntime;
+	long long deadline;      /* 0 where the kernel has none */
+	unsigned long long runtime;
+	unsigned long util_avg, load_avg, runnable_avg;
+	int cpu, on_rq, delayed;
+};
+struct simsched_kp_cpu_state {
+	long long mean_vruntime; /* the weighted mean where the kernel keeps one, else min_vruntime */
+	unsigned long util_avg, load_avg, runnable_avg;
+	unsigned long long avg_idle;
+	int nr_running, curr;
+};
+SIMSCHED_K_API int simsched_kp_task(int task, struct simsched_kp_task_state *state);
+SIMSCHED_K_API int simsched_kp_cpu(int cpu, struct simsched_kp_cpu_state *state);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

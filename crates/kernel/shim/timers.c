@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* High-resolution timers and clocks: the host keeps the time and says when a timer expires. */
+#include <linux/hrtimer.h>
+#include <linux/sched/clock.h>
+#include <linux/preempt.h>
+#include "state.h"
+
+#define TIMERS 65536
+
+static struct hrtimer *timers[TIMERS];
+static int timers_len = 1;
+
+notrace ktime_t ktime_get(void) { return simsched_now; }
+notrace unsigned long long sched_clock(void) { return simsched_now; }
+notrace unsigned long long sched_clock_noinstr(void) { return simsched_now; }
+
+static struct hrtimer_clock_base base = { .get_time = ktime_get };
+
+/* The number of a timer lies in its tree node, which nothing else uses here. */
+static int number(struct hrtimer *timer)
+{
+	unsigned long *at = &timer->node.node.__rb_parent_color;
+
+	if (!*at || *at >= TIMERS || timers[*at] != timer) {
+		if (timers_len == TIMERS)
+			simsched_bug(__FILE__, __LINE__, "too many timers");
+		*at = timers_len;
+		timers[timers_len++] = timer;
+	}
+	return *at;
+}
+
+static void begin(struct hrtimer *timer)
+{
+	timer->state = 1;
+	simsched_event(SIMSCHED_K_TIMER, simsched_cpu, SIMSCHED_K_IDLE, number(timer), timer->node.expires);
+}
+
+void hrtimer_init(struct hrtimer *timer, clockid_t clock, enum hrtimer_mode mode)
+{
+	*timer = (struct hrtimer){ .base = &base };
+}
+
+void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *), clockid_t clock, enum hrtimer_mode mode)
+{
+	*timer = (struct hrtimer){ .base = &base };
+	*(void **)&timer->function = function;
+}
+
+void hrtimer_start_range_ns(struct hrtimer *timer, ktime_t at, u64 range, const enum hrtimer_mode mode)
+{
+	if (mode & HRTIMER_MODE_REL)
+		at += simsched_now;
+	timer->_softexpires = at;
+	timer->node.expires = at + range;
+	begin(timer);
+}
+
+int hrtimer_try_to_cancel(struct hrtimer *timer)
+{
+	if (!timer->state)
+		return 0;
+	timer->state = 0;
+	simsched_event(SIMSCHED_K_TIMER_CANCEL, simsched_cpu, SIMSCHED_K_IDLE, number(timer), simsched_now);
+	return 1;
+}
+
+int hrtimer_cancel(struct hrtimer *timer) { return hrtimer_try_to_cancel(timer); }
+bool hrtimer_active(const struct hrtimer *timer) { return timer->state; }
+
+u64 hrtimer_forward(struct hrtimer *timer, ktime_t now, ktime_t interval)
+{
+	u64 n;
+
+	if (now < timer->node.expires || interval <= 0)
+		return 0;
+	n = (now - timer->node.expires) / interval + 1;
+	timer->node.expires += n * interval;
+	timer->_softexpires += n * interval;
+	return n;
+}
+
+int simsched_k_timer(int cpu, int i)
+{
+	struct hrtimer *timer;
+
+	SIMSCHED_ENTER(cpu);
+	if (i <= 0 || i >= timers_len)
+		return -EINVAL;
+	timer = timers[i];
+	if (!timer->state || timer->node.expires > simsched_now)
+		return 0;
+	timer->state = 0;
+	__preempt_count_add(HARDIRQ_OFFSET);
+	if (timer->function(timer) == HRTIMER_RESTART && !timer->state)
+		begin(timer);
+	__preempt_count_sub(HARDIRQ_OFFSET);
+	return 1;
+}

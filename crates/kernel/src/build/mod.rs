@@ -1,0 +1,89 @@
+//! Building a library: what it needs is tested, the tree is prepared once, its scheduler is compiled beside the shim,
+//! and only a library that was linked gets its name.
+//!
+//! All that is made on the way lies in a folder of the cache, one for each tree, compiler and configuration: a second
+//! build compiles what has changed since the first. `make` decides what that is (`library.mk`).
+
+mod folder;
+mod make;
+mod shim;
+mod tools;
+mod tree;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use self::folder::Folder;
+use self::make::Make;
+pub use self::shim::shim_version;
+pub use self::tree::Tree;
+use crate::error::KernelError;
+
+/// What is to be built, and how.
+#[derive(Clone, Debug)]
+pub struct Build {
+    /// The folder of the sources.
+    pub tree: PathBuf,
+    /// The library to write; what has that name is replaced, in one step, when all is done.
+    pub output: PathBuf,
+    /// Where prepared trees and object files are kept.
+    pub cache: PathBuf,
+    /// The compiler: gcc or clang.
+    pub compiler: OsString,
+    /// How many compilers run at once, at least one.
+    pub jobs: usize,
+}
+
+/// A stage of a build, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The tree is configured, and its generated headers are made.
+    Prepare,
+    /// The scheduler is compiled and linked.
+    Compile,
+}
+
+/// What was built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    /// The release of the tree: `6.12.117`.
+    pub release: String,
+    /// SHA-256 of the sources of the scheduler, see [`Tree::hash`].
+    pub sources: String,
+    /// Functions of the kernel that the shim neither has nor stands for: calling one ends a run.
+    pub stubs: usize,
+    /// Size of the library in bytes.
+    pub bytes: u64,
+    /// What the compiler warned of in what was compiled this time, as it said it; the last 64 KiB.
+    pub said: String,
+}
+
+/// Builds a library; `at` is told of each stage that begins.
+///
+/// # Errors
+/// When the machine lacks something, the tree cannot be built, a program fails, or a file cannot be read or written.
+/// Then nothing has been written to the place of the library.
+pub fn build(what: &Build, at: &mut dyn FnMut(Stage)) -> Result<Built, KernelError> {
+    let tree = Tree::open(&what.tree)?;
+    tools::check(&what.compiler)?;
+    folder::is_writable(&what.output)?;
+    let sources = tree.hash()?;
+    let folder = Folder::open(&what.cache, &tree, &what.compiler)?;
+    shim::write(&folder.path().join("shim"))?;
+    let make =
+        Make { folder: folder.path(), tree: &tree, compiler: &what.compiler, jobs: what.jobs };
+    if !folder.is_prepared() {
+        at(Stage::Prepare);
+    }
+    make.run("prepared", "preparing the tree")?;
+    at(Stage::Compile);
+    let said = make.run("library.so", "compiling the scheduler")?;
+    let stubs = folder.stubs()?;
+    let bytes = folder.publish(&what.output)?;
+    Ok(Built { release: tree.release().to_owned(), sources, stubs, bytes, said })
+}
+
+/// Bytes in hexadecimal digits, two for each.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
