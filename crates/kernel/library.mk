@@ -11,9 +11,9 @@ S := $(CURDIR)/shim
 K := $(CURDIR)/kbuild
 O := object
 
-# Files of the shim that see no headers but ours, those that see the kernel's, and files of the tree.
-PLAIN := libc memory locks events variables text stubs
-KERNEL := $(filter-out $(PLAIN),$(patsubst $S/%.c,%,$(wildcard $S/*.c)))
+# Files of the shim that see the kernel's headers, those that see none but ours and the system's, and files of the tree.
+KERNEL := $(patsubst $S/%.c,%,$(shell grep -lE '\#include (<linux/|"kernel/sched/|"rq.h")' $S/*.c))
+PLAIN := $(filter-out $(KERNEL),$(patsubst $S/%.c,%,$(wildcard $S/*.c)))
 LIBRARY := lib/find_bit lib/bitmap lib/cpumask lib/rbtree lib/plist lib/bsearch lib/llist lib/string \
 	lib/timerqueue lib/random32 lib/math/div64 lib/ctype kernel/time/time
 LIBRARY := $(foreach name,$(LIBRARY),$(if $(wildcard $(TREE)/$(name).c),$(name)))

@@ -53,6 +53,7 @@ fn words(stage: Stage) -> &'static str {
     match stage {
         Stage::Prepare => "preparing the tree, once, some 20 s",
         Stage::Compile => "compiling the scheduler, some 10 s",
+        Stage::Try => "trying the library",
     }
 }
 

@@ -104,19 +104,13 @@ int simsched_k_task_cpu(int id)
 	return p ? task_cpu(p) : -ESRCH;
 }
 
-#if __has_include(<linux/sched/ext.h>)
-#define DELAYED(p) ((p)->se.sched_delayed)
-#else
-#define DELAYED(p) 0
-#endif
-
 int simsched_k_on_rq(int id)
 {
 	struct task_struct *p = simsched_task(id);
 
 	if (!p)
 		return -ESRCH;
-	return p->on_rq && DELAYED(p) ? 3 : p->on_rq;
+	return DELAYED(p) ? 3 : p->on_rq;
 }
 
 unsigned long long simsched_k_runtime(int id)

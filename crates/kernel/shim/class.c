@@ -1,50 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* The level of the scheduling class: the host does the wakeup, schedule() and the switch, and asks the fair class. */
+/* The level of the scheduling class, what concerns a task: the choice of a CPU, the way into a queue and out of it, preemption by it. */
 #include "rq.h"
+#include "class.h"
 #include "kernel/sched/pelt.h"
 
 extern void post_init_entity_util_avg(struct task_struct *p);
 
-/* Each of these pairs has one of its two names. */
+/* This pair has one of its two names. */
 extern void wakeup_preempt(struct rq *rq, struct task_struct *p, int flags) __attribute__((weak));
 extern void check_preempt_curr(struct rq *rq, struct task_struct *p, int flags) __attribute__((weak));
-extern void sched_balance_trigger(struct rq *rq) __attribute__((weak));
-extern void trigger_load_balance(struct rq *rq) __attribute__((weak));
 
-/* Trees that have extensible scheduling have delayed dequeues, and no estimate of idle time for wakeups. */
-#if __has_include(<linux/sched/ext.h>)
-#define DELAYED(p) ((p)->se.sched_delayed)
-#define HALVE_WAKE_IDLE(rq) do { } while (0)
-#else
-#define DELAYED(p) 0
-#define HALVE_WAKE_IDLE(rq) do { (rq)->wake_stamp = jiffies; (rq)->wake_avg_idle = (rq)->avg_idle / 2; } while (0)
-#endif
+int simsched_class_level;
 
 /* Tasks that went to another CPU between the choice of a CPU and the enqueue. */
 static bool migrated[SIMSCHED_TASKS];
-
-/* The host has set the clock of the queue, so it counts as up to date. */
-static struct rq *take(int cpu, struct rq_flags *rf)
-{
-	struct rq *rq = cpu_rq(cpu);
-
-	rq_lock(rq, rf);
-	rq->clock_update_flags |= RQCF_UPDATED;
-	return rq;
-}
-
-static int answer(int cpu, int before)
-{
-	int after = simsched_k_resched(cpu);
-
-	return after > before ? after : 0;
-}
 
 int simsched_kp_clock(int cpu, unsigned long long clock, unsigned long long clock_task, unsigned long long ticks)
 {
 	struct rq *rq = cpu_rq(cpu);
 	u64 delta = clock_task - rq->clock_task;
 
+	simsched_class_level = 1;
 	simsched_k_time(clock, ticks);
 	rq->clock = clock;
 	if (clock_task > rq->clock_task) {
@@ -91,18 +67,15 @@ int simsched_kp_migrate(int cpu, int id, int to)
 	return 0;
 }
 
-#ifndef ENQUEUE_INITIAL
-#define ENQUEUE_INITIAL 0
-#endif
-
 int simsched_kp_enqueue(int cpu, int id, int why)
 {
 	struct task_struct *p = simsched_task(id);
-	int before = simsched_k_resched(cpu), flags = ENQUEUE_NOCLOCK;
+	int before, flags = ENQUEUE_NOCLOCK;
 	struct rq_flags rf;
 	struct rq *rq;
 
 	SIMSCHED_ENTER(cpu);
+	before = simsched_k_resched(cpu);
 	if (!p || task_cpu(p) != cpu)
 		return -EINVAL;
 	rq = take(cpu, &rf);
@@ -142,75 +115,18 @@ int simsched_kp_dequeue(int cpu, int id, int why)
 		simsched_core_block(rq, p, why == SIMSCHED_KP_EXIT);
 	}
 	rq_unlock(rq, &rf);
-	return p->on_rq && DELAYED(p);
-}
-
-static void run(int cpu, struct rq *rq, struct task_struct *prev, struct task_struct *next)
-{
-	clear_tsk_need_resched(prev);
-	rcu_assign_pointer(rq->curr, next);
-	if (next != prev) {
-		WRITE_ONCE(prev->on_cpu, 0);
-		WRITE_ONCE(next->on_cpu, 1);
-	}
-	raw_cpu_write(simsched_current, next);
-}
-
-int simsched_kp_pick(int cpu, int newidle)
-{
-	struct rq_flags rf;
-	struct rq *rq;
-	struct task_struct *prev, *next;
-
-	SIMSCHED_ENTER(cpu);
-	prev = current;
-	rq = take(cpu, &rf);
-	do {
-		next = pick_next_task_fair(rq, prev, newidle ? &rf : NULL);
-	} while (next == RETRY_TASK);
-	if (next)
-		run(cpu, rq, prev, next);
-	rq_unlock(rq, &rf);
-	return next ? simsched_id(next) : SIMSCHED_K_IDLE;
-}
-
-int simsched_kp_idle(int cpu)
-{
-	struct rq_flags rf;
-	struct rq *rq;
-	struct task_struct *prev;
-
-	SIMSCHED_ENTER(cpu);
-	prev = current;
-	rq = take(cpu, &rf);
-	put_prev_task(rq, prev);
-	run(cpu, rq, prev, rq->idle);
-	set_next_task(rq, rq->idle);
-	rq_unlock(rq, &rf);
-	return 0;
-}
-
-int simsched_kp_dead(int cpu, int id)
-{
-	struct task_struct *p = simsched_task(id);
-
-	SIMSCHED_ENTER(cpu);
-	if (!p || p->on_rq || p->on_cpu)
-		return -EINVAL;
-	if (p->sched_class->task_dead)
-		p->sched_class->task_dead(p);
-	put_task_struct_rcu_user(p);
-	return 0;
+	return DELAYED(p);
 }
 
 int simsched_kp_preempt(int cpu, int id, int how)
 {
 	struct task_struct *p = simsched_task(id);
-	int before = simsched_k_resched(cpu), flags = WF_TTWU;
+	int before, flags = WF_TTWU;
 	struct rq_flags rf;
 	struct rq *rq;
 
 	SIMSCHED_ENTER(cpu);
+	before = simsched_k_resched(cpu);
 	if (!p)
 		return -ESRCH;
 	if (how & SIMSCHED_KP_FORK)
@@ -242,53 +158,29 @@ int simsched_kp_woken(int cpu, int id)
 	return 0;
 }
 
-int simsched_kp_tick(int cpu)
-{
-	int before = simsched_k_resched(cpu);
-	struct rq_flags rf;
-	struct rq *rq;
-
-	SIMSCHED_ENTER(cpu);
-	rq = take(cpu, &rf);
-	current->sched_class->task_tick(rq, current, 0);
-	rq_unlock(rq, &rf);
-	return answer(cpu, before);
-}
-
-int simsched_kp_trigger(int cpu)
-{
-	struct rq *rq = cpu_rq(cpu);
-
-	SIMSCHED_ENTER(cpu);
-	rq->idle_balance = idle_cpu(cpu);
-	if (sched_balance_trigger)
-		sched_balance_trigger(rq);
-	else
-		trigger_load_balance(rq);
-	return 0;
-}
-
-int simsched_kp_yield(int cpu)
-{
-	struct rq_flags rf;
-	struct rq *rq;
-
-	SIMSCHED_ENTER(cpu);
-	rq = take(cpu, &rf);
-	current->sched_class->yield_task(rq);
-	rq_unlock(rq, &rf);
-	return 0;
-}
-
-int simsched_kp_nice(int cpu, int id, int nice)
+int simsched_kp_dead(int cpu, int id)
 {
 	struct task_struct *p = simsched_task(id);
-	int before;
 
 	SIMSCHED_ENTER(cpu);
+	if (!p || p->on_rq || p->on_cpu)
+		return -EINVAL;
+	if (p->sched_class->task_dead)
+		p->sched_class->task_dead(p);
+	put_task_struct_rcu_user(p);
+	return 0;
+}
+
+/* The host moves a task that runs or is queued where it may not. */
+int simsched_kp_affinity(int id, const unsigned long *mask, int words)
+{
+	struct task_struct *p = simsched_task(id);
+
 	if (!p)
 		return -ESRCH;
-	before = simsched_k_resched(task_cpu(p));
-	set_user_nice(p, nice);
-	return answer(task_cpu(p), before);
+	cpumask_clear(&p->cpus_mask);
+	memcpy(&p->cpus_mask, mask, min_t(int, words * 8, sizeof(p->cpus_mask)));
+	cpumask_and(&p->cpus_mask, &p->cpus_mask, cpu_possible_mask);
+	p->nr_cpus_allowed = cpumask_weight(&p->cpus_mask);
+	return p->nr_cpus_allowed ? 0 : -EINVAL;
 }

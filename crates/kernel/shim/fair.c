@@ -12,8 +12,16 @@ static __always_inline struct rq *simsched_cpu_rq(int cpu)
 #undef cpu_rq
 #define cpu_rq(cpu) simsched_cpu_rq(cpu)
 #define available_idle_cpu(cpu) (simsched_counts.idle_checks++, available_idle_cpu(cpu))
-#define sched_clock_cpu(cpu) (simsched_counts.clocks++, sched_clock_cpu(cpu))
+#define sched_clock_cpu(cpu) (simsched_at_clock(), simsched_counts.clocks++, sched_clock_cpu(cpu))
 #define atomic_long_add(n, v) (simsched_counts.shared_adds++, atomic_long_add(n, v))
 #define atomic_long_read(v) (simsched_counts.shared_reads++, atomic_long_read(v))
 
+/* The balancing of a CPU that becomes idle has one of two names. */
+#define newidle_balance sched_balance_newidle
+
 #include "kernel/sched/fair.c"
+
+int simsched_fair_newidle(void *rq, void *rf)
+{
+	return sched_balance_newidle(rq, rf);
+}

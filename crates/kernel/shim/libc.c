@@ -82,6 +82,8 @@ void simsched_bug(const char *file, int line, const char *what)
 {
 	addf("BUG at %s:%d: %s\n", file, line, what);
 	simsched_dead = 1;
+	if (simsched_in_slot)
+		simsched_abandon();
 	__builtin_longjmp(simsched_jump, 1);
 }
 

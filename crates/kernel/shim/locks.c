@@ -4,29 +4,38 @@
 
 unsigned long simsched_percpu_base, simsched_percpu_unit, simsched_percpu_bytes, simsched_rq_lock;
 
-/* Which CPU's runqueue a lock belongs to is told by its address. */
-static inline __attribute__((always_inline)) void count(unsigned *lock)
+/* The CPU whose runqueue a lock belongs to is told by its address; -1: it is another lock. */
+static inline __attribute__((always_inline)) int cpu_of(unsigned *lock)
 {
 	unsigned long at = (unsigned long)lock - simsched_percpu_base;
+	unsigned cpu;
 
-	if (at < simsched_percpu_bytes) {
-		unsigned cpu = at / simsched_percpu_unit;
-
-		if (at - cpu * simsched_percpu_unit == simsched_rq_lock) {
-			simsched_counts.locks++;
-			if (simsched_lock_mark[cpu] != simsched_epoch)
-				simsched_first_lock(cpu);
-		}
-	}
+	if (at >= simsched_percpu_bytes)
+		return -1;
+	cpu = at / simsched_percpu_unit;
+	return at - cpu * simsched_percpu_unit == simsched_rq_lock ? (int)cpu : -1;
 }
 
 /* The first four bytes of each lock are its word; the unlock that the kernel inlines writes 0 to the first byte. */
 static inline __attribute__((always_inline)) void take(unsigned *lock)
 {
-	if (__builtin_expect(*lock != 0, 0))
-		simsched_bug(__FILE__, __LINE__, "a lock is taken twice");
+	int cpu = cpu_of(lock);
+
+	if (simsched_in_slot && cpu >= 0)
+		simsched_before_lock(cpu);
+	while (__builtin_expect(*(volatile unsigned *)lock != 0, 0)) {
+		if (!simsched_in_slot)
+			simsched_bug(__FILE__, __LINE__, simsched_suspended ? "a lock is held by a suspended call" : "a lock is taken twice");
+		simsched_relax();
+	}
 	*lock = 1;
-	count(lock);
+	if (cpu < 0)
+		return;
+	simsched_counts.locks++;
+	if (simsched_lock_mark[cpu] != simsched_epoch)
+		simsched_first_lock(cpu);
+	if (simsched_in_slot)
+		simsched_after_lock(cpu, lock);
 }
 
 void _raw_spin_lock(unsigned *lock) { take(lock); }

@@ -5,57 +5,53 @@
 #include "state.h"
 
 #define CHUNK (1ul << 20)
-#define SMALL 17 /* sizes up to 1 << SMALL come from chunks */
-#define DYNAMIC (256ul << 10)
+#define STEP 64ul
+#define SMALL (128ul << 10) /* blocks up to this size come from chunks and are used again */
+#define DYNAMIC (64ul << 10)
 
 extern char __per_cpu_start[], __per_cpu_end[];
 unsigned long __per_cpu_offset[SIMSCHED_CPUS];
 unsigned long simsched_cpu_offset;
 int simsched_cpu;
 
-struct block { unsigned long class; void *next; };
+/* Stands before each block and keeps it aligned to 64 bytes. */
+struct block { unsigned long bytes; void *next; char rest[STEP - 16]; };
 
-static void *spare[SMALL + 1];
+static struct block *spare[SMALL / STEP + 1];
 static char *chunk, *chunk_end;
 
-/* Zeroed memory, aligned to 64 bytes; blocks of a power of two are used again. */
+/* Zeroed memory. */
 void *simsched_alloc(unsigned long bytes)
 {
-	unsigned long class = 7;
-	char *p;
+	struct block *p;
 
-	bytes += 64;
-	while (1ul << class < bytes)
-		class++;
-	if (class > SMALL) {
+	bytes = (bytes + sizeof(*p) + STEP - 1) & ~(STEP - 1);
+	if (bytes > SMALL) {
 		p = simsched_map(bytes);
-	} else if (spare[class]) {
-		p = spare[class];
-		spare[class] = ((struct block *)p)->next;
-		memset(p, 0, 1ul << class);
+	} else if (spare[bytes / STEP]) {
+		p = spare[bytes / STEP];
+		spare[bytes / STEP] = p->next;
+		memset(p, 0, bytes);
 	} else {
-		if (chunk_end - chunk < (long)(1ul << class)) {
+		if (chunk_end - chunk < (long)bytes) {
 			chunk = simsched_map(CHUNK);
 			chunk_end = chunk + CHUNK;
 		}
-		p = chunk;
-		chunk += 1ul << class;
+		p = (struct block *)chunk;
+		chunk += bytes;
 	}
-	((struct block *)p)->class = class;
-	return p + 64;
+	p->bytes = bytes;
+	return p + 1;
 }
 
 void simsched_free(void *at)
 {
-	struct block *p;
+	struct block *p = (struct block *)at - 1;
 
-	if ((unsigned long)at < 4096)
+	if ((unsigned long)at < 4096 || p->bytes > SMALL)
 		return;
-	p = (struct block *)((char *)at - 64);
-	if (p->class > SMALL)
-		return;
-	p->next = spare[p->class];
-	spare[p->class] = p;
+	p->next = spare[p->bytes / STEP];
+	spare[p->bytes / STEP] = p;
 }
 
 static unsigned long percpu_used, percpu_unit;

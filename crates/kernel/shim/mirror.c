@@ -2,16 +2,6 @@
 /* The level of the scheduling class: the host's state that the kernel's functions look at, and what the host may read. */
 #include "rq.h"
 
-#if __has_include(<linux/sched/ext.h>)
-#define DELAYED(p) ((p)->se.sched_delayed)
-#define DEADLINE(p) ((p)->se.deadline)
-#define MEAN_VRUNTIME(cfs) avg_vruntime(cfs)
-#else
-#define DELAYED(p) 0
-#define DEADLINE(p) 0
-#define MEAN_VRUNTIME(cfs) ((cfs)->min_vruntime)
-#endif
-
 int simsched_kp_pending(int cpu, int pending)
 {
 	cpu_rq(cpu)->ttwu_pending = pending;
@@ -68,7 +58,7 @@ int simsched_kp_task(int id, struct simsched_kp_task_state *state)
 		.runnable_avg = p->se.avg.runnable_avg,
 		.cpu = task_cpu(p),
 		.on_rq = p->on_rq,
-		.delayed = p->on_rq && DELAYED(p),
+		.delayed = DELAYED(p),
 	};
 	return 0;
 }

@@ -18,6 +18,7 @@ DEFINE_PER_CPU(struct pcpu_hot, pcpu_hot);
 
 struct task_struct *simsched_switch_to(struct task_struct *prev, struct task_struct *next)
 {
+	simsched_at_switch();
 	raw_cpu_write(simsched_current, next);
 	simsched_event(SIMSCHED_K_SWITCH, simsched_cpu, simsched_id(prev), simsched_id(next), simsched_now);
 	return prev;
@@ -159,7 +160,8 @@ bool stop_one_cpu_nowait(unsigned int cpu, cpu_stop_fn_t fn, void *arg, struct c
 	works[cpu][at].fn = fn;
 	works[cpu][at].arg = arg;
 	simsched_event(SIMSCHED_K_STOP, cpu, SIMSCHED_K_STOPPER, 0, simsched_now);
-	wake_up_process(simsched_stopper(cpu));
+	if (!simsched_class_level)
+		wake_up_process(simsched_stopper(cpu));
 	return true;
 }
 
@@ -176,7 +178,7 @@ int stop_two_cpus(unsigned int a, unsigned int b, cpu_stop_fn_t fn, void *arg)
 int simsched_k_stop(int cpu)
 {
 	SIMSCHED_ENTER(cpu);
-	if (current != simsched_stopper(cpu))
+	if (!simsched_class_level && current != simsched_stopper(cpu))
 		return -EINVAL;
 	if (works_first[cpu] != works_end[cpu]) {
 		unsigned at = works_first[cpu]++ % WORKS;

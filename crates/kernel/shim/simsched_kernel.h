@@ -150,6 +150,35 @@ SIMSCHED_K_API const struct simsched_k_counts *simsched_k_counts(void);
 SIMSCHED_K_API void simsched_k_reset(void);
 
 /*
+ * Calls during which time passes. start() runs a call on a stack of its own (slot 0 to 2047) until it ends or is suspended,
+ * resume() goes on with it. Both return SIMSCHED_K_DONE or where it waits. Between, the host may make other calls,
+ * but on a CPU whose call is suspended only what an interrupt would do. A call that is not started so and meets a lock
+ * of a suspended one is an error (BUG). Tasks and groups that a suspended call may look at must stay.
+ */
+#define SIMSCHED_K_DONE 0
+#define SIMSCHED_K_WAITS_LOCK 1    /* before the lock of the runqueue of slot_cpu(), with no other one held */
+#define SIMSCHED_K_WAITS_CLOCK 2   /* before fair.c reads the clock */
+#define SIMSCHED_K_WAITS_LOOK 3    /* before fair.c looks at the runqueue of slot_cpu(), each so many looks, with no lock of a runqueue held */
+#define SIMSCHED_K_WAITS_SWITCH 4  /* in the switch, with the runqueue locked */
+#define SIMSCHED_K_WAITS_SPIN 5    /* it spins until another suspended call goes on */
+/* Where to suspend: bits; look_every 0: never at looks. SPIN is always on. */
+#define SIMSCHED_K_AT_LOCK 1
+#define SIMSCHED_K_AT_CLOCK 2
+#define SIMSCHED_K_AT_SWITCH 4
+SIMSCHED_K_API int simsched_k_suspend_at(unsigned where, int look_every);
+/* a and b are the arguments after cpu of the function of the same name. */
+enum simsched_k_op {
+	SIMSCHED_K_OP_SCHEDULE = 1, SIMSCHED_K_OP_WAKE, SIMSCHED_K_OP_WAKE_NEW, SIMSCHED_K_OP_TICK, SIMSCHED_K_OP_SOFTIRQ,
+	SIMSCHED_K_OP_CALLS, SIMSCHED_K_OP_STOP, SIMSCHED_K_OP_TIMER, SIMSCHED_K_OP_WORK, SIMSCHED_K_OP_IDLE_ENTER,
+	SIMSCHED_K_OP_NICE, SIMSCHED_K_OP_PICK, SIMSCHED_K_OP_SELECT, SIMSCHED_K_OP_NEWIDLE,
+};
+SIMSCHED_K_API int simsched_k_start(int slot, int op, int cpu, long a, long b);
+SIMSCHED_K_API int simsched_k_resume(int slot);
+SIMSCHED_K_API int simsched_k_slot_cpu(int slot);
+/* What the function returned, once start() or resume() said SIMSCHED_K_DONE. */
+SIMSCHED_K_API long simsched_k_result(int slot);
+
+/*
  * The level of the scheduling class: the host has its own wakeup, schedule() and switch, and asks the fair class.
  * A library is used either so or by the calls above, not by both, except for create(), fork(), groups and reading.
  * clock() comes before each call that belongs to cpu. Functions that may ask for a reschedule return 0 no, 1 lazy, 2 now,
@@ -176,6 +205,8 @@ SIMSCHED_K_API int simsched_kp_dequeue(int cpu, int task, int why);
 /* Puts the running task of cpu and takes the next one, which runs from now on. SIMSCHED_K_IDLE: there is none, and nothing has changed; idle() follows. newidle: balance first, in no time. */
 SIMSCHED_K_API int simsched_kp_pick(int cpu, int newidle);
 SIMSCHED_K_API int simsched_kp_idle(int cpu);
+/* Balancing before cpu becomes idle, apart from pick(). Returns 1 if there is something to pick now. */
+SIMSCHED_K_API int simsched_kp_newidle(int cpu);
 /* A dead task that was switched out is forgotten. */
 SIMSCHED_K_API int simsched_kp_dead(int cpu, int task);
 /* Does the task that was just enqueued on cpu preempt the one that runs there? how: SIMSCHED_KP_FORK, SIMSCHED_KP_SYNC. */
@@ -187,7 +218,12 @@ SIMSCHED_K_API int simsched_kp_tick(int cpu);
 SIMSCHED_K_API int simsched_kp_trigger(int cpu);
 SIMSCHED_K_API int simsched_kp_yield(int cpu);
 SIMSCHED_K_API int simsched_kp_nice(int cpu, int task, int nice);
+/*
+ * Balance passes at this level are softirq(), idle_enter(), calls(), stop() and newidle(), best as suspended calls.
+ * They move tasks by themselves: events MIGRATE. stop() runs the work of event STOP; the library's own stopper stays asleep.
+ */
 /* Mirrors of the host's state. */
+SIMSCHED_K_API int simsched_kp_affinity(int task, const unsigned long *mask, int words);
 SIMSCHED_K_API int simsched_kp_pending(int cpu, int pending);  /* wakeups are on the list of cpu */
 SIMSCHED_K_API int simsched_kp_flag(int cpu, int level);       /* the reschedule flag of the running task: 0, 1, 2 */
 SIMSCHED_K_API int simsched_kp_polls(int cpu, int polls);      /* the idle task of cpu polls */

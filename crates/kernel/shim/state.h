@@ -28,7 +28,7 @@ extern void *simsched_jump[8];
 		if (__builtin_setjmp(simsched_jump))     \
 			return SIMSCHED_K_DEAD;          \
 		simsched_set_cpu(cpu);                   \
-		if (simsched_rcu_waits)                  \
+		if (simsched_rcu_waits && !simsched_suspended)                  \
 			simsched_run_rcu();              \
 	} while (0)
 
@@ -53,8 +53,21 @@ extern struct simsched_k_counts simsched_counts;
 extern unsigned simsched_epoch, simsched_touch_mark[], simsched_lock_mark[];
 extern void simsched_first_touch(int cpu);
 extern void simsched_first_lock(int cpu);
+
+/* suspend.c */
+extern int simsched_in_slot, simsched_suspended;
+extern void simsched_abandon(void) __attribute__((noreturn));
+extern void simsched_before_lock(int cpu);
+extern void simsched_after_lock(int cpu, unsigned *lock);
+extern void simsched_relax(void);
+extern void simsched_at_look(int cpu);
+extern void simsched_at_clock(void);
+extern void simsched_at_switch(void);
+
 static inline __attribute__((always_inline)) void simsched_touch(int cpu)
 {
+	if (simsched_in_slot)
+		simsched_at_look(cpu);
 	simsched_counts.runqueues++;
 	if (simsched_touch_mark[cpu] != simsched_epoch)
 		simsched_first_touch(cpu);
@@ -75,6 +88,9 @@ extern struct task_struct *simsched_idle(int cpu);
 extern struct task_struct *simsched_stopper(int cpu);
 extern void *simsched_group(int group);
 
+/* class.c: the host asks at the level of the class, and has stoppers of its own */
+extern int simsched_class_level;
+
 /* remote.c */
 extern int simsched_rcu_waits;
 extern void simsched_run_rcu(void);
@@ -89,6 +105,7 @@ extern void simsched_core_seed(unsigned long long seed);
 extern int simsched_set_feature(char *name);
 extern void simsched_core_fork(struct task_struct *p, int group);
 extern int simsched_core_wake(struct task_struct *p, int sync);
+extern int simsched_fair_newidle(void *rq, void *rf);
 extern int simsched_core_select(struct task_struct *p, int cpu, int flags);
 extern void simsched_core_block(void *rq, struct task_struct *p, int dead);
 extern void simsched_core_requeue(void *rq, struct task_struct *p);

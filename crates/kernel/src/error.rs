@@ -38,6 +38,30 @@ pub enum KernelError {
         /// What the compiler and other programs said, as they said it; the last 64 KiB.
         said: String,
     },
+    /// A file is no library that can be asked.
+    #[error("{}: {what}", .path.display())]
+    Library {
+        /// The file.
+        path: PathBuf,
+        /// What was found, and what was expected.
+        what: String,
+    },
+    /// The kernel's code said BUG or WARN, or called a function that nobody has.
+    #[error("{release}: the kernel's code said: {said}")]
+    Said {
+        /// The release of the library.
+        release: String,
+        /// The message.
+        said: String,
+    },
+    /// A library does not do what every fair scheduler does.
+    #[error("{release}: {what}")]
+    Smoke {
+        /// The release of the library.
+        release: String,
+        /// What was found, and what was expected.
+        what: String,
+    },
     /// A file could not be read or written.
     #[error("{}: {error}", .path.display())]
     File {
@@ -52,6 +76,11 @@ impl KernelError {
     /// That this file could not be read or written.
     pub(crate) fn file(path: &Path, error: io::Error) -> KernelError {
         KernelError::File { path: path.to_owned(), error }
+    }
+
+    /// That this file is no library that can be asked.
+    pub(crate) fn library(path: &Path, what: String) -> KernelError {
+        KernelError::Library { path: path.to_owned(), what }
     }
 
     /// That this tree is none that can be built.

@@ -8,6 +8,10 @@
 
 pub mod build;
 mod error;
+mod host;
+mod smoke;
+mod sys;
 
 pub use self::build::{Build, Built, build};
 pub use self::error::KernelError;
+pub use self::sys::Stub;

@@ -59,6 +59,11 @@ impl Folder {
         Ok(text.lines().count())
     }
 
+    /// The library, once it has been made.
+    pub(super) fn library(&self) -> PathBuf {
+        self.path.join("library.so")
+    }
+
     /// Copies the library to where it is wanted; returns its size.
     ///
     /// # Errors
@@ -66,7 +71,7 @@ impl Folder {
     pub(super) fn publish(&self, output: &Path) -> Result<u64, KernelError> {
         let parent = parent(output);
         let copied = || -> io::Result<u64> {
-            let mut library = File::open(self.path.join("library.so"))?;
+            let mut library = File::open(self.library())?;
             let mut new =
                 tempfile::Builder::new().prefix(".simsched-").suffix(".tmp").tempfile_in(parent)?;
             let bytes = io::copy(&mut library.by_ref(), new.as_file_mut())?;

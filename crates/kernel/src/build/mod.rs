@@ -1,5 +1,5 @@
 //! Building a library: what it needs is tested, the tree is prepared once, its scheduler is compiled beside the shim,
-//! and only a library that was linked gets its name.
+//! and only a library that has passed a first test gets its name.
 //!
 //! All that is made on the way lies in a folder of the cache, one for each tree, compiler and configuration: a second
 //! build compiles what has changed since the first. `make` decides what that is (`library.mk`).
@@ -18,6 +18,7 @@ use self::make::Make;
 pub use self::shim::shim_version;
 pub use self::tree::Tree;
 use crate::error::KernelError;
+use crate::smoke;
 
 /// What is to be built, and how.
 #[derive(Clone, Debug)]
@@ -41,6 +42,8 @@ pub enum Stage {
     Prepare,
     /// The scheduler is compiled and linked.
     Compile,
+    /// The library is tried: 16 tasks that compute on 16 CPUs, twice.
+    Try,
 }
 
 /// What was built.
@@ -61,7 +64,8 @@ pub struct Built {
 /// Builds a library; `at` is told of each stage that begins.
 ///
 /// # Errors
-/// When the machine lacks something, the tree cannot be built, a program fails, or a file cannot be read or written.
+/// When the machine lacks something, the tree cannot be built, a program fails, a file cannot be read or written, or
+/// the new library does not spread tasks as a fair scheduler does.
 /// Then nothing has been written to the place of the library.
 pub fn build(what: &Build, at: &mut dyn FnMut(Stage)) -> Result<Built, KernelError> {
     let tree = Tree::open(&what.tree)?;
@@ -79,6 +83,8 @@ pub fn build(what: &Build, at: &mut dyn FnMut(Stage)) -> Result<Built, KernelErr
     at(Stage::Compile);
     let said = make.run("library.so", "compiling the scheduler")?;
     let stubs = folder.stubs()?;
+    at(Stage::Try);
+    smoke::test(&folder.library())?;
     let bytes = folder.publish(&what.output)?;
     Ok(Built { release: tree.release().to_owned(), sources, stubs, bytes, said })
 }

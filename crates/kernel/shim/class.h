@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* What the files of the class level share. */
+#ifndef SIMSCHED_CLASS_H
+#define SIMSCHED_CLASS_H
+
+#include "rq.h"
+
+/* The host has set the clock of the queue, so it counts as up to date. */
+static inline struct rq *take(int cpu, struct rq_flags *rf)
+{
+	struct rq *rq = cpu_rq(cpu);
+
+	rq_lock(rq, rf);
+	rq->clock_update_flags |= RQCF_UPDATED;
+	return rq;
+}
+
+static inline int answer(int cpu, int before)
+{
+	int after = simsched_k_resched(cpu);
+
+	return after > before ? after : 0;
+}
+
+#endif

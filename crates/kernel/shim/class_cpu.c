@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The level of the scheduling class, what concerns a CPU: which task is next, the tick, balancing. */
+#include "rq.h"
+#include "class.h"
+
+/* This pair has one of its two names. */
+extern void sched_balance_trigger(struct rq *rq) __attribute__((weak));
+extern void trigger_load_balance(struct rq *rq) __attribute__((weak));
+
+static void run(int cpu, struct rq *rq, struct task_struct *prev, struct task_struct *next)
+{
+	clear_tsk_need_resched(prev);
+	rcu_assign_pointer(rq->curr, next);
+	if (next != prev) {
+		WRITE_ONCE(prev->on_cpu, 0);
+		WRITE_ONCE(next->on_cpu, 1);
+	}
+	raw_cpu_write(simsched_current, next);
+}
+
+int simsched_kp_pick(int cpu, int newidle)
+{
+	struct rq_flags rf;
+	struct rq *rq;
+	struct task_struct *prev, *next;
+
+	SIMSCHED_ENTER(cpu);
+	prev = current;
+	rq = take(cpu, &rf);
+	do {
+		next = pick_next_task_fair(rq, prev, newidle ? &rf : NULL);
+	} while (next == RETRY_TASK);
+	if (next)
+		run(cpu, rq, prev, next);
+	rq_unlock(rq, &rf);
+	return next ? simsched_id(next) : SIMSCHED_K_IDLE;
+}
+
+int simsched_kp_idle(int cpu)
+{
+	struct rq_flags rf;
+	struct rq *rq;
+	struct task_struct *prev;
+
+	SIMSCHED_ENTER(cpu);
+	prev = current;
+	rq = take(cpu, &rf);
+	put_prev_task(rq, prev);
+	run(cpu, rq, prev, rq->idle);
+	set_next_task(rq, rq->idle);
+	rq_unlock(rq, &rf);
+	return 0;
+}
+
+int simsched_kp_tick(int cpu)
+{
+	int before;
+	struct rq_flags rf;
+	struct rq *rq;
+
+	SIMSCHED_ENTER(cpu);
+	before = simsched_k_resched(cpu);
+	rq = take(cpu, &rf);
+	current->sched_class->task_tick(rq, current, 0);
+	rq_unlock(rq, &rf);
+	return answer(cpu, before);
+}
+
+int simsched_kp_trigger(int cpu)
+{
+	struct rq *rq = cpu_rq(cpu);
+
+	SIMSCHED_ENTER(cpu);
+	rq->idle_balance = idle_cpu(cpu);
+	if (sched_balance_trigger)
+		sched_balance_trigger(rq);
+	else
+		trigger_load_balance(rq);
+	return 0;
+}
+
+int simsched_kp_yield(int cpu)
+{
+	struct rq_flags rf;
+	struct rq *rq;
+
+	SIMSCHED_ENTER(cpu);
+	rq = take(cpu, &rf);
+	current->sched_class->yield_task(rq);
+	rq_unlock(rq, &rf);
+	return 0;
+}
+
+int simsched_kp_nice(int cpu, int id, int nice)
+{
+	struct task_struct *p = simsched_task(id);
+	int before;
+
+	SIMSCHED_ENTER(cpu);
+	if (!p)
+		return -ESRCH;
+	before = simsched_k_resched(task_cpu(p));
+	set_user_nice(p, nice);
+	return answer(task_cpu(p), before);
+}
+
+/* The running task, which has left its queue or not, stays the current one. */
+int simsched_kp_newidle(int cpu)
+{
+	struct rq_flags rf;
+	struct rq *rq;
+	int pulled;
+
+	SIMSCHED_ENTER(cpu);
+	rq = take(cpu, &rf);
+	pulled = simsched_fair_newidle(rq, &rf);
+	rq_unlock(rq, &rf);
+	return pulled != 0;
+}
