@@ -28,9 +28,11 @@ INCLUDE := -I$S/include -I$(TREE)/arch/x86/include -I$K/arch/x86/include/generat
 	-include $(TREE)/include/linux/kconfig.h -include $(TREE)/include/linux/compiler_types.h \
 	-I$(TREE) -I$(TREE)/kernel/sched -I$S
 
+# Names of files that a message has are those of the tree and of the shim, wherever these lie.
+COMMON := -ffile-prefix-map=$(TREE)/= -ffile-prefix-map=$S/=shim/
 # For both sides: position-independent, nothing visible that does not say so, a section for each function so that
 # the linker drops what is not reached, and nothing that the process around would have to provide.
-COMMON := -std=gnu11 -O2 -g1 -Wall -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -fno-common \
+COMMON += -std=gnu11 -O2 -g1 -Wall -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -fno-common \
 	-fno-stack-protector -fno-asynchronous-unwind-tables -mpreferred-stack-boundary=4 -fcf-protection=none
 
 # The kernel's own dialect. A function that is not declared would become a stub and answer 0: that is an error.

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* The side of the shim that uses the C library: memory from the system, texts of errors, the way out of BUG. Compiled without the kernel's headers. */
+/*
+ * The side of the shim that uses the C library: memory from the system, texts of errors, the way out of BUG.
+ * Compiled without the kernel's headers.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stddef.h>

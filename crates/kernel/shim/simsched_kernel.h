@@ -202,7 +202,10 @@ SIMSCHED_K_API int simsched_kp_enqueue(int cpu, int task, int why);
 #define SIMSCHED_KP_EXIT 1
 /* Returns 1 if the dequeue is delayed, else 0. */
 SIMSCHED_K_API int simsched_kp_dequeue(int cpu, int task, int why);
-/* Puts the running task of cpu and takes the next one, which runs from now on. SIMSCHED_K_IDLE: there is none, and nothing has changed; idle() follows. newidle: balance first, in no time. */
+/*
+ * Puts the running task of cpu and takes the next one, which runs from now on.
+ * SIMSCHED_K_IDLE: there is none, and nothing has changed; idle() follows. newidle: balance before that.
+ */
 SIMSCHED_K_API int simsched_kp_pick(int cpu, int newidle);
 SIMSCHED_K_API int simsched_kp_idle(int cpu);
 /* Balancing before cpu becomes idle, apart from pick(). Returns 1 if there is something to pick now. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* Calls on stacks of their own: such a call is suspended where the kernel would spend time or wait, and the host goes on with it later. Compiled without the kernel's headers. */
+/*
+ * Calls on stacks of their own: such a call is suspended where the kernel would spend time or wait, and the host goes on
+ * with it later. Compiled without the kernel's headers.
+ */
 #include <stddef.h>
 #include "state.h"
 

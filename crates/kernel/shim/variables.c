@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* Variables that the kernel's code expects from files that are not built. Compiled without the kernel's headers: only names, sizes and first values matter, and the types differ between versions. A name that is not needed is dropped by the linker. */
+/*
+ * Variables that the kernel's code expects from files that are not built. Compiled without the kernel's headers:
+ * only names, sizes and first values matter, and the types differ between versions. What is not needed the linker drops.
+ */
 #define MASK 8 /* words of a mask of 512 CPUs */
 #define ZERO(name, bytes) unsigned char name[bytes] __attribute__((aligned(64)))
 #define PERCPU(name, bytes) unsigned char name[bytes] __attribute__((aligned(64), section(".data..percpu")))

@@ -1,0 +1,150 @@
+//! Libraries of Debian's kernels, built as a user builds them: what is right becomes one, and what is not says why.
+//!
+//! The sources are those of the packages `linux-source-6.1` and `linux-source-6.12`. Where neither is installed, or the
+//! machine cannot build, the tests say so and pass.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, OnceLock};
+
+use simsched_kernel::{Build, Built, KernelError, build};
+
+/// Where things are unpacked and built; kept from one run to the next.
+fn scratch() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kernel")
+}
+
+/// The tree of this version, unpacked once, or nothing and a sentence.
+fn tree(version: &str) -> Option<PathBuf> {
+    static UNPACKING: Mutex<()> = Mutex::new(());
+    let _one = UNPACKING.lock().unwrap();
+    let tree = scratch().join(format!("linux-source-{version}"));
+    let whole = scratch().join(format!("{version}.unpacked"));
+    if whole.exists() {
+        return Some(tree);
+    }
+    let package = PathBuf::from(format!("/usr/src/linux-source-{version}.tar.xz"));
+    if !package.exists() {
+        eprintln!(
+            "skipped: there is no {} (apt-get install linux-source-{version})",
+            package.display()
+        );
+        return None;
+    }
+    fs::create_dir_all(scratch()).unwrap();
+    let mut tar = Command::new("tar");
+    tar.arg("-xJf").arg(&package).arg("-C").arg(scratch());
+    assert!(tar.status().unwrap().success(), "{} unpacks", package.display());
+    fs::write(whole, "").unwrap();
+    Some(tree)
+}
+
+fn built(tree: &Path, output: &Path) -> Result<Built, KernelError> {
+    let what = Build {
+        tree: tree.to_owned(),
+        output: output.to_owned(),
+        cache: scratch().join("cache"),
+        compiler: "gcc".into(),
+        jobs: 2,
+    };
+    build(&what, &mut |_| ())
+}
+
+/// Whether this machine can build at all; if not, it is said why.
+fn can_build() -> bool {
+    static CAN: OnceLock<bool> = OnceLock::new();
+    *CAN.get_or_init(|| {
+        let nowhere = scratch().join("nowhere");
+        fs::create_dir_all(nowhere.join("kernel/sched")).unwrap();
+        fs::write(nowhere.join("Makefile"), "VERSION = 6\nPATCHLEVEL = 1\n").unwrap();
+        for source in ["core", "fair", "build_policy", "build_utility"] {
+            fs::write(nowhere.join(format!("kernel/sched/{source}.c")), "").unwrap();
+        }
+        match built(&nowhere, &scratch().join("nothing.so")) {
+            Err(error @ (KernelError::Tools { .. } | KernelError::Platform(_))) => {
+                eprintln!("skipped: {error}");
+                false
+            }
+            _ => true,
+        }
+    })
+}
+
+fn debian(version: &str, release: &str) {
+    let Some(tree) = can_build().then(|| tree(version)).flatten() else { return };
+    let library = scratch().join(format!("{version}.so"));
+    // It has passed its test: 16 tasks on 16 CPUs, nothing said, and a second copy alike.
+    let first = built(&tree, &library).unwrap();
+    assert!(first.release.starts_with(release), "{}", first.release);
+    assert_eq!(first.sources.len(), 64);
+    assert!((50..250).contains(&first.stubs), "{} stubs", first.stubs);
+    assert_eq!(fs::metadata(&library).unwrap().len(), first.bytes);
+    // Nothing has changed, so nothing is compiled, and the library is the same.
+    let bytes = fs::read(&library).unwrap();
+    let again = built(&tree, &library).unwrap();
+    assert_eq!((again.said.as_str(), &again.sources), ("", &first.sources));
+    assert!(fs::read(&library).unwrap() == bytes, "built again, it is another");
+}
+
+#[test]
+fn debians_6_1_becomes_a_library() {
+    debian("6.1", "6.1.");
+}
+
+#[test]
+fn debians_6_12_becomes_a_library() {
+    debian("6.12", "6.12.");
+}
+
+/// A copy of the tree in which this is all that `kernel/sched/fair.c` differs by; other files are shared.
+fn patched(tree: &Path, patch: impl Fn(&str) -> String) -> PathBuf {
+    let copy = scratch().join("patched");
+    if !copy.exists() {
+        let status = Command::new("cp").arg("-al").arg(tree).arg(&copy).status().unwrap();
+        assert!(status.success(), "{} is copied", tree.display());
+    }
+    let text = fs::read_to_string(tree.join("kernel/sched/fair.c")).unwrap();
+    let new = patch(&text);
+    assert_ne!(new, text, "the patch applies");
+    let fair = copy.join("kernel/sched/fair.c");
+    // In place it would be the tree's own.
+    fs::remove_file(&fair).unwrap();
+    fs::write(fair, new).unwrap();
+    copy
+}
+
+/// What does not compile is shown as the compiler says it; what compiles and does not spread tasks gets no name.
+#[test]
+fn a_patch_that_is_wrong_becomes_no_library() {
+    let Some(tree) = can_build().then(|| tree("6.12")).flatten() else { return };
+    let library = scratch().join("patched.so");
+    let _ = fs::remove_file(&library);
+    let copy = patched(&tree, |text| {
+        text.to_owned() + "\nint broken(void) { return no_such_function(); }\n"
+    });
+    match built(&copy, &library).unwrap_err() {
+        KernelError::Step { said, .. } => {
+            assert!(said.contains("fair.c") && said.contains("no_such_function"), "{said}");
+        }
+        other => panic!("{other}"),
+    }
+    assert!(!library.exists());
+    // A child stays where it was forked, and nobody moves it.
+    let stuck = |text: &str| {
+        let select = "select_task_rq_fair(struct task_struct *p, int prev_cpu, int wake_flags)\n{";
+        let moves = "int can_migrate_task(struct task_struct *p, struct lb_env *env)\n{";
+        text.replace(select, &format!("{select}\n\tif (p)\n\t\treturn prev_cpu;\n"))
+            .replace(moves, &format!("{moves}\n\tif (p)\n\t\treturn 0;\n"))
+    };
+    let said = built(&patched(&tree, stuck), &library).unwrap_err().to_string();
+    assert!(said.contains("computing tasks in four LLCs, expected four in each"), "{said}");
+    assert!(!library.exists());
+    let warns = |text: &str| {
+        let tick = "task_tick_fair(struct rq *rq, struct task_struct *curr, int queued)\n{";
+        text.replace(tick, &format!("{tick}\n\tWARN_ON_ONCE(1);\n"))
+    };
+    let said = built(&patched(&tree, warns), &library).unwrap_err().to_string();
+    assert!(said.contains("the kernel's code said: ") && said.contains("fair.c"), "{said}");
+    assert!(!library.exists());
+}
