@@ -29,7 +29,7 @@ INCLUDE := -I$S/include -I$(TREE)/arch/x86/include -I$K/arch/x86/include/generat
 	-I$(TREE) -I$(TREE)/kernel/sched -I$S
 
 # Names of files that a message has are those of the tree and of the shim, wherever these lie.
-COMMON := -ffile-prefix-map=$(TREE)/= -ffile-prefix-map=$S/=shim/
+COMMON := -ffile-prefix-map=$(TREE)/= -ffile-prefix-map=$S/=shim/ -ffile-prefix-map=$(CURDIR)=.
 # For both sides: position-independent, nothing visible that does not say so, a section for each function so that
 # the linker drops what is not reached, and nothing that the process around would have to provide.
 COMMON += -std=gnu11 -O2 -g1 -Wall -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -fno-common \
