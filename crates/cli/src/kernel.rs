@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::thread;
 
 use simsched_kernel::build::{Stage, shim_version};
-use simsched_kernel::{Build, KernelError, build};
+use simsched_kernel::{Build, KernelError, build, check};
 
 use crate::args::{BuildArgs, KernelArgs, KernelCommand};
 use crate::failure::Failure;
@@ -15,6 +15,12 @@ use crate::progress::Progress;
 pub(crate) fn kernel(args: &KernelArgs) -> Result<(), Failure> {
     match &args.command {
         KernelCommand::Build(args) => build_library(args),
+        KernelCommand::Check(args) => {
+            check(&args.library).map_err(Failure::input)?;
+            output::print(
+                "16 tasks that compute are four in each of four LLCs, in two copies alike\n",
+            )
+        }
     }
 }
 
@@ -26,6 +32,7 @@ fn build_library(args: &BuildArgs) -> Result<(), Failure> {
         cache: args.cache.clone().map_or_else(cache, Ok)?,
         compiler: args.cc.clone(),
         jobs: args.jobs.map_or(cpus, usize::from),
+        tester: std::env::current_exe().ok(),
     };
     let mut progress = Progress::start(args.quiet);
     let built = build(&what, &mut |stage| progress.stage(words(stage)));

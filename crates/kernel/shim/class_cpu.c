@@ -7,6 +7,9 @@
 extern void sched_balance_trigger(struct rq *rq) __attribute__((weak));
 extern void trigger_load_balance(struct rq *rq) __attribute__((weak));
 
+/* Newer trees have none. */
+extern struct task_struct *pick_next_task_fair(struct rq *rq, struct task_struct *prev, struct rq_flags *rf) __attribute__((weak));
+
 static void run(int cpu, struct rq *rq, struct task_struct *prev, struct task_struct *next)
 {
 	clear_tsk_need_resched(prev);
@@ -25,6 +28,8 @@ int simsched_kp_pick(int cpu, int newidle)
 	struct task_struct *prev, *next;
 
 	SIMSCHED_ENTER(cpu);
+	if (!pick_next_task_fair)
+		return -ENOSYS;
 	prev = current;
 	rq = take(cpu, &rf);
 	do {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The tree's core.c, and what needs its static functions. */
+/* The tree's core.c has these functions itself; headers that come before it must not. */
+#define INSTANTIATE_EXPORTED_MIGRATE_DISABLE
 #include <linux/sched.h>
 #include <linux/mm.h>
 #include <trace/events/sched.h>
@@ -87,8 +89,14 @@ int simsched_core_bandwidth(void *group, unsigned long long quota, unsigned long
 #define SM_IDLE SM_NONE
 #endif
 
+/*
+ * Where preemption is counted, __schedule() wants to be called with it disabled once, and what follows a switch wants the
+ * lock of the runqueue counted on top: simsched_switch_to() does that, since locks are not counted here.
+ */
 int simsched_core_schedule(int how)
 {
+	int count = preempt_count();
+
 	switch (how) {
 	case SIMSCHED_K_EXIT:
 		current->flags |= PF_EXITING;
@@ -98,6 +106,8 @@ int simsched_core_schedule(int how)
 		WRITE_ONCE(current->__state, TASK_INTERRUPTIBLE);
 		break;
 	}
+	preempt_count_set(PREEMPT_DISABLE_OFFSET);
 	__schedule(how == SIMSCHED_K_PREEMPT ? SM_PREEMPT : how == SIMSCHED_K_FROM_IDLE ? SM_IDLE : SM_NONE);
+	preempt_count_set(count);
 	return simsched_id(current);
 }

@@ -20,6 +20,7 @@ struct task_struct *simsched_switch_to(struct task_struct *prev, struct task_str
 {
 	simsched_at_switch();
 	raw_cpu_write(simsched_current, next);
+	preempt_count_set(2 * PREEMPT_DISABLE_OFFSET);
 	simsched_event(SIMSCHED_K_SWITCH, simsched_cpu, simsched_id(prev), simsched_id(next), simsched_now);
 	return prev;
 }
@@ -151,7 +152,9 @@ int simsched_k_softirq(int cpu)
 static struct { cpu_stop_fn_t fn; void *arg; } works[SIMSCHED_CPUS][WORKS];
 static unsigned works_first[SIMSCHED_CPUS], works_end[SIMSCHED_CPUS];
 
-bool stop_one_cpu_nowait(unsigned int cpu, cpu_stop_fn_t fn, void *arg, struct cpu_stop_work *buffer)
+/* Some trees are answered whether it was queued, which it always is, and some are not. */
+asm(".globl stop_one_cpu_nowait\n.hidden stop_one_cpu_nowait\n.set stop_one_cpu_nowait, simsched_stop_one_cpu_nowait");
+bool simsched_stop_one_cpu_nowait(unsigned int cpu, cpu_stop_fn_t fn, void *arg, struct cpu_stop_work *buffer)
 {
 	unsigned at = works_end[cpu]++ % WORKS;
 

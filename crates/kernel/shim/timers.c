@@ -14,12 +14,23 @@ notrace ktime_t ktime_get(void) { return simsched_now; }
 notrace unsigned long long sched_clock(void) { return simsched_now; }
 notrace unsigned long long sched_clock_noinstr(void) { return simsched_now; }
 
+/* Newer trees ask a function for the time and call the state by another name; the newest have the bases in a header of their own. */
+#if __has_include(<linux/hrtimer_bases.h>)
+#include <linux/hrtimer_bases.h>
+#endif
+#ifdef SIMSCHED_TIMER_IS_QUEUED
+#define QUEUED is_queued
+static struct hrtimer_clock_base base;
+ktime_t hrtimer_cb_get_time(const struct hrtimer *timer) { return simsched_now; }
+#else
+#define QUEUED state
 static struct hrtimer_clock_base base = { .get_time = ktime_get };
+#endif
 
-/* The number of a timer lies in its tree node, which nothing else uses here. */
+/* The number of a timer lies in the first word of its tree node, which nothing else uses here. */
 static int number(struct hrtimer *timer)
 {
-	unsigned long *at = &timer->node.node.__rb_parent_color;
+	unsigned long *at = (unsigned long *)&timer->node.node;
 
 	if (!*at || *at >= TIMERS || timers[*at] != timer) {
 		if (timers_len == TIMERS)
@@ -32,7 +43,7 @@ static int number(struct hrtimer *timer)
 
 static void begin(struct hrtimer *timer)
 {
-	timer->state = 1;
+	timer->QUEUED = 1;
 	simsched_event(SIMSCHED_K_TIMER, simsched_cpu, SIMSCHED_K_IDLE, number(timer), timer->node.expires);
 }
 
@@ -58,15 +69,15 @@ void hrtimer_start_range_ns(struct hrtimer *timer, ktime_t at, u64 range, const 
 
 int hrtimer_try_to_cancel(struct hrtimer *timer)
 {
-	if (!timer->state)
+	if (!timer->QUEUED)
 		return 0;
-	timer->state = 0;
+	timer->QUEUED = 0;
 	simsched_event(SIMSCHED_K_TIMER_CANCEL, simsched_cpu, SIMSCHED_K_IDLE, number(timer), simsched_now);
 	return 1;
 }
 
 int hrtimer_cancel(struct hrtimer *timer) { return hrtimer_try_to_cancel(timer); }
-bool hrtimer_active(const struct hrtimer *timer) { return timer->state; }
+bool hrtimer_active(const struct hrtimer *timer) { return timer->QUEUED; }
 
 u64 hrtimer_forward(struct hrtimer *timer, ktime_t now, ktime_t interval)
 {
@@ -88,11 +99,11 @@ int simsched_k_timer(int cpu, int i)
 	if (i <= 0 || i >= timers_len)
 		return -EINVAL;
 	timer = timers[i];
-	if (!timer->state || timer->node.expires > simsched_now)
+	if (!timer->QUEUED || timer->node.expires > simsched_now)
 		return 0;
-	timer->state = 0;
+	timer->QUEUED = 0;
 	__preempt_count_add(HARDIRQ_OFFSET);
-	if (timer->function(timer) == HRTIMER_RESTART && !timer->state)
+	if (timer->function(timer) == HRTIMER_RESTART && !timer->QUEUED)
 		begin(timer);
 	__preempt_count_sub(HARDIRQ_OFFSET);
 	return 1;

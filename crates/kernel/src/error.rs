@@ -54,6 +54,9 @@ pub enum KernelError {
         /// The message.
         said: String,
     },
+    /// What the process that tried a library has said.
+    #[error("{0}")]
+    Checked(String),
     /// A library does not do what every fair scheduler does.
     #[error("{release}: {what}")]
     Smoke {

@@ -12,6 +12,6 @@ mod host;
 mod smoke;
 mod sys;
 
-pub use self::build::{Build, Built, build};
+pub use self::build::{Build, Built, build, check};
 pub use self::error::KernelError;
 pub use self::sys::Stub;

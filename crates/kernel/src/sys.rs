@@ -162,8 +162,12 @@ impl Loaded {
             Ok(copy)
         };
         let copy = copied().map_err(|error| KernelError::file(&std::env::temp_dir(), error))?;
-        let wrong =
-            |error: libloading::Error| KernelError::library(path, bounded(&error.to_string()));
+        let at = format!("{}: ", copy.path().display());
+        let wrong = |error: libloading::Error| {
+            let found = bounded(&error.to_string().replace(&at, ""));
+            let what = format!("found {found}, expected a library of `simsched kernel build`");
+            KernelError::library(path, what)
+        };
         // SAFETY: see the last rule; the file loses its name with `copy`, and stays as long as it is mapped.
         let library = unsafe { Library::new(copy.path()) }.map_err(wrong)?;
         let table = Table::of(&library).map_err(wrong)?;

@@ -49,6 +49,7 @@ fn built(tree: &Path, output: &Path) -> Result<Built, KernelError> {
         cache: scratch().join("cache"),
         compiler: "gcc".into(),
         jobs: 2,
+        tester: None,
     };
     build(&what, &mut |_| ())
 }

@@ -22,6 +22,20 @@ pub(crate) enum KernelCommand {
     /// the tree; later ones compile what has changed. What the machine lacks is said before anything is begun. The
     /// library contains the kernel's code: it is under GPL-2.0.
     Build(BuildArgs),
+    /// Try a library: whether it spreads tasks as a fair scheduler does
+    ///
+    /// 16 tasks compute on 16 CPUs behind four LLCs: four must be in each, and the kernel's code must not say WARN or
+    /// BUG. `build` does this to each new library.
+    Check(CheckArgs),
+}
+
+/// The arguments of `simsched kernel check`.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  simsched kernel check mine.so")]
+pub(crate) struct CheckArgs {
+    /// The library
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) library: PathBuf,
 }
 
 /// The arguments of `simsched kernel build`.

@@ -9,7 +9,7 @@
 #include <linux/stringify.h>
 #include <asm/asm.h>
 
-#define __percpu_seg_override
+#include <asm/percpu_types.h>
 #define __percpu_prefix ""
 
 extern unsigned long simsched_cpu_offset;
@@ -19,7 +19,7 @@ extern unsigned long simsched_cpu_offset;
 
 /* Names that the tree's own version adds to the generic ones. */
 #define this_cpu_read_stable(pcp) raw_cpu_read(pcp)
-#define this_cpu_read_const(pcp) raw_cpu_read(pcp)
+#define this_cpu_read_const(pcp) (*raw_cpu_ptr(&(pcp)))
 #define raw_cpu_read_long(pcp) raw_cpu_read(pcp)
 #define x86_this_cpu_test_bit(nr, var) \
 	((raw_cpu_ptr((unsigned long __percpu *)&(var))[(nr) / 64] >> ((nr) % 64)) & 1)

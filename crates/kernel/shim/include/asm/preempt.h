@@ -35,6 +35,18 @@ static __always_inline void __preempt_count_sub(int n)
 	*raw_cpu_ptr(&simsched_preempt) -= n;
 }
 
+static __always_inline int __preempt_count_add_return(int n)
+{
+	__preempt_count_add(n);
+	return preempt_count();
+}
+
+static __always_inline int __preempt_count_sub_return(int n)
+{
+	__preempt_count_sub(n);
+	return preempt_count();
+}
+
 static __always_inline bool __preempt_count_dec_and_test(void)
 {
 	__preempt_count_sub(1);
