@@ -18,6 +18,14 @@ pub enum KernelError {
         /// The packages that have it.
         packages: Vec<&'static str>,
     },
+    /// The compiler is none that can be used.
+    #[error("the compiler '{compiler}': {what}")]
+    Compiler {
+        /// As it was given.
+        compiler: String,
+        /// What was found, and what was expected.
+        what: String,
+    },
     /// The tree is none that can be built.
     #[error("{}: {what}", .tree.display())]
     Tree {

@@ -26,6 +26,9 @@ use crate::error::KernelError;
 /// The version of the interface that this crate speaks.
 pub(crate) const ABI: i32 = 1;
 
+/// A library is a million bytes.
+const MOST_BYTES: u64 = 64 << 20;
+
 /// A machine, as the library is told it. One entry for each CPU in `core`, `llc` and `node`; `distance` is
 /// `nodes * nodes`, 10 on the diagonal.
 #[derive(Clone, Debug)]
@@ -137,6 +140,7 @@ interface! {
         fn error_clear();
         fn events(*mut *const RawEvent) -> c_int;
         fn reset();
+        fn destroy();
         fn affinity(c_int, c_int, *const c_ulong, c_int) -> c_int;
         fn stubs(c_int, *mut *const c_char, *mut c_ulonglong, *mut c_int) -> c_int;
     }
@@ -155,6 +159,11 @@ impl Loaded {
     /// # Errors
     /// When it cannot be read, is no library, or speaks another version of the interface.
     pub(crate) fn open(path: &Path) -> Result<Loaded, KernelError> {
+        let found = fs::metadata(path).map_err(|error| KernelError::file(path, error))?;
+        if !found.is_file() || found.len() > MOST_BYTES {
+            let what = "found no plain file of at most 64 MiB, expected a library of `simsched kernel build`";
+            return Err(KernelError::library(path, what.to_owned()));
+        }
         let bytes = fs::read(path).map_err(|error| KernelError::file(path, error))?;
         let copied = || {
             let mut copy = tempfile::NamedTempFile::new()?;
@@ -256,6 +265,13 @@ impl Loaded {
             }
         };
         (0..).map_while(one).collect()
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        // SAFETY: gives back the memory of the machine; nothing is called behind it.
+        unsafe { (self.table.destroy)() }
     }
 }
 

@@ -1,23 +1,50 @@
 //! Trying a library in a process of its own.
 
+use std::io::Read;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Output, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use crate::error::KernelError;
+
+/// How long the trial may take; it takes a tenth of a second.
+const PATIENCE: Duration = Duration::from_secs(60);
+const STEP: Duration = Duration::from_millis(20);
 
 /// Tries a library by `simsched kernel check`.
 ///
 /// # Errors
-/// When it fails there, with what was said; or when that process crashes.
+/// When it fails there, with what was said; when that process crashes, or has not ended after a minute.
 pub(super) fn check(program: &Path, library: &Path, release: &str) -> Result<(), KernelError> {
     let mut command = Command::new(program);
     command.args(["kernel", "check"]).arg(library).stdin(Stdio::null());
-    let Output { status, stderr, .. } =
-        command.output().map_err(|error| KernelError::file(program, error))?;
+    let failed = |error| KernelError::file(program, error);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
+    let mut steps = PATIENCE.as_millis() / STEP.as_millis();
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(failed)? {
+            break status;
+        }
+        if steps == 0 {
+            let _ = child.kill();
+            let _ = child.wait();
+            let what =
+                format!("found 16 tasks that had not run in {PATIENCE:?}, expected a second");
+            return Err(KernelError::Smoke { release: release.to_owned(), what });
+        }
+        steps -= 1;
+        thread::sleep(STEP);
+    };
     if status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&stderr);
+    // One sentence, which is shorter than what a pipe holds.
+    let mut said = Vec::new();
+    let stderr = child.stderr.take().into_iter();
+    stderr.for_each(|stderr| _ = stderr.take(1 << 16).read_to_end(&mut said));
+    let said = String::from_utf8_lossy(&said);
     let said = said.trim().strip_prefix("simsched: ").unwrap_or(said.trim()).to_owned();
     Err(match signal(status) {
         Some(signal) => KernelError::Smoke {

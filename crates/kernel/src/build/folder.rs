@@ -37,6 +37,9 @@ impl Folder {
         let lock = made().map_err(|error| KernelError::file(&path, error))?;
         // `make` is given it as the current folder.
         let path = path.canonicalize().map_err(|error| KernelError::file(&path, error))?;
+        if let Some(what) = super::unfit_for_make(path.as_os_str()) {
+            return Err(KernelError::tree(&path, what));
+        }
         Ok(Folder { path, _lock: lock })
     }
 
@@ -69,6 +72,8 @@ impl Folder {
     /// # Errors
     /// When it cannot be written.
     pub(super) fn publish(&self, output: &Path) -> Result<u64, KernelError> {
+        // What a symbolic link points at is replaced, and not the link.
+        let output = &output.canonicalize().unwrap_or_else(|_| output.to_owned());
         let parent = parent(output);
         let copied = || -> io::Result<u64> {
             let mut library = File::open(self.library())?;
@@ -87,11 +92,13 @@ impl Folder {
 /// Tests that the library can be written, before minutes have been spent on it.
 ///
 /// # Errors
-/// When its folder is not there, or it is a folder itself.
+/// When its folder is not there, or it is there and no plain file.
 pub(super) fn is_writable(output: &Path) -> Result<(), KernelError> {
     let found = fs::metadata(parent(output)).and_then(|folder| {
-        let is_wrong = !folder.is_dir() || output.is_dir() || output.file_name().is_none();
-        if is_wrong { Err(io::ErrorKind::IsADirectory.into()) } else { Ok(()) }
+        let is_other = fs::metadata(output).is_ok_and(|found| !found.is_file());
+        let is_wrong = !folder.is_dir() || is_other || output.file_name().is_none();
+        let what = "found no plain file, expected one or none";
+        if is_wrong { Err(io::Error::other(what)) } else { Ok(()) }
     });
     found.map_err(|error| KernelError::file(output, error))
 }

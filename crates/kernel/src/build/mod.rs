@@ -11,7 +11,7 @@ mod shim;
 mod tools;
 mod tree;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use self::folder::Folder;
@@ -30,7 +30,7 @@ pub struct Build {
     pub output: PathBuf,
     /// Where prepared trees and object files are kept.
     pub cache: PathBuf,
-    /// The compiler: gcc or clang.
+    /// The compiler: gcc, by name or path, without options.
     pub compiler: OsString,
     /// How many compilers run at once, at least one.
     pub jobs: usize,
@@ -73,19 +73,24 @@ pub struct Built {
 /// Then nothing has been written to the place of the library.
 pub fn build(what: &Build, at: &mut dyn FnMut(Stage)) -> Result<Built, KernelError> {
     let tree = Tree::open(&what.tree)?;
-    tools::check(&what.compiler)?;
+    let compiler = tools::find(&what.compiler)?;
+    tools::check(&compiler)?;
     folder::is_writable(&what.output)?;
+    let folder = Folder::open(&what.cache, &tree, &compiler)?;
     let sources = tree.hash()?;
-    let folder = Folder::open(&what.cache, &tree, &what.compiler)?;
     shim::write(&folder.path().join("shim"))?;
-    let make =
-        Make { folder: folder.path(), tree: &tree, compiler: &what.compiler, jobs: what.jobs };
+    let make = Make { folder: folder.path(), tree: &tree, compiler: &compiler, jobs: what.jobs };
     if !folder.is_prepared() {
         at(Stage::Prepare);
     }
     make.run("prepared", "preparing the tree")?;
     at(Stage::Compile);
     let said = make.run("library.so", "compiling the scheduler")?;
+    if tree.hash()? != sources {
+        let what =
+            "found files of kernel/sched that changed while they were compiled, expected none";
+        return Err(KernelError::tree(tree.path(), what));
+    }
     let stubs = folder.stubs()?;
     at(Stage::Try);
     match &what.tester {
@@ -103,6 +108,16 @@ pub fn build(what: &Build, at: &mut dyn FnMut(Stage)) -> Result<Built, KernelErr
 /// When it is not so, or the file is no library. Code that crashes ends this process.
 pub fn check(library: &Path) -> Result<(), KernelError> {
     smoke::test(library)
+}
+
+/// Why a path or a name cannot be given to `make` and the shell that it starts; nothing if it can.
+fn unfit_for_make(name: &OsStr) -> Option<String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+~@".contains(c);
+    let name = name.to_string_lossy();
+    let other = name.chars().find(|&c| !is_plain(c))?;
+    Some(format!(
+        "found {other:?} in the path, expected letters, digits and /._-+~@ only, as make asks for"
+    ))
 }
 
 /// Bytes in hexadecimal digits, two for each.

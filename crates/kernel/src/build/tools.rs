@@ -1,7 +1,8 @@
 //! What a machine needs to build a library: programs and headers, tested before anything is begun.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::error::KernelError;
@@ -18,6 +19,21 @@ const PROGRAMS: [(&str, &str); 6] = [
 
 /// A header that is needed, and the package of Debian that has it.
 const HEADERS: [(&str, &str); 1] = [("gelf.h", "libelf-dev")];
+
+/// The compiler as it can be started from any folder: a name as it is, a path made absolute.
+///
+/// # Errors
+/// When the path or the name has what `make` cannot be given.
+pub(super) fn find(compiler: &OsStr) -> Result<OsString, KernelError> {
+    let path = Path::new(compiler);
+    let is_name = path.components().count() == 1 && !path.is_absolute();
+    let found =
+        if is_name { path.to_owned() } else { std::path::absolute(path).unwrap_or_default() };
+    match super::unfit_for_make(found.as_os_str()) {
+        Some(what) => Err(KernelError::Compiler { compiler: compiler.display().to_string(), what }),
+        None => Ok(found.into_os_string()),
+    }
+}
 
 /// Tests that this machine can build, with this compiler.
 ///

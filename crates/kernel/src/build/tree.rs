@@ -34,11 +34,7 @@ impl Tree {
             return Err(KernelError::tree(path, what));
         }
         let path = path.canonicalize().map_err(|error| KernelError::file(path, error))?;
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+~@".contains(c);
-        if let Some(other) = path.to_string_lossy().chars().find(|&c| !is_plain(c)) {
-            let what = format!(
-                "found {other:?} in the path of the tree, expected letters, digits and /._-+~@: make reads others"
-            );
+        if let Some(what) = super::unfit_for_make(path.as_os_str()) {
             return Err(KernelError::tree(&path, what));
         }
         let makefile = path.join("Makefile");
@@ -56,7 +52,8 @@ impl Tree {
             let what = format!("found Linux {release} without {missing}, expected 5.18 or later");
             return Err(KernelError::tree(&path, what));
         }
-        if path.join(".config").exists() || path.join("include/config").exists() {
+        let built = [".config", "include/config", "arch/x86/include/generated"];
+        if built.iter().any(|part| path.join(part).exists()) {
             let what = "found a tree that was built in, expected one that was not \
                         (`git worktree add FOLDER` makes one beside it)";
             return Err(KernelError::tree(&path, what));
@@ -128,7 +125,8 @@ fn release(makefile: &str) -> Option<String> {
         release = format!("{release}.{sublevel}");
     }
     let extra = value("EXTRAVERSION").unwrap_or_default();
-    let is_plain = extra.len() < 64 && extra.bytes().all(|b| b.is_ascii_graphic());
+    let is_plain = extra.len() < 64
+        && extra.bytes().all(|b| b.is_ascii_alphanumeric() || b"._+~-".contains(&b));
     Some(if is_plain { release + &extra } else { release })
 }
 
@@ -145,6 +143,8 @@ mod tests {
             release(&text.replace("EXTRAVERSION =", "EXTRAVERSION = -rc2")).unwrap(),
             "6.12.117-rc2"
         );
+        let odd = text.replace("EXTRAVERSION =", "EXTRAVERSION = -a/../../b");
+        assert_eq!(release(&odd).unwrap(), "6.12.117", "it becomes part of a folder's name");
         assert_eq!(release("VERSION = 6\n"), None);
         assert_eq!(release("VERSION = six\nPATCHLEVEL = 1\n"), None);
     }
