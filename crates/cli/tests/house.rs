@@ -89,7 +89,7 @@ fn imports_point_down() {
         ("trace", &[]),
         ("import", &["simsched-topology"]),
         ("pages", &[]),
-        ("kernel", &[]),
+        ("kernel", &["simsched-core", "simsched-policies", "simsched-topology"]),
         (
             "simsched",
             &[

@@ -18,15 +18,16 @@ static bool migrated[SIMSCHED_TASKS];
 int simsched_kp_clock(int cpu, unsigned long long clock, unsigned long long clock_task, unsigned long long ticks)
 {
 	struct rq *rq = cpu_rq(cpu);
-	u64 delta = clock_task - rq->clock_task;
+	u64 delta = clock_task > rq->clock_task ? clock_task - rq->clock_task : 0;
+	bool moved = clock != rq->clock;
 
 	simsched_class_level = 1;
 	simsched_k_time(clock, ticks);
 	rq->clock = clock;
-	if (clock_task > rq->clock_task) {
-		rq->clock_task = clock_task;
+	rq->clock_task += delta;
+	/* Interrupts may have taken all the time: an idle CPU notes its clock all the same. */
+	if (moved || delta)
 		update_rq_clock_pelt(rq, delta);
-	}
 	return 0;
 }
 
@@ -59,6 +60,9 @@ int simsched_kp_migrate(int cpu, int id, int to)
 	SIMSCHED_ENTER(cpu);
 	if (!p)
 		return -ESRCH;
+	/* The host asks for no choice where there is none. */
+	if (!p->on_rq && READ_ONCE(p->__state) == TASK_INTERRUPTIBLE)
+		WRITE_ONCE(p->__state, TASK_WAKING);
 	if (!p->se.sum_exec_runtime && !p->on_rq && !p->se.avg.last_update_time)
 		__set_task_cpu(p, to);
 	else
@@ -142,19 +146,25 @@ int simsched_kp_preempt(int cpu, int id, int how)
 	return answer(cpu, before);
 }
 
+/* Newer trees do this where the idle task is put. */
+extern void update_rq_avg_idle(struct rq *rq) __attribute__((weak));
+
+/* An idle time of the CPU is over: a sample of the mean, which is bounded by what balancing at idle may cost. */
 int simsched_kp_woken(int cpu, int id)
 {
 	struct rq *rq = cpu_rq(cpu);
-	u64 most = 2 * rq->max_idle_balance_cost;
-	s64 diff;
+	unsigned long long bound = rq->max_idle_balance_cost << 1;
 
-	if (!rq->idle_stamp)
+	if (update_rq_avg_idle || !rq->idle_stamp)
 		return 0;
-	diff = rq->clock - rq->idle_stamp - rq->avg_idle;
-	rq->avg_idle += diff / 8;
-	rq->avg_idle = min(rq->avg_idle, most);
-	HALVE_WAKE_IDLE(rq);
+	update_avg(&rq->avg_idle, rq->clock - rq->idle_stamp);
+	if (rq->avg_idle > bound)
+		rq->avg_idle = bound;
 	rq->idle_stamp = 0;
+#ifdef SIMSCHED_HAS_WAKE_IDLE
+	rq->wake_avg_idle = rq->avg_idle >> 1;
+	rq->wake_stamp = jiffies;
+#endif
 	return 0;
 }
 

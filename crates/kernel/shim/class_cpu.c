@@ -57,6 +57,36 @@ int simsched_kp_idle(int cpu)
 	return 0;
 }
 
+int simsched_kp_stopper(int cpu)
+{
+	struct rq_flags rf;
+	struct rq *rq;
+	struct task_struct *prev;
+
+	SIMSCHED_ENTER(cpu);
+	prev = current;
+	rq = take(cpu, &rf);
+	put_prev_task(rq, prev);
+	run(cpu, rq, prev, simsched_stopper(cpu));
+	set_next_task(rq, simsched_stopper(cpu));
+	rq_unlock(rq, &rf);
+	return 0;
+}
+
+int simsched_kp_age(int cpu)
+{
+	SIMSCHED_ENTER(cpu);
+	simsched_fair_age(cpu);
+	return 0;
+}
+
+int simsched_kp_weigh(int cpu)
+{
+	SIMSCHED_ENTER(cpu);
+	simsched_fair_weigh(cpu);
+	return 0;
+}
+
 int simsched_kp_tick(int cpu)
 {
 	int before;

@@ -18,10 +18,22 @@ static __always_inline struct rq *simsched_cpu_rq(int cpu)
 
 /* The balancing of a CPU that becomes idle has one of two names. */
 #define newidle_balance sched_balance_newidle
+/* So has the ageing of averages. */
+#define update_blocked_averages sched_balance_update_blocked_averages
 
 #include "kernel/sched/fair.c"
 
 int simsched_fair_newidle(void *rq, void *rf)
 {
 	return sched_balance_newidle(rq, rf);
+}
+
+void simsched_fair_age(int cpu)
+{
+	sched_balance_update_blocked_averages(cpu);
+}
+
+void simsched_fair_weigh(int cpu)
+{
+	update_cfs_rq_h_load(&cpu_rq(cpu)->cfs);
 }

@@ -43,6 +43,53 @@ int simsched_kp_exiting(int id)
 	return 0;
 }
 
+int simsched_kp_count(int cpu, int by)
+{
+	cpu_rq(cpu)->nr_running += by;
+	return 0;
+}
+
+int simsched_kp_idle_since(int cpu, unsigned long long clock)
+{
+	cpu_rq(cpu)->idle_stamp = clock;
+	return 0;
+}
+
+int simsched_kp_flips(int cpu, int id, unsigned flips, unsigned long long ticks)
+{
+	struct task_struct *p = id == SIMSCHED_K_IDLE ? simsched_idle(cpu) : simsched_task(id);
+
+	if (!p)
+		return -ESRCH;
+	p->wakee_flips = flips;
+	p->wakee_flip_decay_ts = INITIAL_JIFFIES + ticks;
+	return 0;
+}
+
+/* Of a state only the exit latency is ever read. */
+static struct cpuidle_state idle_states[SIMSCHED_CPUS];
+
+int simsched_kp_idle_state(int cpu, int exit_latency)
+{
+	idle_states[cpu].exit_latency = exit_latency;
+	idle_set_state(cpu_rq(cpu), exit_latency < 0 ? NULL : &idle_states[cpu]);
+	return 0;
+}
+
+int simsched_kp_asleep(int cpu, int id)
+{
+	struct task_struct *p = simsched_task(id);
+	struct cfs_rq *cfs = &cpu_rq(cpu)->cfs;
+
+	if (!p)
+		return -ESRCH;
+	memset(&p->se.avg, 0, sizeof(p->se.avg));
+	p->se.avg.last_update_time = cfs->avg.last_update_time;
+	p->se.vruntime = MEAN_VRUNTIME(cfs);
+	WRITE_ONCE(p->__state, TASK_INTERRUPTIBLE);
+	return 0;
+}
+
 int simsched_kp_task(int id, struct simsched_kp_task_state *state)
 {
 	struct task_struct *p = simsched_task(id);
@@ -59,6 +106,7 @@ int simsched_kp_task(int id, struct simsched_kp_task_state *state)
 		.cpu = task_cpu(p),
 		.on_rq = p->on_rq,
 		.delayed = DELAYED(p),
+		.wakee_flips = p->wakee_flips,
 	};
 	return 0;
 }

@@ -14,22 +14,21 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/cgroup.h>
+#include <linux/cpuidle.h>
 #include <linux/cpumask.h>
 #include <linux/kthread.h>
 #include "kernel/sched/sched.h"
 #include "state.h"
 
-/* Trees that have extensible scheduling have delayed dequeues, deadlines and a mean vruntime, and no estimate of idle time for wakeups. */
+/* Trees that have extensible scheduling have delayed dequeues, deadlines and a mean vruntime. */
 #if __has_include(<linux/sched/ext.h>)
 #define DELAYED(p) ((p)->on_rq && (p)->se.sched_delayed)
 #define DEADLINE(p) ((p)->se.deadline)
 #define MEAN_VRUNTIME(cfs) avg_vruntime(cfs)
-#define HALVE_WAKE_IDLE(rq) do { } while (0)
 #else
 #define DELAYED(p) 0
 #define DEADLINE(p) 0
 #define MEAN_VRUNTIME(cfs) ((cfs)->min_vruntime)
-#define HALVE_WAKE_IDLE(rq) do { (rq)->wake_stamp = jiffies; (rq)->wake_avg_idle = (rq)->avg_idle / 2; } while (0)
 #endif
 
 #ifndef ENQUEUE_INITIAL

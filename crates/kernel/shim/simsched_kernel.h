@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-#define SIMSCHED_K_ABI 1
+#define SIMSCHED_K_ABI 2
 #define SIMSCHED_K_API __attribute__((visibility("default")))
 
 /*
@@ -16,7 +16,7 @@ extern "C" {
  * One thread at a time. No call may be made while another one runs.
  * cpu is the CPU that executes the call. The host calls time() before a call when time has passed.
  * Tasks are ids from 0. SIMSCHED_K_IDLE is the idle task of a CPU, SIMSCHED_K_STOPPER its stopper.
- * A function that fails returns a negative error number. After BUG all functions return SIMSCHED_K_DEAD.
+ * A function that fails returns a negative error number. After BUG the functions that call the kernel's code return SIMSCHED_K_DEAD.
  * After each call the host reads error(): an empty text means that nothing was wrong.
  */
 #define SIMSCHED_K_IDLE (-1)
@@ -208,8 +208,14 @@ SIMSCHED_K_API int simsched_kp_dequeue(int cpu, int task, int why);
  */
 SIMSCHED_K_API int simsched_kp_pick(int cpu, int newidle);
 SIMSCHED_K_API int simsched_kp_idle(int cpu);
+/* Puts the running task of cpu, whose stopper runs from now on, until pick() or idle(). */
+SIMSCHED_K_API int simsched_kp_stopper(int cpu);
+/* The averages of the queues of cpu are brought to its clock, as a pass does before it looks at them. */
+SIMSCHED_K_API int simsched_kp_age(int cpu);
 /* Balancing before cpu becomes idle, apart from pick(). Returns 1 if there is something to pick now. */
 SIMSCHED_K_API int simsched_kp_newidle(int cpu);
+/* The load that the queues of cpu stand for is noted, once in a jiffy, as whoever weighs a task of theirs does. */
+SIMSCHED_K_API int simsched_kp_weigh(int cpu);
 /* A dead task that was switched out is forgotten. */
 SIMSCHED_K_API int simsched_kp_dead(int cpu, int task);
 /* Does the task that was just enqueued on cpu preempt the one that runs there? how: SIMSCHED_KP_FORK, SIMSCHED_KP_SYNC. */
@@ -231,12 +237,23 @@ SIMSCHED_K_API int simsched_kp_pending(int cpu, int pending);  /* wakeups are on
 SIMSCHED_K_API int simsched_kp_flag(int cpu, int level);       /* the reschedule flag of the running task: 0, 1, 2 */
 SIMSCHED_K_API int simsched_kp_polls(int cpu, int polls);      /* the idle task of cpu polls */
 SIMSCHED_K_API int simsched_kp_exiting(int task);              /* it dies: a wakeup by it is not synchronous */
+/* by: tasks that the host counts on cpu from now on, or no longer, beside those that are queued: who leaves, the stopper. */
+SIMSCHED_K_API int simsched_kp_count(int cpu, int by);
+/* Since when cpu has had nothing to run, on its clock; 0: it has, or had when last asked. A balance before idle sets it. */
+SIMSCHED_K_API int simsched_kp_idle_since(int cpu, unsigned long long clock);
+/* How often task, or the idle task of cpu, has changed whom it wakes, and the tick in which that was halved last. */
+SIMSCHED_K_API int simsched_kp_flips(int cpu, int task, unsigned flips, unsigned long long ticks);
+/* The idle state of cpu: its exit latency in us, -1: it is in none, or none is known. */
+SIMSCHED_K_API int simsched_kp_idle_state(int cpu, int exit_latency);
+/* A task from fork(), which was never queued, has slept on cpu for so long that its averages are nothing. */
+SIMSCHED_K_API int simsched_kp_asleep(int cpu, int task);
 struct simsched_kp_task_state {
 	long long vruntime;
 	long long deadline;      /* 0 where the kernel has none */
 	unsigned long long runtime;
 	unsigned long util_avg, load_avg, runnable_avg;
 	int cpu, on_rq, delayed;
+	unsigned wakee_flips;    /* how often it has changed whom it wakes */
 };
 struct simsched_kp_cpu_state {
 	long long mean_vruntime; /* the weighted mean where the kernel keeps one, else min_vruntime */

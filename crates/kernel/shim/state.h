@@ -106,6 +106,8 @@ extern int simsched_set_feature(char *name);
 extern void simsched_core_fork(struct task_struct *p, int group);
 extern int simsched_core_wake(struct task_struct *p, int sync);
 extern int simsched_fair_newidle(void *rq, void *rf);
+extern void simsched_fair_age(int cpu);
+extern void simsched_fair_weigh(int cpu);
 extern int simsched_core_select(struct task_struct *p, int cpu, int flags);
 extern void simsched_core_block(void *rq, struct task_struct *p, int dead);
 extern void simsched_core_requeue(void *rq, struct task_struct *p);

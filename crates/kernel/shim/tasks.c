@@ -197,6 +197,7 @@ int simsched_k_fork(int cpu, int proc, int nice, int group)
 	p->static_prio = NICE_TO_PRIO(nice);
 	tasks[id] = p;
 	simsched_core_fork(p, group);
+	p->recent_used_cpu = cpu;
 	return id;
 }
 

@@ -80,6 +80,7 @@ impl Host {
         let machine = RawMachine {
             nodes: shape.nodes,
             smt: shape.smt,
+            reclaim: 0,
             core: &core,
             llc: &llc,
             node: &node,

@@ -9,6 +9,7 @@
 pub mod build;
 mod error;
 mod host;
+pub mod shadow;
 mod smoke;
 mod sys;
 

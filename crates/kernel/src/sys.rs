@@ -13,6 +13,8 @@
 
 #![expect(unsafe_code, reason = "a library of C is called here, and nowhere else")]
 
+mod class;
+
 use std::ffi::{CStr, c_char, c_int, c_ulong, c_ulonglong};
 use std::fs;
 use std::io::Write;
@@ -21,10 +23,12 @@ use std::ptr;
 
 use libloading::Library;
 
+pub(crate) use self::class::ClassLevel;
+
 use crate::error::KernelError;
 
 /// The version of the interface that this crate speaks.
-pub(crate) const ABI: i32 = 1;
+pub(crate) const ABI: i32 = 2;
 
 /// A library is a million bytes.
 const MOST_BYTES: u64 = 64 << 20;
@@ -36,6 +40,8 @@ pub(crate) struct RawMachine<'a> {
     pub(crate) nodes: usize,
     /// Threads of a core.
     pub(crate) smt: usize,
+    /// The distance above which nodes are far; 0 is the usual one.
+    pub(crate) reclaim: u32,
     pub(crate) core: &'a [c_int],
     pub(crate) llc: &'a [c_int],
     pub(crate) node: &'a [c_int],
@@ -205,7 +211,7 @@ impl Loaded {
             cpus: number(cpus),
             nodes: number(machine.nodes),
             smt: number(machine.smt),
-            reclaim: 0,
+            reclaim: c_int::try_from(machine.reclaim).unwrap_or(c_int::MAX),
             core: machine.core.as_ptr(),
             cluster: ptr::null(),
             llc: machine.llc.as_ptr(),

@@ -1,0 +1,128 @@
+//! `Inside`: what a policy must show of itself to be compared with the kernel's functions.
+
+use simsched_core::{Policy, TaskId};
+use simsched_policies::fair::features::{Grouping, Version};
+use simsched_policies::fair::{Fair, Features};
+use simsched_topology::CpuId;
+
+/// What a policy keeps of a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskNumbers {
+    /// How long it has run, in ns.
+    pub runtime: u64,
+    /// Its virtual time.
+    pub vruntime: u64,
+    /// Its utilization.
+    pub util_avg: u64,
+    /// Its load.
+    pub load_avg: u64,
+}
+
+/// What a policy keeps of the runqueue of a CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueNumbers {
+    /// Its utilization.
+    pub util_avg: u64,
+    /// Its load.
+    pub load_avg: u64,
+    /// The floor of its virtual time, if it keeps one.
+    pub floor: Option<u64>,
+    /// How long the CPU is expected to be idle.
+    pub avg_idle: u64,
+    /// The load that it stood for when a task of it was weighed first in a jiffy, and that jiffy.
+    pub weighed: [u64; 2],
+    /// What an update of its averages changes: the time of the last one, what has been summed up, and how many
+    /// tasks that have left are to be subtracted.
+    pub age: [u64; 4],
+}
+
+/// A policy that shows what it keeps, so that it can be compared.
+pub trait Inside: Policy {
+    /// What it keeps of a task that has begun.
+    fn task_numbers(&self, task: TaskId) -> TaskNumbers;
+
+    /// What it keeps of a CPU.
+    fn queue_numbers(&self, cpu: CpuId) -> QueueNumbers;
+
+    /// How often a task has changed whom it wakes, and the tick in which that was halved last.
+    fn flips(&self, task: TaskId) -> (u32, u64);
+
+    /// The features that are not as a kernel has them by default, as the file `sched/features` takes them.
+    ///
+    /// # Errors
+    /// What of it no kernel can be told.
+    fn kernel_features(&self) -> Result<Vec<String>, String>;
+}
+
+impl Inside for Fair {
+    fn task_numbers(&self, task: TaskId) -> TaskNumbers {
+        let entity = self.entity(task);
+        TaskNumbers {
+            runtime: entity.sum_exec_runtime,
+            vruntime: entity.vruntime,
+            util_avg: entity.avg.util_avg,
+            load_avg: entity.avg.load_avg,
+        }
+    }
+
+    fn queue_numbers(&self, cpu: CpuId) -> QueueNumbers {
+        let queue = self.cfs_rq(cpu);
+        let avg = &queue.avg;
+        QueueNumbers {
+            util_avg: avg.util_avg,
+            load_avg: avg.load_avg,
+            floor: (!self.features().version.is_eevdf()).then_some(queue.min_vruntime),
+            avg_idle: self.idle_stats(cpu).avg_idle,
+            weighed: [queue.h_load, queue.last_h_load_update],
+            age: [
+                avg.last_update_time,
+                avg.load_sum,
+                u64::from(avg.util_sum),
+                u64::from(queue.removed_nr),
+            ],
+        }
+    }
+
+    fn flips(&self, task: TaskId) -> (u32, u64) {
+        let wakee = self.wakee(task);
+        (wakee.flips, wakee.flip_decay_ts)
+    }
+
+    fn kernel_features(&self) -> Result<Vec<String>, String> {
+        let (ours, theirs) = (self.features(), &Features::of(self.features().version));
+        if !matches!(ours.version, Version::V6_1 | Version::V6_12) {
+            return Err(format!("a library for {:?} has not been compared", ours.version));
+        }
+        if ours.grouping != Grouping::ROOT {
+            return Err("groups are not followed".to_owned());
+        }
+        let named = [
+            ("GENTLE_FAIR_SLEEPERS", ours.gentle_fair_sleepers, theirs.gentle_fair_sleepers),
+            ("START_DEBIT", ours.start_debit, theirs.start_debit),
+            ("NEXT_BUDDY", ours.next_buddy, theirs.next_buddy),
+            ("LAST_BUDDY", ours.last_buddy, theirs.last_buddy),
+            ("WAKEUP_PREEMPTION", ours.wakeup_preemption, theirs.wakeup_preemption),
+            ("ALT_PERIOD", ours.alt_period, theirs.alt_period),
+            ("BASE_SLICE", ours.base_slice, theirs.base_slice),
+            ("SIS_UTIL", ours.sis_util, theirs.sis_util),
+            ("WA_IDLE", ours.wa_idle, theirs.wa_idle),
+            ("WA_WEIGHT", ours.wa_weight, theirs.wa_weight),
+            ("WA_BIAS", ours.wa_bias, theirs.wa_bias),
+            ("UTIL_EST", ours.util_est, theirs.util_est),
+            ("UTIL_EST_FASTUP", ours.util_est_fastup, theirs.util_est_fastup),
+            ("ATTACH_AGE_LOAD", ours.attach_age_load, theirs.attach_age_load),
+            ("PLACE_LAG", ours.place_lag, theirs.place_lag),
+            ("PLACE_DEADLINE_INITIAL", ours.place_deadline_initial, theirs.place_deadline_initial),
+            ("PLACE_REL_DEADLINE", ours.place_rel_deadline, theirs.place_rel_deadline),
+            ("RUN_TO_PARITY", ours.run_to_parity, theirs.run_to_parity),
+            ("PREEMPT_SHORT", ours.preempt_short, theirs.preempt_short),
+            ("PICK_BUDDY", ours.pick_buddy, theirs.pick_buddy),
+            ("DELAY_DEQUEUE", ours.delay_dequeue, theirs.delay_dequeue),
+            ("DELAY_ZERO", ours.delay_zero, theirs.delay_zero),
+        ];
+        let changed = named.into_iter().filter(|(_, ours, theirs)| ours != theirs);
+        Ok(changed
+            .map(|(name, ours, _)| format!("{}{name}", if ours { "" } else { "NO_" }))
+            .collect())
+    }
+}

@@ -1,0 +1,51 @@
+//! The machine of a simulation, as the library is told it.
+
+use simsched_core::{Report, World};
+use simsched_topology::{CpuId, NodeId, Topology};
+
+use super::library::{Answer, done, number};
+use crate::sys::{ClassLevel, RawMachine};
+
+/// Makes the machine of `world`.
+pub(super) fn create(class: &mut ClassLevel, world: &World) -> Answer {
+    let topology: &Topology = world.topology();
+    let of = |place: &dyn Fn(CpuId) -> u16| -> Vec<i32> {
+        topology.cpus().iter().map(|cpu| i32::from(place(cpu))).collect()
+    };
+    let nodes = topology.nr_nodes();
+    let node = |at: usize| NodeId(u16::try_from(at).expect("few nodes"));
+    let distance: Vec<i32> = (0..nodes * nodes)
+        .map(|at| topology.node_distance(node(at / nodes), node(at % nodes)))
+        .map(|distance| i32::try_from(distance).expect("a small number"))
+        .collect();
+    let machine = RawMachine {
+        nodes,
+        smt: topology.cpus().iter().map(|cpu| topology.smt_mask(cpu).len()).max().unwrap_or(1),
+        reclaim: topology.reclaim_distance(),
+        core: &of(&|cpu| topology.core_of(cpu).0),
+        llc: &of(&|cpu| topology.llc_of(cpu).0),
+        node: &of(&|cpu| topology.node_of(cpu).0),
+        distance: &distance,
+    };
+    done("create", class.create(&machine, world.seed().0))
+}
+
+/// Both have domains of the same sizes.
+pub(super) fn check_domains(class: &mut ClassLevel, world: &World, inner: &impl Report) -> Answer {
+    for cpu in world.topology().cpus().iter() {
+        let (mut ours, mut kernel) = (Vec::new(), Vec::new());
+        inner.domains(cpu, &mut |_, span, _| ours.push(span.len()));
+        for level in 0.. {
+            match usize::try_from(class.domain(number(cpu), level)) {
+                Ok(cpus @ 1..) => kernel.push(cpus),
+                _ => break,
+            }
+        }
+        if ours != kernel {
+            return Err(format!(
+                "the domains of CPU {cpu} have {ours:?} CPUs, the kernel's {kernel:?}"
+            ));
+        }
+    }
+    Ok(())
+}
