@@ -13,7 +13,7 @@ use std::process::Command;
 
 use simsched_kernel::KernelError;
 
-use crate::common::{built, can_build, scratch, tree};
+use crate::common::{built, cache_of, can_build, scratch, tree};
 
 fn debian(version: &str, release: &str) {
     let Some(tree) = can_build().then(|| tree(version)).flatten() else { return };
@@ -26,20 +26,18 @@ fn debian(version: &str, release: &str) {
     assert_eq!(fs::metadata(&library).unwrap().len(), first.bytes);
     // Nothing has changed, so nothing is compiled, and the library is the same.
     let bytes = fs::read(&library).unwrap();
-    let before = object_times(release);
+    let before = object_times(&tree);
     let again = built(&tree, &library).unwrap();
-    assert!(before.len() > 20 && object_times(release) == before, "objects are made again");
+    assert!(before.len() > 20 && object_times(&tree) == before, "objects are made again");
     assert_eq!(again.sources, first.sources);
     assert!(fs::read(&library).unwrap() == bytes, "built again, it is another");
 }
 
-/// When the objects of trees of this release were written.
-fn object_times(release: &str) -> Vec<(PathBuf, impl Ord + use<>)> {
-    let is_release =
-        |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with(release);
+/// When the objects of this tree were written.
+fn object_times(tree: &Path) -> Vec<(PathBuf, impl Ord + use<>)> {
     let entries =
         |folder: PathBuf| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let folders = entries(scratch().join("cache")).filter(is_release);
+    let folders = entries(cache_of(tree));
     let objects = folders.map(|folder| folder.join("object")).filter(|folder| folder.exists());
     let files =
         objects.flat_map(entries).filter(|path| path.extension().is_some_and(|it| it == "o"));

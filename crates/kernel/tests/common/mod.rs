@@ -44,11 +44,16 @@ pub(crate) fn tree(version: &str) -> Option<PathBuf> {
     Some(tree)
 }
 
+/// Where a tree is made: no other test makes anything there.
+pub(crate) fn cache_of(tree: &Path) -> PathBuf {
+    scratch().join("cache").join(tree.file_name().unwrap())
+}
+
 pub(crate) fn built(tree: &Path, output: &Path) -> Result<Built, KernelError> {
     let what = Build {
         tree: tree.to_owned(),
         output: output.to_owned(),
-        cache: scratch().join("cache"),
+        cache: cache_of(tree),
         compiler: "gcc".into(),
         jobs: 2,
         tester: None,
