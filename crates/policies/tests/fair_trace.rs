@@ -156,6 +156,9 @@ impl Replay {
             self.host.kit.task(task).on_rq = false;
             self.count(-1);
         }
+        if let (Some(prev), None) = (prev, next) {
+            self.host.put_prev_task(CPU, prev);
+        }
         self.host.kit.run_on(CPU, next);
         if next.is_none() {
             self.host.idle_entered(CPU);

@@ -69,9 +69,10 @@ pub trait Policy: Balancer + Report {
     /// to [`Dequeue::Sleep`] is [`Dequeued::Delayed`].
     fn dequeue(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued;
 
-    /// Puts `prev` back (if it is still queued) and takes the next task to run off the queue;
-    /// `None` leaves the CPU to its idle task. `prev` is `None` when the idle task or the
-    /// stopper ran. Asked a second time if a newly idle CPU has got tasks.
+    /// Puts `prev` back (if it is still queued) and takes the next task to run off the queue. `None`:
+    /// nothing is runnable; `prev` is put by [`Policy::put_prev_task`] later. `prev` is `None` when the
+    /// idle task or the stopper ran. Asked a second time, with the same `prev`, if a newly idle CPU has
+    /// got tasks.
     fn pick_next(&mut self, cx: Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId>;
 
     /// Whether `wakee`, which was just enqueued on `cpu`, should run in place of its current task.
@@ -130,8 +131,10 @@ pub trait Policy: Balancer + Report {
         let _ = (cx, task);
     }
 
-    /// `prev` leaves `cpu` to the stopper (`put_prev_task`). It is still runnable, or has been dequeued
-    /// just before. After the stopper, [`Policy::pick_next`] is called without a previous task.
+    /// `prev` leaves `cpu` to the stopper or to the idle task (`put_prev_task`). It is still runnable
+    /// (to the stopper only), or has been dequeued before; between [`Policy::pick_next`] and this call a
+    /// newly idle CPU has tried to get tasks. After the stopper or the idle task,
+    /// [`Policy::pick_next`] is called without a previous task.
     fn put_prev_task(&mut self, cx: Cx<'_>, cpu: CpuId, prev: TaskId);
 
     /// The idle task has become current on `cpu`, or was picked again after itself (`set_next_task_idle`).

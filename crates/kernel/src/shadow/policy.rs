@@ -115,7 +115,10 @@ impl<P: Inside> Policy for Shadow<P> {
     fn put_prev_task(&mut self, cx: Cx<'_>, cpu: CpuId, prev: TaskId) {
         let world = cx.world;
         self.inner.put_prev_task(cx, cpu, prev);
-        self.ask(world, |ask| ask.stopper(cpu));
+        // To the idle task: the kernel puts `prev` where `idle_entered` makes that task current.
+        if world.rq(cpu).stopper {
+            self.ask(world, |ask| ask.stopper(cpu));
+        }
     }
 
     fn idle_entered(&mut self, cx: Cx<'_>, cpu: CpuId) {

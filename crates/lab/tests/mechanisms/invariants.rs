@@ -1,6 +1,6 @@
 //! What holds across the patches.
 
-use simsched_core::Cost;
+use simsched_core::{Cost, Seed};
 use simsched_topology::OsCosts;
 
 use super::{Priced, Run, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG, two_ccx};
@@ -38,14 +38,18 @@ fn the_three_costs_of_a_migration_are_separate() {
 }
 
 /// Invariant I3: effects have a window of load. That of tg->load_avg begins where pairs no longer have
-/// CPUs to themselves and ends where no CPU is idle: the edges are the controls.
+/// CPUs to themselves and ends where no CPU is idle: the edges are the controls. Where all CPUs are
+/// taken, a run keeps for long the placement that it began with, and its throughput is off by up to 15 %.
 #[test]
 fn a_line_for_each_node_pays_between_half_and_full_load_only() {
-    let gain = |nr_pairs| {
-        let wakeups = |policy| Run::steady("spr-2x48", policy, nr_pairs).wakeups();
-        let (one, each) = (wakeups("cfs"), wakeups("cfs+tg_per_node"));
-        i64::try_from(each).unwrap() * 100 / i64::try_from(one).unwrap() - 100
+    let gain = |(nr_pairs, seeds)| {
+        let wakeups = |policy| -> i64 {
+            let run = |seed| Run::seeded("spr-2x48", policy, nr_pairs, Seed(seed)).wakeups();
+            (1..=seeds).map(|seed| i64::try_from(run(seed)).unwrap()).sum()
+        };
+        wakeups("cfs+tg_per_node") * 100 / wakeups("cfs") - 100
     };
-    let [below, inside, beyond] = [72, 168, 384].map(gain);
-    assert!(below.abs() <= 3 && inside >= 20 && beyond.abs() <= 5, "{below} {inside} {beyond}");
+    let [below, inside, beyond] = [(72, 1), (168, 1), (384, 5)].map(gain);
+    assert!(below.abs() <= 3 && inside >= 20, "{below} {inside}");
+    assert!(beyond.abs() * 4 <= inside, "{beyond} {inside}");
 }

@@ -104,11 +104,7 @@ impl Policy for Fair {
     #[inline]
     fn pick_next(&mut self, cx: Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
         self.all.enter(cx.world);
-        // A second call after the CPU had found nothing: the previous task has been put already.
-        let prev = prev
-            .map(Se::of)
-            .filter(|&prev| self.all.queue(self.all.cfs_rq_of(prev)).curr == Some(prev));
-        let next = self.all.pick_next_task(cpu, prev, cx.world.rq(cpu).clock_task);
+        let next = self.all.pick_next_task(cpu, prev.map(Se::of), cx.world.rq(cpu).clock_task);
         if let Some(next) = next {
             self.all.walked(next, GROUP_LEVEL);
         }

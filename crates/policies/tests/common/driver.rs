@@ -205,6 +205,9 @@ impl Driver {
             next = self.host.pick_next(cpu, prev);
             self.settle();
         }
+        if let (Some(prev), None) = (prev, next) {
+            self.host.put_prev_task(cpu, prev);
+        }
         self.host.kit.run_on(cpu, next);
         if next.is_none() {
             self.host.idle_entered(cpu);

@@ -66,7 +66,8 @@ impl FifoQueues {
         queue.curr
     }
 
-    /// Puts `prev`, which leaves `cpu` to the stopper, at the head of its queue if it is still runnable.
+    /// Puts `prev`, which leaves `cpu` to the stopper or to the idle task, at the head of its queue if it
+    /// is still runnable.
     pub fn put(&mut self, cpu: CpuId, prev: TaskId) {
         let queue = &mut self.queues[cpu.idx()];
         if queue.curr.take().is_some() {

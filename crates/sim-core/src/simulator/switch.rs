@@ -175,6 +175,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             self.stopper_ends(cpu);
         } else if prev.is_none() {
             self.idle_left(cpu);
+        } else if let (Some(prev), None) = (prev, next) {
+            self.put_prev_task(cpu, prev);
         }
         self.world.rq_update(cpu, |rq| rq.curr = next);
         if let Some(prev) = prev {

@@ -31,7 +31,7 @@ const TIMERS: u32 = 3;
 ///
 /// It keeps account of what was promised to it, and [`Report::check`] says which promise was broken: a timer
 /// fires once, on its CPU, not before its time, and behind all of that CPU that were to expire before it; a
-/// call arrives once; which CPUs are idle.
+/// call arrives once; which CPUs are idle; a task is put before the idle task takes its place.
 #[derive(Debug)]
 pub struct EveryAction {
     queues: FifoQueues,
@@ -44,6 +44,8 @@ pub struct EveryAction {
     asleep: Vec<(CpuId, TaskId)>,
     /// By CPU: its idle task is current, as far as was said.
     idle: Vec<bool>,
+    /// By CPU: the task behind which nothing was to be picked, until it is put.
+    last: Vec<Option<TaskId>>,
 }
 
 impl Default for EveryAction {
@@ -55,6 +57,7 @@ impl Default for EveryAction {
             held: Vec::new(),
             asleep: Vec::new(),
             idle: Vec::new(),
+            last: Vec::new(),
         }
     }
 }
@@ -162,6 +165,7 @@ impl Policy for EveryAction {
         let nr_cpus = world.topology().nr_cpus();
         self.queues = FifoQueues::new(world);
         self.idle = vec![true; nr_cpus];
+        self.last = vec![None; nr_cpus];
         Attached {
             reasons: &["any"],
             lines: vec![NodeId(0)],
@@ -219,8 +223,12 @@ impl Policy for EveryAction {
         Dequeued::Left
     }
 
-    fn pick_next(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
+    fn pick_next(&mut self, mut cx: Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
+        if self.last[cpu.idx()].is_some_and(|last| prev != Some(last)) {
+            self.plans.broke(format!("CPU {cpu} picks behind {prev:?}, before the last was put"));
+        }
         let next = self.queues.next(cpu);
+        self.last[cpu.idx()] = prev.filter(|_| next.is_none());
         if next.is_none() || self.any(2) == 0 {
             for (_, task) in self.asleep.extract_if(.., |(at, _)| *at == cpu) {
                 cx.block(task);
@@ -229,7 +237,11 @@ impl Policy for EveryAction {
         next.inspect(|task| self.ask(&mut cx, *task))
     }
 
-    fn put_prev_task(&mut self, _: Cx<'_>, cpu: CpuId, prev: TaskId) {
+    fn put_prev_task(&mut self, cx: Cx<'_>, cpu: CpuId, prev: TaskId) {
+        let last = self.last[cpu.idx()].take();
+        if last != Some(prev) && !cx.world.rq(cpu).stopper {
+            self.plans.broke(format!("CPU {cpu} puts {prev}, and nothing leaves it but {last:?}"));
+        }
         self.queues.put(cpu, prev);
     }
 
@@ -269,6 +281,9 @@ impl Policy for EveryAction {
 
     fn idle_entered(&mut self, _: Cx<'_>, cpu: CpuId) {
         self.idle[cpu.idx()] = true;
+        if let Some(last) = self.last[cpu.idx()] {
+            self.plans.broke(format!("CPU {cpu} is idle, and {last} was not put"));
+        }
     }
 
     fn idle_left(&mut self, _: Cx<'_>, cpu: CpuId) {

@@ -119,7 +119,9 @@ impl Hierarchy {
     }
 
     /// The next task of `cpu`, which from now on is the running one; `prev` was it and is put
-    /// back. Nobody is left: `None`. Source: `pick_next_task_fair()`.
+    /// back. Nothing is runnable: `None`, and `prev` stays `curr` of its queues until the CPU
+    /// switches (`put_prev_task`), behind a pass for newly idle CPUs. What is queued meanwhile runs
+    /// `update_curr()` on it, also where it sleeps. Source: `pick_next_task_fair()`.
     #[inline]
     pub(in crate::fair) fn pick_next_task(
         &mut self,
@@ -132,13 +134,11 @@ impl Hierarchy {
         }
         let root = Hierarchy::root_of(cpu);
         let is_empty = self.queue(root).nr_running == 0;
+        if is_empty {
+            return None;
+        }
         let next = match prev {
-            None if is_empty => return None,
             None => self.pick_afresh(root, now)?,
-            Some(prev) if is_empty => {
-                self.put_prev_task(prev, now);
-                return None;
-            }
             Some(prev) => {
                 let next = self.pick_beside_curr(root, now)?;
                 if next != prev {

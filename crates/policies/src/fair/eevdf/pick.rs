@@ -176,7 +176,6 @@ impl Hierarchy {
         match (prev, next) {
             (None, Some(next)) => self.set_next_task(next, now),
             (Some(prev), Some(next)) if prev != next => self.switch(prev, next, now),
-            (Some(prev), None) => self.put_prev_task(prev, now),
             _ => {}
         }
         if let Some(next) = next {
