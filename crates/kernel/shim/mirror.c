@@ -76,6 +76,15 @@ int simsched_kp_idle_state(int cpu, int exit_latency)
 	return 0;
 }
 
+int simsched_kp_idle_scan(int cpu, int nr)
+{
+	struct sched_domain_shared *shared = rcu_dereference(per_cpu(sd_llc_shared, cpu));
+
+	if (shared)
+		shared->nr_idle_scan = nr;
+	return 0;
+}
+
 int simsched_kp_asleep(int cpu, int id)
 {
 	struct task_struct *p = simsched_task(id);
@@ -120,6 +129,7 @@ int simsched_kp_cpu(int cpu, struct simsched_kp_cpu_state *state)
 		.util_avg = rq->cfs.avg.util_avg,
 		.load_avg = rq->cfs.avg.load_avg,
 		.runnable_avg = rq->cfs.avg.runnable_avg,
+		.h_load = rq->cfs.h_load,
 		.avg_idle = rq->avg_idle,
 		.nr_running = rq->nr_running,
 		.curr = simsched_k_curr(cpu),

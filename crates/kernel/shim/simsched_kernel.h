@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-#define SIMSCHED_K_ABI 2
+#define SIMSCHED_K_ABI 3
 #define SIMSCHED_K_API __attribute__((visibility("default")))
 
 /*
@@ -245,6 +245,8 @@ SIMSCHED_K_API int simsched_kp_idle_since(int cpu, unsigned long long clock);
 SIMSCHED_K_API int simsched_kp_flips(int cpu, int task, unsigned flips, unsigned long long ticks);
 /* The idle state of cpu: its exit latency in us, -1: it is in none, or none is known. */
 SIMSCHED_K_API int simsched_kp_idle_state(int cpu, int exit_latency);
+/* How many CPUs a search for an idle one may look at behind the LLC of cpu, as the last pass has left it (SIS_UTIL). */
+SIMSCHED_K_API int simsched_kp_idle_scan(int cpu, int nr);
 /* A task from fork(), which was never queued, has slept on cpu for so long that its averages are nothing. */
 SIMSCHED_K_API int simsched_kp_asleep(int cpu, int task);
 struct simsched_kp_task_state {
@@ -258,6 +260,7 @@ struct simsched_kp_task_state {
 struct simsched_kp_cpu_state {
 	long long mean_vruntime; /* the weighted mean where the kernel keeps one, else min_vruntime */
 	unsigned long util_avg, load_avg, runnable_avg;
+	unsigned long h_load;    /* as noted when a task of it was weighed first in a jiffy */
 	unsigned long long avg_idle;
 	int nr_running, curr;
 };

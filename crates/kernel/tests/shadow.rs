@@ -1,7 +1,7 @@
 //! The shadow of the fair class: small programs on which the kernel's functions give the answers that ours give.
 //!
-//! The libraries are built of Debian's sources (`common`); where there are none, the tests say so and pass. Those that
-//! are ignored take minutes; `--include-ignored --nocapture` prints their tables.
+//! The libraries are built of Debian's sources (`common`); where there are none, the tests say so and pass.
+//! `--nocapture` prints their tables.
 
 #![allow(
     clippy::print_stdout,
@@ -20,7 +20,7 @@ use simsched_core::{
     Config, Nanos, Op, PipeId, Policy, Seed, Setup, SimTime, Simulator, Status, TaskId, Workload,
 };
 use simsched_kernel::shadow::{Comparison, Kind, Shadow};
-use simsched_policies::fair::features::Version;
+use simsched_policies::fair::features::{Grouping, Version};
 use simsched_policies::fair::{Fair, Features, Overrides};
 use simsched_topology::{CpuId, CpuSet, Topology};
 use simsched_workloads::hackbench::{Hackbench, THREADS_OVER_PIPES};
@@ -31,7 +31,13 @@ fn library(version: Version) -> Option<PathBuf> {
 }
 
 fn fair(version: Version) -> Fair {
-    Fair::new(Features { sis_util: false, ..Features::of(version) }, Overrides::default())
+    Fair::new(Features::of(version), Overrides::default())
+}
+
+/// With all tasks in groups below the root.
+fn grouped(version: Version, grouping: &str) -> Fair {
+    let grouping = Grouping::from_name(grouping).unwrap();
+    Fair::new(Features { grouping, ..Features::of(version) }, Overrides::default())
 }
 
 fn simulate<P: Policy, W: Workload>(
@@ -56,9 +62,19 @@ fn compared<W: Workload>(
     make: impl Fn() -> W,
     ms: u64,
 ) -> Option<Comparison> {
+    beside(machine, version, || fair(version), make, ms)
+}
+
+fn beside<W: Workload>(
+    machine: &str,
+    version: Version,
+    fair: impl Fn() -> Fair,
+    make: impl Fn() -> W,
+    ms: u64,
+) -> Option<Comparison> {
     let path = library(version)?;
-    let (digest, sim) = simulate(machine, Shadow::new(fair(version), path), make(), ms);
-    let (alone, _) = simulate(machine, fair(version), make(), ms);
+    let (digest, sim) = simulate(machine, Shadow::new(fair(), path), make(), ms);
+    let (alone, _) = simulate(machine, fair(), make(), ms);
     assert_eq!(digest, alone, "the shadow changes nothing");
     Some(sim.policy().comparison().clone())
 }
@@ -150,11 +166,17 @@ fn all(version: Version) {
 
 /// Nothing differs, and all is compared to the end.
 fn judge(seen: &[Comparison]) {
+    judge_but(&[], seen);
+}
+
+/// Nothing differs but what is known to differ, and all is compared to the end.
+fn judge_but(known: &[Kind], seen: &[Comparison]) {
     total(seen);
     for one in seen {
         for &kind in Kind::ALL {
             let (asked, differ) = one.of(kind);
-            assert_eq!(differ, 0, "{}: {differ} of {asked}\n{one}", kind.name());
+            let is_known = known.contains(&kind);
+            assert!(differ == 0 || is_known, "{}: {differ} of {asked}\n{one}", kind.name());
         }
         assert_eq!(one.ended, None);
     }
@@ -260,4 +282,47 @@ fn the_lab_under_6_1() {
 #[test]
 fn the_lab_under_6_12() {
     labs(Version::V6_12);
+}
+
+fn in_groups(version: Version) {
+    let mut seen: Vec<Comparison> = Vec::new();
+    for grouping in ["container", "nested:3"] {
+        let fair = || grouped(version, grouping);
+        for machine in ["t8", "t16"] {
+            seen.extend(beside(machine, version, fair, || hogs(24), 1_000));
+            seen.extend(beside(machine, version, fair, ping_pong, 300));
+            seen.extend(beside(machine, version, fair, || herd(40), 400));
+            seen.extend(beside(machine, version, fair, mixed, 1_000));
+        }
+        let bench = Hackbench { groups: 4, fds: 10, loops: 60, ..THREADS_OVER_PIPES };
+        seen.extend(beside("t16", version, fair, || bench.build(Seed(1)).unwrap(), 3_000));
+        let bench = Hackbench { groups: 8, fds: 20, loops: 15, ..THREADS_OVER_PIPES };
+        seen.extend(beside("spr", version, fair, || bench.build(Seed(1)).unwrap(), 3_000));
+    }
+    for one in &seen {
+        println!("== groups\n{one}");
+    }
+    // docs/trust.md: under 6.12 less than one value of a hundred.
+    let known: &[Kind] = match version {
+        Version::V6_12 => &[Kind::QueueLoad, Kind::HLoad],
+        _ => &[],
+    };
+    judge_but(known, &seen);
+    for &kind in known {
+        let sum = |(asked, differ): (u64, u64), one: &Comparison| {
+            (asked + one.of(kind).0, differ + one.of(kind).1)
+        };
+        let (asked, differ) = seen.iter().fold((0, 0), sum);
+        assert!(differ * 100 <= asked, "{}: {differ} of {asked}", kind.name());
+    }
+}
+
+#[test]
+fn groups_under_6_1() {
+    in_groups(Version::V6_1);
+}
+
+#[test]
+fn groups_under_6_12() {
+    in_groups(Version::V6_12);
 }

@@ -37,6 +37,9 @@ impl<P: Inside> Ask<'_, P> {
             self.library.task_state(self.world, curr)?;
         }
         self.library.present(self.world)?;
+        for cpu in [prev, waker] {
+            self.library.idle_scan(self.world, self.inner, cpu)?;
+        }
         let (flags, what) = match kind {
             WakeKind::Wake => (0, Kind::Wakeup),
             WakeKind::WakeSync => (SYNC, Kind::Wakeup),

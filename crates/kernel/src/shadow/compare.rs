@@ -60,6 +60,8 @@ kinds! {
     QueueUtil = "util_avg of the queue",
     /// The load of a runqueue, at the same instants.
     QueueLoad = "load_avg of the queue",
+    /// The load of a runqueue as it was noted when a task of it was weighed first in a jiffy.
+    HLoad = "h_load of the queue",
     /// The runnable tasks of a runqueue, at the same instants.
     Running = "nr_running",
     /// How long a CPU is expected to be idle, behind each wakeup on it.

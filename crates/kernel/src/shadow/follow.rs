@@ -25,8 +25,8 @@ impl<P: Inside> Ask<'_, P> {
         Ok(())
     }
 
-    /// A step of a pass on `cpu` has been taken. `before` is what the policy kept of the queue that the step before it
-    /// had locked: if the step has aged that, the kernel's is aged too.
+    /// A step of a pass on `cpu` has been taken. `before` is what the policy kept of the queue that was locked last: if the
+    /// step has weighed or aged that, the kernel's is weighed or aged, too.
     pub(super) fn step(
         &mut self,
         cpu: CpuId,
@@ -34,7 +34,7 @@ impl<P: Inside> Ask<'_, P> {
         moves: &Moves,
         step: BalanceStep,
     ) -> Answer {
-        let locked = self.library.passes[cpu.idx()].locked.take();
+        let locked = self.library.passes[cpu.idx()].locked;
         if let (Some(locked), Some(before)) = (locked, before)
             && self.inner.queue_numbers(locked).weighed != before.weighed
         {

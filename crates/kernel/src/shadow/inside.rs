@@ -1,7 +1,7 @@
 //! `Inside`: what a policy must show of itself to be compared with the kernel's functions.
 
-use simsched_core::{Policy, TaskId};
-use simsched_policies::fair::features::{Grouping, Version};
+use simsched_core::{Policy, TaskId, World};
+use simsched_policies::fair::features::Version;
 use simsched_policies::fair::{Fair, Features};
 use simsched_topology::CpuId;
 
@@ -47,6 +47,14 @@ pub trait Inside: Policy {
     /// How often a task has changed whom it wakes, and the tick in which that was halved last.
     fn flips(&self, task: TaskId) -> (u32, u64);
 
+    /// How many CPUs a search for an idle one may look at behind the LLC of `cpu`; none where nothing limits it so
+    /// (`SIS_UTIL`).
+    fn idle_scan(&self, world: &World, cpu: CpuId) -> Option<u32>;
+
+    /// How many task groups are nested, one in the other, below the root: all tasks but the machine's own are in the
+    /// innermost.
+    fn group_levels(&self) -> u8;
+
     /// The features that are not as a kernel has them by default, as the file `sched/features` takes them.
     ///
     /// # Errors
@@ -88,13 +96,18 @@ impl Inside for Fair {
         (wakee.flips, wakee.flip_decay_ts)
     }
 
+    fn idle_scan(&self, world: &World, cpu: CpuId) -> Option<u32> {
+        self.features().sis_util.then(|| self.llc_shared(world, cpu).nr_idle_scan)
+    }
+
+    fn group_levels(&self) -> u8 {
+        self.features().grouping.levels()
+    }
+
     fn kernel_features(&self) -> Result<Vec<String>, String> {
         let (ours, theirs) = (self.features(), &Features::of(self.features().version));
         if !matches!(ours.version, Version::V6_1 | Version::V6_12) {
             return Err(format!("a library for {:?} has not been compared", ours.version));
-        }
-        if ours.grouping != Grouping::ROOT {
-            return Err("groups are not followed".to_owned());
         }
         let named = [
             ("GENTLE_FAIR_SLEEPERS", ours.gentle_fair_sleepers, theirs.gentle_fair_sleepers),

@@ -35,7 +35,7 @@ pub(super) struct Pass {
     pub(super) newidle: bool,
     /// It has brought a task.
     pub(super) pulled: bool,
-    /// The runqueue that its last step has locked.
+    /// The runqueue that it has locked last.
     pub(super) locked: Option<CpuId>,
 }
 
@@ -56,6 +56,10 @@ pub(super) struct Library {
     /// By CPU.
     told: Vec<Told>,
     pub(super) passes: Vec<Pass>,
+    /// By LLC: the limit of a search there that was set last.
+    scans: Vec<Option<u32>>,
+    /// The group of all tasks but the machine's own.
+    group: i32,
 }
 
 /// A CPU as the library numbers it.
@@ -87,6 +91,8 @@ impl Library {
             procs: Vec::new(),
             told: vec![Told::default(); cpus],
             passes: vec![Pass::default(); cpus],
+            scans: vec![None; world.topology().nr_llcs()],
+            group: 0,
         };
         check_domains(&mut library.class, world, inner)?;
         for cpu in world.topology().cpus().iter() {
@@ -96,6 +102,12 @@ impl Library {
             done("flips", library.class.flips(number(cpu), IDLE, 0, 0))?;
             // A machine that is up has been idle before.
             library.class.idle_since(number(cpu), world.rq(cpu).clock);
+        }
+        library.present(world)?;
+        // On clocks that run: what was attached at 0 counts as new, and is attached again.
+        for _ in 0..inner.group_levels() {
+            library.group = library.class.group_new(library.group);
+            done("group_new", library.group)?;
         }
         library.fault()?;
         Ok(library)
@@ -107,9 +119,10 @@ impl Library {
         if said.is_empty() { Ok(()) } else { Err(format!("the kernel's code said: {said}")) }
     }
 
-    /// The clocks of the runqueue of `cpu`, as the simulation has them.
+    /// The clocks of the runqueue of `cpu`, as the simulation has them, and the present.
     pub(super) fn clock(&mut self, world: &World, cpu: CpuId) -> Answer {
         let rq = world.rq(cpu);
+        self.present(world)?;
         done("clock", self.class.clock(number(cpu), rq.clock, rq.clock_task, world.jiffies()))
     }
 
@@ -145,9 +158,21 @@ impl Library {
         Ok(())
     }
 
-    /// The same of all CPUs.
+    /// What the idleness of all CPUs depends on, as [`Library::idleness`] has it of one.
     pub(super) fn all_idleness(&mut self, world: &World) -> Answer {
         world.topology().cpus().iter().try_for_each(|cpu| self.idleness(world, cpu))
+    }
+
+    /// The limit of a search for an idle CPU behind the LLC of `cpu`.
+    pub(super) fn idle_scan<P: Inside>(&mut self, world: &World, inner: &P, cpu: CpuId) -> Answer {
+        let limit = inner.idle_scan(world, cpu);
+        let last = &mut self.scans[world.topology().llc_of(cpu).idx()];
+        if let (Some(nr), true) = (limit, *last != limit) {
+            let nr = i32::try_from(nr).expect("not more than CPUs");
+            done("idle_scan", self.class.idle_scan(number(cpu), nr))?;
+            *last = limit;
+        }
+        Ok(())
     }
 
     /// How many tasks are queued on `cpu`, without those that were told to count.
@@ -189,7 +214,8 @@ impl Library {
     pub(super) fn fork(&mut self, world: &World, cpu: CpuId, task: TaskId) -> Answer<i32> {
         let row = world.task(task);
         let process = self.process(row.proc)?;
-        let id = self.class.fork(number(cpu), process, i32::from(row.nice));
+        let group = if world.tasks().is_background(task) { 0 } else { self.group };
+        let id = self.class.fork(number(cpu), process, i32::from(row.nice), group);
         done("fork", id)?;
         let row = usize::try_from(id).expect("not negative");
         if self.tasks.len() <= row {

@@ -4,9 +4,9 @@
 //! built from a kernel tree is asked the same question in the same state, and the answers are compared
 //! ([`Comparison`]). The run is that of the policy inside, event by event.
 //!
-//! The passes of the load balancer are the policy's alone: the library follows them. It must be told the same features,
-//! and what only passes of its own would keep up to date is not compared, so a policy is compared with `SIS_UTIL` off.
-//! Not followed are groups, and tasks of another policy than `SCHED_NORMAL`.
+//! The passes of the load balancer are the policy's alone: the library follows them, and what they leave behind for the
+//! search for an idle CPU (`SIS_UTIL`) is set there. Task groups are followed as the policy nests them; a task of
+//! another policy than `SCHED_NORMAL` ends the comparison.
 
 mod ask;
 mod balancer;

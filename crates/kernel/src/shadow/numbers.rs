@@ -77,6 +77,13 @@ impl<P: Inside> Ask<'_, P> {
             &[cpu],
             question("queue of"),
         );
+        self.compare(
+            Kind::HLoad,
+            [queue.0.weighed[0], queue.1.h_load],
+            &tasks,
+            &[cpu],
+            question("queue of"),
+        );
         if let Some(floor) = queue.0.floor {
             let floors = [floor, queue.1.mean_vruntime.cast_unsigned()];
             self.compare(Kind::Floor, floors, &tasks, &[cpu], question("queue of"));

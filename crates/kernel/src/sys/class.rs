@@ -36,6 +36,7 @@ pub(crate) struct RawCpu {
     pub(crate) util_avg: c_ulong,
     pub(crate) load_avg: c_ulong,
     pub(crate) runnable_avg: c_ulong,
+    pub(crate) h_load: c_ulong,
     pub(crate) avg_idle: c_ulonglong,
     pub(crate) nr_running: c_int,
     pub(crate) curr: c_int,
@@ -98,6 +99,7 @@ class_level! {
         fn count(cpu: c_int, by: c_int);
         fn flips(cpu: c_int, task: c_int, flips: c_uint, ticks: c_ulonglong);
         fn idle_state(cpu: c_int, exit_latency: c_int);
+        fn idle_scan(cpu: c_int, nr: c_int);
         fn idle_since(cpu: c_int, clock: c_ulonglong);
         fn asleep(cpu: c_int, task: c_int);
     }
@@ -160,9 +162,14 @@ impl ClassLevel {
         self.whole.proc_new()
     }
 
-    /// A child of the task that runs on `cpu`.
-    pub(crate) fn fork(&mut self, cpu: c_int, process: c_int, nice: c_int) -> c_int {
-        self.whole.fork(cpu, process, nice, 0)
+    /// A child of the task that runs on `cpu`, in a group (0 is the root).
+    pub(crate) fn fork(&mut self, cpu: c_int, process: c_int, nice: c_int, group: c_int) -> c_int {
+        self.whole.fork(cpu, process, nice, group)
+    }
+
+    /// A group below another one.
+    pub(crate) fn group_new(&mut self, parent: c_int) -> c_int {
+        self.whole.group_new(parent)
     }
 
     /// The running task of `cpu`.

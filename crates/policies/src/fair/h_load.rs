@@ -1,6 +1,7 @@
 //! Hierarchical load: what a task in a group weighs at the root.
 
 use simsched_core::TaskId;
+use simsched_topology::CpuId;
 
 use super::entity::{EntityId, QueueId};
 use super::hierarchy::Hierarchy;
@@ -20,6 +21,13 @@ impl Hierarchy {
         let cfs_rq = self.queue(queue);
         let product = self.entity(se).avg.load_avg.wrapping_mul(cfs_rq.h_load);
         product / (cfs_rq.avg.load_avg + 1)
+    }
+
+    /// What the idle task or the stopper of `cpu` stands for, which is nothing; `h` of the root queue is
+    /// computed all the same. Source: `task_h_load()`.
+    pub(super) fn idle_h_load(&mut self, cpu: CpuId, jiffies: u64) -> u64 {
+        self.update_cfs_rq_h_load(Hierarchy::root_of(cpu), jiffies);
+        0
     }
 
     /// Source: `update_cfs_rq_h_load()`.

@@ -101,13 +101,18 @@ impl Fair {
     /// Source: `wake_affine_weight()`.
     fn is_lighter(&mut self, world: &World, ask: Affine) -> bool {
         let jiffies = world.jiffies();
-        let sync_load = ask.sync.then(|| {
-            let waker = world.curr(ask.this);
-            waker.map_or(0, |waker| self.all.task_h_load(waker, jiffies))
+        let this_load = self.cpu_load(ask.this);
+        let sync_load = ask.sync.then(|| match world.curr(ask.this) {
+            Some(waker) => self.all.task_h_load(waker, jiffies),
+            None => self.all.idle_h_load(ask.this, jiffies),
         });
+        // Then the wakee is not weighed, and its queue not noted as it is now.
+        if sync_load.is_some_and(|load| load > this_load) {
+            return true;
+        }
         let task_load = self.all.task_h_load(ask.task, jiffies);
         wake_affine_weight(&AffineLoads {
-            this_load: self.cpu_load(ask.this),
+            this_load,
             prev_load: self.cpu_load(ask.prev),
             task_load,
             sync_load,
