@@ -24,7 +24,7 @@ use simsched_core::Nanos;
 pub(crate) use self::grid::{MergeArgs, Shard, SweepArgs};
 pub(crate) use self::import::{ImportArgs, LlcArg};
 #[cfg(feature = "kernel")]
-pub(crate) use self::kernel::{BuildArgs, KernelArgs, KernelCommand};
+pub(crate) use self::kernel::{BuildArgs, KernelArgs, KernelCommand, ShadowArgs};
 pub(crate) use self::lab::{Bars, LabArgs};
 pub(crate) use self::new_policy::NewPolicyArgs;
 pub(crate) use self::pages::{ExplainArgs, ReportArgs, SeriesArgs};

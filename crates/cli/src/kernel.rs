@@ -1,18 +1,28 @@
 //! `simsched kernel`: the scheduler of a kernel tree as a library.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
 
+use simsched_core::SimTime;
 use simsched_kernel::build::{Stage, shim_version};
+use simsched_kernel::shadow::ShadowSpec;
 use simsched_kernel::{Build, KernelError, build, check};
+use simsched_policies::Registry;
 
-use crate::args::{BuildArgs, KernelArgs, KernelCommand};
+use crate::args::{BuildArgs, KernelArgs, KernelCommand, ShadowArgs};
+use crate::chosen::ChosenPolicy;
+use crate::extent::Extent;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output::{self, units};
 use crate::progress::Progress;
+use crate::scenario::{Scenario, Side};
+use crate::settings;
+use crate::topo;
 
 /// Does what `simsched kernel` is asked for.
-pub(crate) fn kernel(args: &KernelArgs) -> Result<(), Failure> {
+pub(crate) fn kernel(args: &KernelArgs, registry: &Registry) -> Result<(), Failure> {
     match &args.command {
         KernelCommand::Build(args) => build_library(args),
         KernelCommand::Check(args) => {
@@ -21,7 +31,60 @@ pub(crate) fn kernel(args: &KernelArgs) -> Result<(), Failure> {
                 "16 tasks that compute are four in each of four LLCs, in two copies alike\n",
             )
         }
+        KernelCommand::Shadow(args) => shadow(args, registry),
     }
+}
+
+/// Runs a workload with a library beside the policy, and prints what differs.
+fn shadow(args: &ShadowArgs, registry: &Registry) -> Result<(), Failure> {
+    let (topology, file) = topo::load(&args.topo)?;
+    let parsed =
+        registry.parse(&args.policy, &[]).map_err(|error| settings::refused(registry, error))?;
+    let Some(fair) = parsed.fair() else {
+        let text = format!("--policy: found {}, expected cfs@6.1 or eevdf@6.12", parsed.name());
+        return Err(Failure::Input(text));
+    };
+    let spec = ShadowSpec::new(fair, &args.library).map_err(Failure::input)?;
+    let side = Side {
+        policy: ChosenPolicy::Own(Arc::new(spec.clone())),
+        duration: args.duration,
+        extent: Extent::Whole,
+        ..Side::named(
+            &Arc::new(topology),
+            file.unwrap_or("built-in"),
+            &args.policy,
+            &args.settings,
+            &args.workload,
+        )
+    };
+    let scenario = Scenario::of_side(side, args.seed, registry)?;
+    interrupt::listen();
+    let mut progress = Progress::start(args.quiet);
+    let outcome = scenario.measure(args.seed, Some(&mut progress));
+    progress.clear();
+    if !outcome?.counts() {
+        return Err(Failure::Interrupted);
+    }
+    let seen = spec.comparisons().pop().unwrap_or_default();
+    if let (Some((SimTime::ZERO, why)), None) = (&seen.ended, seen.first()) {
+        return Err(Failure::Input(format!("{}: {why}", args.library.display())));
+    }
+    let kernel = scenario.kernel().unwrap_or_default();
+    if !args.quiet && !seen.release.starts_with(&format!("{kernel}.")) {
+        let release = &seen.release;
+        output::say(&format!("note: the library is of {release}, and the policy of {kernel}"));
+    }
+    let named = scenario.named(args.seed)?;
+    output::print(&format!(
+        "library     {}, {}\nmachine     {}\npolicy      {}\nworkload    {}\nseed        {}\n\n{seen}",
+        args.library.display(),
+        seen.release,
+        args.topo,
+        named.policy_full,
+        named.workload,
+        args.seed,
+    ))?;
+    if seen.is_clean() { Ok(()) } else { Err(Failure::Below) }
 }
 
 fn build_library(args: &BuildArgs) -> Result<(), Failure> {

@@ -105,7 +105,7 @@ fn dispatch(command: &Command, registry: &Registry) -> Result<(), Failure> {
         Command::Workloads(args) => list::workloads(args.name.as_deref()),
         Command::NewPolicy(args) => new_policy::new_policy(args),
         #[cfg(feature = "kernel")]
-        Command::Kernel(args) => kernel::kernel(args),
+        Command::Kernel(args) => kernel::kernel(args, registry),
     }
 }
 

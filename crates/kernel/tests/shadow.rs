@@ -19,7 +19,8 @@ use simsched_core::testkit::Script;
 use simsched_core::{
     Config, Nanos, Op, PipeId, Policy, Seed, Setup, SimTime, Simulator, Status, TaskId, Workload,
 };
-use simsched_kernel::shadow::{Comparison, Kind, Shadow};
+use simsched_kernel::shadow::{Comparison, Kind, Shadow, ShadowSpec};
+use simsched_policies::PolicySpec;
 use simsched_policies::fair::features::{Grouping, Version};
 use simsched_policies::fair::{Fair, Features, Overrides};
 use simsched_topology::{CpuId, CpuSet, Topology};
@@ -46,11 +47,19 @@ fn simulate<P: Policy, W: Workload>(
     work: W,
     ms: u64,
 ) -> (u64, Simulator<P, W, Digest>) {
+    simulate_boxed(machine, Box::new(policy), work, ms)
+}
+
+fn simulate_boxed<P: Policy + ?Sized, W: Workload>(
+    machine: &str,
+    policy: Box<P>,
+    work: W,
+    ms: u64,
+) -> (u64, Simulator<P, W, Digest>) {
     let topology = Topology::builtin(machine, None).unwrap();
     let config = Config { irq_accounting: false, ..Config::default() };
     let mut sim =
-        Simulator::new(Arc::new(topology), Box::new(policy), work, Digest::default(), config)
-            .unwrap();
+        Simulator::new(Arc::new(topology), policy, work, Digest::default(), config).unwrap();
     let status = sim.run_until(SimTime(ms * 1_000_000)).unwrap();
     assert!(matches!(status, Status::Horizon | Status::Finished));
     (sim.observer().value(), sim)
@@ -188,6 +197,25 @@ fn often(seen: &[Comparison]) {
         let asked: u64 = seen.iter().map(|one| one.of(kind).0).sum();
         assert!(seen.is_empty() || asked > 10_000, "{}: {asked} answers", kind.name());
     }
+}
+
+/// A specification keeps what its runs have compared, and builds the policy that it names.
+#[test]
+fn a_specification_keeps_its_comparisons() {
+    let Some(path) = library(Version::V6_1) else { return };
+    let fair = simsched_policies::catalog::parse("cfs+NO_WA_BIAS", &[]).unwrap().fair().unwrap();
+    let spec = ShadowSpec::new(fair, &path).unwrap();
+    assert_eq!(spec.name(), "cfs@6.1+WA_BIAS=off");
+    drop(simulate_boxed("t8", spec.boxed().build(), herd(40), 100));
+    drop(simulate_boxed("t8", spec.build(), herd(40), 200));
+    let asked: Vec<u64> = spec.comparisons().iter().map(|one| one.of(Kind::Pick).0).collect();
+    assert!(asked.len() == 2 && 0 < asked[0] && asked[0] < asked[1], "{asked:?}");
+    assert!(spec.comparisons().iter().all(Comparison::is_clean));
+    let missing = ShadowSpec::new(
+        simsched_policies::catalog::parse("cfs", &[]).unwrap().fair().unwrap(),
+        &path.join("x"),
+    );
+    assert!(missing.is_err());
 }
 
 /// EEVDF is not what 6.1 does: the comparison sees that.

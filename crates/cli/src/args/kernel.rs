@@ -4,6 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
+use simsched_core::Nanos;
+
+use super::{Text, duration, seed, setting};
 
 /// The arguments of `simsched kernel`.
 #[derive(Args, Debug)]
@@ -27,6 +30,57 @@ pub(crate) enum KernelCommand {
     /// 16 tasks compute on 16 CPUs behind four LLCs: four must be in each, and the kernel's code must not say WARN or
     /// BUG. `build` does this to each new library.
     Check(CheckArgs),
+    /// Run a workload under the fair class, and ask a library the same at each call
+    ///
+    /// The run is that of `--policy`, event by event. The kernel's own functions are asked the same questions in the same
+    /// state beside it: which task runs next, on which CPU a wakee is queued, whether it preempts, what a tick does; and
+    /// runtime, virtual time, load and utilization of tasks and runqueues are compared. What differs is counted, and the
+    /// first difference of each kind shown with the question and the state of both. The exit code is 1 when anything
+    /// differs, or when the comparison ends before the run does.
+    Shadow(ShadowArgs),
+}
+
+/// The arguments of `simsched kernel shadow`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example:\n  simsched kernel shadow --topo genoa --policy cfs@6.1 --library 61.so -- hackbench -g 4 -T -p -l 20"
+)]
+pub(crate) struct ShadowArgs {
+    /// The machine: a TOML file or a built-in name (see `simsched topo list`), and its mode
+    #[arg(long, value_name = "MACHINE[@MODE]")]
+    #[arg(value_parser = Text::MACHINE, hide_possible_values = true)]
+    pub(crate) topo: String,
+
+    /// The fair class that answers: cfs@6.1 or eevdf@6.12, with features and settings
+    #[arg(long, value_name = "BASE[@VERSION][+FEATURE|+KEY=VALUE]...", default_value = "cfs")]
+    #[arg(value_parser = Text::POLICY, hide_possible_values = true)]
+    pub(crate) policy: String,
+
+    /// The library that is asked beside it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) library: PathBuf,
+
+    /// A setting of the policy or of the kernel; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = setting)]
+    pub(crate) settings: Vec<(String, String)>,
+
+    /// The seed of all random numbers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = seed, allow_hyphen_values = true)]
+    pub(crate) seed: u64,
+
+    /// Stop after this much simulated time, such as 10s, 500ms or 250us
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
+    pub(crate) duration: Option<Nanos>,
+
+    /// Print no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    /// The workload's command line
+    #[arg(last = true, required = true, value_name = "WORKLOAD", allow_hyphen_values = true)]
+    #[arg(value_parser = Text::ANY)]
+    pub(crate) workload: Vec<String>,
 }
 
 /// The arguments of `simsched kernel check`.

@@ -334,3 +334,20 @@ fn a_terminal_is_not_steered_by_what_is_read() {
         assert!(!all.is_empty());
     }
 }
+
+/// What needs no library to be seen.
+#[cfg(feature = "kernel")]
+#[test]
+fn what_no_library_can_stand_beside_is_refused() {
+    let shadow = |args: &str, parts| {
+        check(&format!("kernel shadow --topo t8 {args} -- hackbench -g 1 -l 1"), parts);
+    };
+    shadow("--policy fifo --library x.so", &["--policy", "found fifo", "cfs@6.1 or eevdf@6.12"]);
+    shadow("--policy cfq --library x.so", &["cfq", "cfs"]);
+    shadow("--library nowhere.so", &["nowhere.so", "No such file"]);
+    let text = file("no-library.so", "no library");
+    shadow(
+        &format!("--library {}", text.display()),
+        &["no-library.so", "expected a library of `simsched kernel build`"],
+    );
+}

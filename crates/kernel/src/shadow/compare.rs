@@ -118,6 +118,12 @@ impl Comparison {
         self.first.iter().flatten().map(|first| &**first).min_by_key(|first| first.after)
     }
 
+    /// Whether all that was compared is equal, and all of the run was compared.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.ended.is_none() && self.differ.iter().all(|&differ| differ == 0)
+    }
+
     /// Counts an answer; the texts are asked for where it is the first that differs.
     pub(super) fn count<T: PartialEq + fmt::Debug>(
         &mut self,
@@ -157,10 +163,11 @@ impl fmt::Display for Difference {
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:24}{:>12}{:>10}", "", "compared", "differ")?;
         for &kind in Kind::ALL {
             let (asked, differ) = self.of(kind);
             if asked > 0 {
-                writeln!(f, "{:24}{asked:>10}{differ:>8}", kind.name())?;
+                writeln!(f, "{:24}{asked:>12}{differ:>10}", kind.name())?;
             }
         }
         let mut firsts: Vec<&Difference> =

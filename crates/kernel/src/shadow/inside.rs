@@ -107,7 +107,8 @@ impl Inside for Fair {
     fn kernel_features(&self) -> Result<Vec<String>, String> {
         let (ours, theirs) = (self.features(), &Features::of(self.features().version));
         if !matches!(ours.version, Version::V6_1 | Version::V6_12) {
-            return Err(format!("a library for {:?} has not been compared", ours.version));
+            let name = ours.version.name();
+            return Err(format!("found version {name} of the policy, expected 6.1 or 6.12"));
         }
         let named = [
             ("GENTLE_FAIR_SLEEPERS", ours.gentle_fair_sleepers, theirs.gentle_fair_sleepers),

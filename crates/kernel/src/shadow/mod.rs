@@ -17,9 +17,11 @@ mod library;
 mod machine;
 mod numbers;
 mod policy;
+mod spec;
 mod tell;
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use simsched_core::World;
 
@@ -27,6 +29,7 @@ use self::ask::Ask;
 pub use self::compare::{Comparison, Difference, Kind};
 pub use self::inside::{Inside, QueueNumbers, TaskNumbers};
 use self::library::{Answer, Library};
+pub use self::spec::ShadowSpec;
 
 /// A policy, and the kernel's functions beside it.
 pub struct Shadow<P> {
@@ -35,13 +38,21 @@ pub struct Shadow<P> {
     /// None before the policy is attached, and once nothing is compared any more.
     library: Option<Library>,
     seen: Comparison,
+    /// Where that is put when the policy is given back.
+    kept: Option<Arc<Mutex<Vec<Comparison>>>>,
 }
 
 impl<P: Inside> Shadow<P> {
     /// `inner`, with the library in the file `path` beside it.
     #[must_use]
     pub fn new(inner: P, path: PathBuf) -> Shadow<P> {
-        Shadow { inner, path, library: None, seen: Comparison::default() }
+        Shadow { inner, path, library: None, seen: Comparison::default(), kept: None }
+    }
+
+    /// The same policy, which puts what it has compared at the end of a list when it is dropped.
+    fn kept_in(mut self, list: Arc<Mutex<Vec<Comparison>>>) -> Shadow<P> {
+        self.kept = Some(list);
+        self
     }
 
     /// The policy that answers.
@@ -75,6 +86,14 @@ impl<P: Inside> Shadow<P> {
         if let Err(why) = library.fault().and(asked) {
             self.seen.ended = Some((world.now(), why));
             self.library = None;
+        }
+    }
+}
+
+impl<P> Drop for Shadow<P> {
+    fn drop(&mut self) {
+        if let Some(mut kept) = self.kept.as_ref().and_then(|kept| kept.lock().ok()) {
+            kept.push(std::mem::take(&mut self.seen));
         }
     }
 }

@@ -116,6 +116,10 @@ impl PolicySpec for FairSpec {
         Box::new(Fair::new(self.features, self.overrides))
     }
 
+    fn fair(&self) -> Option<FairSpec> {
+        Some(self.clone())
+    }
+
     fn name(&self) -> String {
         let FairSpec { features, overrides } = self;
         let plain = Features::of(features.version);

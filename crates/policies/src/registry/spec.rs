@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use simsched_core::Policy;
 use simsched_topology::NumaImbalance;
 
-use crate::catalog::{Change, Difference};
+use crate::catalog::{Change, Difference, FairSpec};
 use crate::error::PolicyError;
 
 /// A policy that was asked for, before it is built: its name, its features and its settings.
@@ -61,6 +61,11 @@ pub trait PolicySpec: Debug + Send + Sync {
 
     /// The version of the kernel that it stands for, such as `6.1`; none if it stands for none.
     fn kernel(&self) -> Option<&str> {
+        None
+    }
+
+    /// The fair class that it asks for; none if it asks for another policy.
+    fn fair(&self) -> Option<FairSpec> {
         None
     }
 

@@ -1,0 +1,103 @@
+//! `ShadowSpec`: the fair class with a library beside it, as a policy that a scenario can ask for.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use simsched_core::Policy;
+use simsched_policies::catalog::{Change, Difference, FairSpec};
+use simsched_policies::fair::Fair;
+use simsched_policies::{PolicyError, PolicySpec};
+use simsched_topology::NumaImbalance;
+
+use super::Shadow;
+use super::compare::Comparison;
+use crate::error::KernelError;
+use crate::sys::ClassLevel;
+
+/// The fair class that an expression asks for, and the kernel's functions that are asked the same beside it. It has the
+/// name, the features and the settings of that class, and so has its report.
+#[derive(Clone, Debug)]
+pub struct ShadowSpec {
+    fair: FairSpec,
+    library: PathBuf,
+    /// What was compared in the runs that are over.
+    seen: Arc<Mutex<Vec<Comparison>>>,
+}
+
+impl ShadowSpec {
+    /// `fair` with the library in the file `library` beside it.
+    ///
+    /// # Errors
+    /// When the file is no library of this version of the interface, or one whose scheduling class cannot be asked.
+    pub fn new(fair: FairSpec, library: &Path) -> Result<ShadowSpec, KernelError> {
+        drop(ClassLevel::open(library)?);
+        Ok(ShadowSpec { fair, library: library.to_owned(), seen: Arc::default() })
+    }
+
+    /// What was compared in the runs that are over, in the order in which they ended, also of copies of this
+    /// specification.
+    #[must_use]
+    pub fn comparisons(&self) -> Vec<Comparison> {
+        self.seen.lock().map(|seen| seen.clone()).unwrap_or_default()
+    }
+}
+
+impl PolicySpec for ShadowSpec {
+    fn name(&self) -> String {
+        self.fair.name()
+    }
+
+    fn policy(&self) -> &str {
+        self.fair.policy()
+    }
+
+    fn build(&self) -> Box<dyn Policy + Send> {
+        let FairSpec { features, overrides } = self.fair;
+        let shadow = Shadow::new(Fair::new(features, overrides), self.library.clone());
+        Box::new(shadow.kept_in(Arc::clone(&self.seen)))
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), PolicyError> {
+        self.fair.set(key, value)
+    }
+
+    fn enable(&mut self, text: &str) -> Result<(), PolicyError> {
+        self.fair.enable(text)
+    }
+
+    fn get(&self, key: &str) -> Option<String> {
+        self.fair.get(key)
+    }
+
+    fn boxed(&self) -> Box<dyn PolicySpec> {
+        Box::new(self.clone())
+    }
+
+    fn changes(&self) -> Vec<Change> {
+        self.fair.changes()
+    }
+
+    fn without_effect(&self) -> Vec<(&'static str, &'static str)> {
+        self.fair.without_effect()
+    }
+
+    fn reasons(&self) -> Option<Vec<&'static str>> {
+        self.fair.reasons()
+    }
+
+    fn differences(&self) -> &'static [Difference] {
+        self.fair.differences()
+    }
+
+    fn kernel(&self) -> Option<&str> {
+        self.fair.kernel()
+    }
+
+    fn numa_imbalance(&self) -> NumaImbalance {
+        self.fair.numa_imbalance()
+    }
+
+    fn fair(&self) -> Option<FairSpec> {
+        self.fair.fair()
+    }
+}
