@@ -12,8 +12,12 @@ const FRESH: &str = "cache_aware_wakeup+refresh_at_enqueue";
 
 /// The runs with three seeds.
 fn runs(topo: &str, policy: &str, time: &str, workload: &str) -> Vec<Value> {
+    runs_of(3, topo, policy, time, workload)
+}
+
+fn runs_of(seeds: u32, topo: &str, policy: &str, time: &str, workload: &str) -> Vec<Value> {
     let report = json(&format!(
-        "run --quiet --topo {topo} --policy {policy} --seeds 3 --duration {time} --llc-interval \
+        "run --quiet --topo {topo} --policy {policy} --seeds {seeds} --duration {time} --llc-interval \
          --json - -- {workload}"
     ));
     report["runs"].as_array().unwrap().clone()
@@ -90,11 +94,12 @@ fn far_below_the_capacity_of_an_llc_wakeups_are_in_the_preferred_one_and_not_slo
 
 /// P0.2 and P0.4: one worker less than CPUs. While nobody has told the guard that the preferred LLC is
 /// over its limits it lets pass more wakees in a row than that limit has CPUs, 40; told at each enqueue,
-/// next to none. Medians do not tell.
+/// next to none. Medians do not tell: of ten seeds eight have that of the baseline within 4 %, and two are up to 29 %
+/// above it.
 #[test]
 fn at_saturation_stale_numbers_admit_bursts_and_the_damage_is_in_the_tail() {
-    let [base, patched, fresh] =
-        [BASE, PATCHED, FRESH].map(|policy| runs("spr-2x60", policy, "1s", "schbench -m 1 -t 239"));
+    let [base, patched, fresh] = [BASE, PATCHED, FRESH]
+        .map(|policy| runs_of(10, "spr-2x60", policy, "1s", "schbench -m 1 -t 239"));
     let latency = |runs: &[Value], point| mean_at(runs, &format!("wakeup_latency_ns/{point}"));
     let ratio = |point| latency(&patched, point) / latency(&base, point);
     assert!((0.9..1.1).contains(&ratio("p50")), "{}", ratio("p50"));
