@@ -10,7 +10,9 @@ static inline struct rq *take(int cpu, struct rq_flags *rf)
 {
 	struct rq *rq = cpu_rq(cpu);
 
+	simsched_lock_at_once(1);
 	rq_lock(rq, rf);
+	simsched_lock_at_once(0);
 	rq->clock_update_flags |= RQCF_UPDATED;
 	return rq;
 }

@@ -114,6 +114,20 @@ int simsched_kp_trigger(int cpu)
 	return 0;
 }
 
+int simsched_kp_up(void)
+{
+	SIMSCHED_ENTER(0);
+	simsched_fair_up();
+	return 0;
+}
+
+int simsched_kp_tick_stopped(int cpu)
+{
+	SIMSCHED_ENTER(cpu);
+	nohz_balance_enter_idle(cpu);
+	return 0;
+}
+
 int simsched_kp_yield(int cpu)
 {
 	struct rq_flags rf;

@@ -23,6 +23,43 @@ void simsched_first_lock(int cpu)
 	locked[locked_len++] = cpu;
 }
 
+/* A search looks at each CPU a few times at most. */
+static int looked[4 * SIMSCHED_CPUS], looked_len;
+int simsched_groups, simsched_affine;
+
+void simsched_looks(int cpu)
+{
+	if (looked_len < 4 * SIMSCHED_CPUS)
+		looked[looked_len++] = cpu;
+}
+
+static unsigned randoms[SIMSCHED_CPUS][SIMSCHED_KP_RANDOMS], drawn[SIMSCHED_CPUS], given[SIMSCHED_CPUS];
+
+int simsched_kp_randoms(int cpu) { return given[cpu] - drawn[cpu]; }
+
+int simsched_kp_random(int cpu, unsigned number)
+{
+	if (given[cpu] - drawn[cpu] < SIMSCHED_KP_RANDOMS)
+		randoms[cpu][given[cpu]++ % SIMSCHED_KP_RANDOMS] = number;
+	return given[cpu] - drawn[cpu];
+}
+
+int simsched_random(int cpu, unsigned *number)
+{
+	if (given[cpu] == drawn[cpu])
+		return 0;
+	*number = randoms[cpu][drawn[cpu]++ % SIMSCHED_KP_RANDOMS];
+	return 1;
+}
+
+int simsched_kp_looked(const int **cpus, int *groups, int *affine)
+{
+	*cpus = looked;
+	*groups = simsched_groups;
+	*affine = simsched_affine;
+	return looked_len;
+}
+
 int simsched_k_touched(const int **cpus)
 {
 	*cpus = touched;
@@ -60,7 +97,7 @@ int simsched_k_events(const struct simsched_k_event **first)
 void simsched_k_reset(void)
 {
 	events_len = 0;
-	touched_len = locked_len = 0;
+	touched_len = locked_len = looked_len = simsched_groups = simsched_affine = 0;
 	simsched_epoch++;
 	simsched_counts = (struct simsched_k_counts){ 0 };
 }

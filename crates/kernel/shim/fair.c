@@ -3,18 +3,69 @@
 #include "rq.h"
 #include <linux/jump_label.h>
 
+/* In which function of the tree a macro stands; functions have one of two names. */
+#define IN(name) (!__builtin_strcmp(__func__, name))
+#define IN_LOAD_BALANCE (IN("load_balance") || IN("sched_balance_rq"))
+#define IN_QUEUES (IN("find_busiest_queue") || IN("sched_balance_find_src_rq"))
+#define IN_IDLEST (IN("update_sg_wakeup_stats") || IN("find_idlest_group_cpu") || IN("sched_balance_find_dst_group_cpu"))
+#define IN_SEARCH (IN("select_idle_core") || IN("select_idle_smt") || IN("__select_idle_cpu"))
+
 static __always_inline struct rq *simsched_cpu_rq(int cpu)
 {
 	simsched_touch(cpu);
 	return &per_cpu(runqueues, cpu);
 }
 
+/* A pass sums up groups, and looks for the busiest queue then: the next sum is one of its own. */
 #undef cpu_rq
-#define cpu_rq(cpu) simsched_cpu_rq(cpu)
-#define available_idle_cpu(cpu) (simsched_counts.idle_checks++, available_idle_cpu(cpu))
+#define cpu_rq(cpu) ({                                                               \
+	int simsched_it = (cpu);                                                     \
+	if (IN("update_sg_lb_stats") || IN_QUEUES)                                   \
+		simsched_at_sum(simsched_it, IN("update_sg_lb_stats"));              \
+	if (IN_IDLEST)                                                               \
+		simsched_looks(simsched_it);                                         \
+	simsched_groups -= IN("update_sg_wakeup_stats");                             \
+	simsched_affine |= IN("wake_affine_weight");                                 \
+	simsched_cpu_rq(simsched_it); })
+#define available_idle_cpu(cpu) ({                                                   \
+	int simsched_it = (cpu);                                                     \
+	simsched_counts.idle_checks++;                                               \
+	if (IN_SEARCH)                                                               \
+		simsched_looks(simsched_it);                                         \
+	simsched_affine |= IN("wake_affine_idle");                                   \
+	available_idle_cpu(simsched_it); })
+/* The loop over a group asks for its CPUs once more than there are. */
+#define sched_group_span(group) (simsched_groups += IN("update_sg_wakeup_stats"), sched_group_span(group))
+/* The domain that a pass balances. */
+#define sched_domain_span(sd) (IN_LOAD_BALANCE ? simsched_at_domain(sd) : (void)0, sched_domain_span(sd))
+/* Whether it balances for one more idle CPU is asked once for each. */
+#define idle_cpu(cpu)                                                                                            \
+	(IN("_nohz_idle_balance") && !__builtin_strcmp(#cpu, "balance_cpu") ? simsched_at_one(cpu) : (void)0, \
+	 idle_cpu(cpu))
+/* Locks at which nothing is waited for. */
+#define raw_spin_rq_lock(rq) (simsched_lock_at_once(1), raw_spin_rq_lock(rq), simsched_lock_at_once(0))
+#define _raw_spin_rq_lock_irqsave(rq) ({                                             \
+	unsigned long simsched_flags;                                                \
+	simsched_lock_at_once(1);                                                    \
+	simsched_flags = _raw_spin_rq_lock_irqsave(rq);                              \
+	simsched_lock_at_once(0);                                                    \
+	simsched_flags; })
+#define rq_unlock(rq, rf)                                                                                        \
+	(rq_unlock(rq, rf), IN("attach_tasks") || IN("attach_one_task") ? simsched_at_attached() : (void)0)
+/* A dequeue that was delayed. */
+#define __block_task(rq, p) (simsched_blocked(p), __block_task(rq, p))
 #define sched_clock_cpu(cpu) (simsched_at_clock(), simsched_counts.clocks++, sched_clock_cpu(cpu))
 #define atomic_long_add(n, v) (simsched_counts.shared_adds++, atomic_long_add(n, v))
 #define atomic_long_read(v) (simsched_counts.shared_reads++, atomic_long_read(v))
+
+/* Random numbers are the host's. */
+static u32 simsched_rng(void)
+{
+	unsigned number;
+
+	return simsched_random(simsched_cpu, &number) ? number : sched_rng();
+}
+#define sched_rng() simsched_rng()
 
 /* The balancing of a CPU that becomes idle has one of two names. */
 #define newidle_balance sched_balance_newidle
@@ -26,6 +77,44 @@ static __always_inline struct rq *simsched_cpu_rq(int cpu)
 int simsched_fair_newidle(void *rq, void *rf)
 {
 	return sched_balance_newidle(rq, rf);
+}
+
+/* The CPUs that a pass is about to sum up, which has just asked for their domain. */
+int simsched_fair_look(void *domain, unsigned long *mask, int words)
+{
+	struct sched_domain *sd = domain;
+	struct sched_group *sg = sd->groups;
+	int groups = 0;
+
+	memcpy(mask, this_cpu_cpumask_var_ptr(load_balance_mask), min_t(unsigned long, words * 8, cpumask_size()));
+	do {
+		groups++;
+		sg = sg->next;
+	} while (sg != sd->groups);
+	return groups;
+}
+
+void simsched_fair_up(void)
+{
+	for (int cpu = 0; cpu < simsched_cpus; cpu++) {
+		struct sched_domain *sd = rcu_dereference_raw(cpu_rq(cpu)->sd);
+
+		for (; sd; sd = rcu_dereference_raw(sd->parent)) {
+			struct sched_group *sg = sd->groups;
+
+			sd->balance_interval = sd->max_interval;
+			sd->last_balance = jiffies - msecs_to_jiffies(sd->max_interval);
+			sd->nr_balance_failed = 0;
+			sd->max_newidle_lb_cost = 0;
+			sd->last_decay_max_lb_cost = jiffies;
+			do {
+				sg->sgc->next_update = jiffies;
+				sg = sg->next;
+			} while (sg != sd->groups);
+		}
+		cpu_rq(cpu)->next_balance = jiffies;
+	}
+	nohz.next_balance = nohz.next_blocked = jiffies;
 }
 
 void simsched_fair_age(int cpu)

@@ -99,6 +99,18 @@ int simsched_kp_asleep(int cpu, int id)
 	return 0;
 }
 
+int simsched_kp_span(int cpu, int level, unsigned long *mask, int words)
+{
+	struct sched_domain *sd = rcu_dereference_raw(cpu_rq(cpu)->sd);
+
+	while (sd && level--)
+		sd = rcu_dereference_raw(sd->parent);
+	if (!sd)
+		return -ENOENT;
+	memcpy(mask, sched_domain_span(sd), min_t(unsigned long, words * 8, cpumask_size()));
+	return 0;
+}
+
 int simsched_kp_task(int id, struct simsched_kp_task_state *state)
 {
 	struct task_struct *p = simsched_task(id);

@@ -30,6 +30,12 @@ void simsched_migrated(struct task_struct *p, int to)
 	simsched_event(SIMSCHED_K_MIGRATE, task_cpu(p), simsched_id(p), to, simsched_now);
 }
 
+void simsched_blocked(struct task_struct *p)
+{
+	if (simsched_class_level)
+		simsched_event(SIMSCHED_K_BLOCKED, task_cpu(p), simsched_id(p), 0, simsched_now);
+}
+
 void simsched_polled(int cpu)
 {
 	simsched_event(SIMSCHED_K_POLL, cpu, SIMSCHED_K_IDLE, 0, simsched_now);

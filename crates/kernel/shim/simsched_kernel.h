@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-#define SIMSCHED_K_ABI 3
+#define SIMSCHED_K_ABI 4
 #define SIMSCHED_K_API __attribute__((visibility("default")))
 
 /*
@@ -49,6 +49,7 @@ enum simsched_k_event_kind {
 	SIMSCHED_K_SWITCH = 9,       /* cpu switched from task to task arg */
 	SIMSCHED_K_GONE = 10,        /* task is dead and its id may be used again */
 	SIMSCHED_K_TASK_WORK = 11,   /* task has work to do before it returns to user mode: work(cpu) */
+	SIMSCHED_K_BLOCKED = 12,     /* class level: task, whose dequeue was delayed, has left the queue of cpu */
 };
 
 struct simsched_k_event {
@@ -161,10 +162,17 @@ SIMSCHED_K_API void simsched_k_reset(void);
 #define SIMSCHED_K_WAITS_LOOK 3    /* before fair.c looks at the runqueue of slot_cpu(), each so many looks, with no lock of a runqueue held */
 #define SIMSCHED_K_WAITS_SWITCH 4  /* in the switch, with the runqueue locked */
 #define SIMSCHED_K_WAITS_SPIN 5    /* it spins until another suspended call goes on */
+#define SIMSCHED_K_WAITS_PASS 6    /* AT_PASS: before a pass reads what look() names */
+#define SIMSCHED_K_WAITS_ATTACHED 7 /* AT_PASS: it has attached tasks to a runqueue, whose lock is free again */
 /* Where to suspend: bits; look_every 0: never at looks. SPIN is always on. */
 #define SIMSCHED_K_AT_LOCK 1
 #define SIMSCHED_K_AT_CLOCK 2
 #define SIMSCHED_K_AT_SWITCH 4
+/*
+ * Where a pass of the load balancer would let time pass: PASS, ATTACHED. Then AT_LOCK leaves out the locks at which nothing
+ * is waited for: of its own runqueue at the end of a balance before idle, and of that whose stopper it calls.
+ */
+#define SIMSCHED_K_AT_PASS 8
 SIMSCHED_K_API int simsched_k_suspend_at(unsigned where, int look_every);
 /* a and b are the arguments after cpu of the function of the same name. */
 enum simsched_k_op {
@@ -231,6 +239,32 @@ SIMSCHED_K_API int simsched_kp_nice(int cpu, int task, int nice);
  * Balance passes at this level are softirq(), idle_enter(), calls(), stop() and newidle(), best as suspended calls.
  * They move tasks by themselves: events MIGRATE. stop() runs the work of event STOP; the library's own stopper stays asleep.
  */
+/*
+ * What a call waits for at SIMSCHED_K_WAITS_PASS. Returns how many groups are summed up, and puts their CPUs into mask, of
+ * so many words of 64; 0: it reads the runqueue of slot_cpu() only.
+ */
+SIMSCHED_K_API int simsched_kp_look(int slot, unsigned long *mask, int words);
+/*
+ * The CPUs at which select() has looked since the last reset(), each time that it did; how many groups it has summed up,
+ * and whether it has compared the waker's CPU with the previous one. Returns how many looks that were.
+ */
+SIMSCHED_K_API int simsched_kp_looked(const int **cpus, int *groups, int *affine);
+/*
+ * The machine has been up and idle for long: balances of domains have found nothing, so that their intervals are the longest,
+ * and the next one of an idle CPU is due.
+ */
+SIMSCHED_K_API int simsched_kp_up(void);
+/*
+ * The next random number of the balances before idle of cpu. Returns how many wait there now, and does nothing else if that
+ * are SIMSCHED_KP_RANDOMS already. Where none waits, the library draws one itself.
+ */
+#define SIMSCHED_KP_RANDOMS 16
+SIMSCHED_K_API int simsched_kp_random(int cpu, unsigned number);
+SIMSCHED_K_API int simsched_kp_randoms(int cpu);
+/* The tick of cpu, which is idle, has been stopped. */
+SIMSCHED_K_API int simsched_kp_tick_stopped(int cpu);
+/* The CPUs of the domain of the given level above cpu, into so many words of 64; negative past the last. */
+SIMSCHED_K_API int simsched_kp_span(int cpu, int level, unsigned long *mask, int words);
 /* Mirrors of the host's state. */
 SIMSCHED_K_API int simsched_kp_affinity(int task, const unsigned long *mask, int words);
 SIMSCHED_K_API int simsched_kp_pending(int cpu, int pending);  /* wakeups are on the list of cpu */

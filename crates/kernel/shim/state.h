@@ -53,6 +53,9 @@ extern struct simsched_k_counts simsched_counts;
 extern unsigned simsched_epoch, simsched_touch_mark[], simsched_lock_mark[];
 extern void simsched_first_touch(int cpu);
 extern void simsched_first_lock(int cpu);
+extern void simsched_looks(int cpu);
+extern int simsched_random(int cpu, unsigned *number);
+extern int simsched_groups, simsched_affine;
 
 /* suspend.c */
 extern int simsched_in_slot, simsched_suspended;
@@ -63,6 +66,11 @@ extern void simsched_relax(void);
 extern void simsched_at_look(int cpu);
 extern void simsched_at_clock(void);
 extern void simsched_at_switch(void);
+extern void simsched_at_sum(int cpu, int sums);
+extern void simsched_at_one(int cpu);
+extern void simsched_at_domain(void *domain);
+extern void simsched_at_attached(void);
+extern void simsched_lock_at_once(int at_once);
 
 static inline __attribute__((always_inline)) void simsched_touch(int cpu)
 {
@@ -90,6 +98,7 @@ extern void *simsched_group(int group);
 
 /* class.c: the host asks at the level of the class, and has stoppers of its own */
 extern int simsched_class_level;
+extern void simsched_blocked(struct task_struct *p);
 
 /* remote.c */
 extern int simsched_rcu_waits;
@@ -106,6 +115,8 @@ extern int simsched_set_feature(char *name);
 extern void simsched_core_fork(struct task_struct *p, int group);
 extern int simsched_core_wake(struct task_struct *p, int sync);
 extern int simsched_fair_newidle(void *rq, void *rf);
+extern int simsched_fair_look(void *domain, unsigned long *mask, int words);
+extern void simsched_fair_up(void);
 extern void simsched_fair_age(int cpu);
 extern void simsched_fair_weigh(int cpu);
 extern int simsched_core_select(struct task_struct *p, int cpu, int flags);

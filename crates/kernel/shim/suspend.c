@@ -17,6 +17,8 @@ struct slot {
 	long a, b, result;
 	unsigned *held[HELD]; /* locks of runqueues that it took; some may be free again */
 	int held_len;
+	void *domain;         /* that a pass balances */
+	int sums, one, at_once;
 };
 
 static struct slot slots[SLOTS];
@@ -73,6 +75,8 @@ static int holds(struct slot *me)
 /* Before the lock of a runqueue is taken. */
 void simsched_before_lock(int cpu)
 {
+	if (mask & SIMSCHED_K_AT_PASS && running->at_once)
+		return;
 	if (mask & SIMSCHED_K_AT_LOCK && !holds(running))
 		leave(SIMSCHED_K_WAITS_LOCK, cpu);
 }
@@ -114,6 +118,58 @@ void simsched_at_switch(void)
 {
 	if (simsched_in_slot && mask & SIMSCHED_K_AT_SWITCH)
 		leave(SIMSCHED_K_WAITS_SWITCH, running->cpu);
+}
+
+/* sums: a group is summed up; else its queues are compared. */
+void simsched_at_sum(int cpu, int sums)
+{
+	int begins = sums && running && !running->sums;
+
+	if (!running)
+		return;
+	running->sums = sums;
+	if (begins && mask & SIMSCHED_K_AT_PASS) {
+		running->one = 0;
+		leave(SIMSCHED_K_WAITS_PASS, cpu);
+	}
+}
+
+void simsched_at_one(int cpu)
+{
+	if (!running || !(mask & SIMSCHED_K_AT_PASS))
+		return;
+	running->one = 1;
+	leave(SIMSCHED_K_WAITS_PASS, cpu);
+}
+
+void simsched_at_domain(void *domain)
+{
+	if (!running)
+		return;
+	running->domain = domain;
+	running->sums = 0;
+}
+
+void simsched_at_attached(void)
+{
+	if (running && mask & SIMSCHED_K_AT_PASS)
+		leave(SIMSCHED_K_WAITS_ATTACHED, running->cpu);
+}
+
+void simsched_lock_at_once(int at_once)
+{
+	if (running)
+		running->at_once = at_once;
+}
+
+int simsched_kp_look(int slot, unsigned long *mask, int words)
+{
+	struct slot *s = &slots[slot];
+
+	if (s->one || !s->domain)
+		return 0;
+	simsched_set_cpu(s->cpu);
+	return simsched_fair_look(s->domain, mask, words);
 }
 
 static long call(struct slot *s)

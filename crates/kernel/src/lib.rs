@@ -9,10 +9,13 @@
 pub mod build;
 mod error;
 mod host;
+mod library;
+mod policy;
 pub mod shadow;
 mod smoke;
 mod sys;
 
 pub use self::build::{Build, Built, build, check};
 pub use self::error::KernelError;
+pub use self::policy::{KernelPolicy, REASON_INFOS};
 pub use self::sys::Stub;

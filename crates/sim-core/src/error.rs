@@ -38,6 +38,14 @@ pub enum SimError {
         /// What it did.
         contract: String,
     },
+    /// A policy cannot go on ([`Cx::fail`](crate::Cx::fail)).
+    #[error("the policy failed at {at}: {why}")]
+    PolicyFailed {
+        /// When.
+        at: SimTime,
+        /// Why, in its words.
+        why: String,
+    },
     /// A workload asked for something impossible.
     #[error("the workload broke its contract at {at}: {contract}")]
     WorkloadBroke {

@@ -230,6 +230,19 @@ impl Far {
     }
 }
 
+impl Far {
+    /// One more CPU, at this distance from the reader.
+    #[inline]
+    pub fn count(&mut self, distance: Distance) {
+        match distance {
+            Distance::SameCpu | Distance::SameCore => self.same_core += 1,
+            Distance::SameLlc => {}
+            Distance::SameNode | Distance::SameSocket => self.same_socket += 1,
+            Distance::CrossSocket => self.cross_socket += 1,
+        }
+    }
+}
+
 impl std::ops::AddAssign for Far {
     fn add_assign(&mut self, other: Far) {
         self.same_core += other.same_core;

@@ -1,55 +1,45 @@
 //! `Ask`: one call of the policy, asked of the kernel's functions too; the answers are compared.
 
 use simsched_core::{
-    Dequeue, Dequeued, Enqueue, Placement, Preempt, TaskId, TaskState, WakeKind, Wakeup, World,
+    Dequeue, Dequeued, Enqueue, Placement, Preempt, TaskId, WakeKind, Wakeup, World,
 };
 use simsched_topology::CpuId;
 
 use super::compare::{Comparison, Kind};
+use super::follow::Followed;
 use super::inside::Inside;
-use super::library::{Answer, IDLE, Library, done, number};
+use crate::library::{Answer, Library, done, number};
 
 /// A call that the policy has answered, and whom else to ask.
 pub(super) struct Ask<'a, P> {
     pub(super) world: &'a World,
     pub(super) inner: &'a P,
     pub(super) library: &'a mut Library,
+    pub(super) followed: &'a mut Followed,
     pub(super) seen: &'a mut Comparison,
 }
 
-/// Numbers of `simsched_kernel.h`: what a choice of a CPU is for,
-const FORK: i32 = 1;
-const EXEC: i32 = 2;
-const SYNC: i32 = 4;
-const IRQ: i32 = 8;
-/// and why a task leaves its queue.
-const SLEEP: i32 = 0;
-const EXIT: i32 = 1;
-pub(super) const MOVED: i32 = 2;
-
 impl<P: Inside> Ask<'_, P> {
+    pub(super) fn begin(&mut self, cpu: CpuId, parent: Option<TaskId>, task: TaskId) -> Answer {
+        self.library.begin(self.world, cpu, parent, task, self.inner.flips(task))
+    }
+
+    pub(super) fn asleep(&mut self, cpu: CpuId, task: TaskId) -> Answer {
+        self.library.asleep(self.world, cpu, task, self.inner.flips(task))
+    }
+
     pub(super) fn select(&mut self, wakeup: &Wakeup, placement: &Placement) -> Answer {
         let &Wakeup { wakee, prev, waker, kind } = wakeup;
-        self.library.all_idleness(self.world)?;
-        self.library.task_state(self.world, wakee)?;
-        let curr = self.world.curr(waker);
-        if let Some(curr) = curr {
-            self.library.task_state(self.world, curr)?;
-        }
-        self.library.present(self.world)?;
         for cpu in [prev, waker] {
-            self.library.idle_scan(self.world, self.inner, cpu)?;
+            self.idle_scan(cpu)?;
         }
-        let (flags, what) = match kind {
-            WakeKind::Wake => (0, Kind::Wakeup),
-            WakeKind::WakeSync => (SYNC, Kind::Wakeup),
-            WakeKind::Fork => (FORK, Kind::Fork),
-            WakeKind::Exec => (EXEC, Kind::Exec),
+        let to = self.library.select(self.world, wakeup)?;
+        let what = match kind {
+            WakeKind::Wake | WakeKind::WakeSync => Kind::Wakeup,
+            WakeKind::Fork => Kind::Fork,
+            WakeKind::Exec => Kind::Exec,
         };
-        let flags = flags | if curr.is_none() { IRQ } else { 0 };
-        let id = self.library.id(wakee)?;
-        let to = self.library.class.select(number(waker), id, flags);
-        done("select", to)?;
+        let curr = self.world.curr(waker);
         let both = [number(placement.cpu), to];
         let reason = placement.reason.0;
         self.compare(what, both, &[wakee], &[prev, waker, placement.cpu, cpu_of(to)], || {
@@ -67,6 +57,12 @@ impl<P: Inside> Ask<'_, P> {
         Ok(())
     }
 
+    pub(super) fn enqueue(&mut self, cpu: CpuId, task: TaskId, why: Enqueue) -> Answer {
+        self.library.enqueue(self.world, cpu, task, why)?;
+        self.numbers(cpu, Some(task));
+        Ok(())
+    }
+
     pub(super) fn dequeue(
         &mut self,
         cpu: CpuId,
@@ -74,19 +70,10 @@ impl<P: Inside> Ask<'_, P> {
         why: Dequeue,
         has: Dequeued,
     ) -> Answer {
-        self.library.clock(self.world, cpu)?;
-        self.library.flag(self.world, cpu)?;
-        let id = self.library.id(task)?;
-        let (how, compared) = match why {
-            Dequeue::Moved => (MOVED, false),
-            Dequeue::Sleep if self.world.task(task).state == TaskState::Dead => (EXIT, true),
-            Dequeue::Sleep => (SLEEP, true),
-        };
-        let stays = self.library.class.dequeue(number(cpu), id, how);
-        done("dequeue", stays)?;
-        let both = [has == Dequeued::Delayed, stays != 0];
-        if compared {
-            self.compare(Kind::Delayed, both, &[task], &[cpu], || {
+        let both = [has, self.library.dequeue(self.world, cpu, task, why)?];
+        if why == Dequeue::Sleep {
+            let stays = both.map(|has| has == Dequeued::Delayed);
+            self.compare(Kind::Delayed, stays, &[task], &[cpu], || {
                 format!("{why:?} of task {task} on CPU {cpu}")
             });
         }
@@ -105,13 +92,8 @@ impl<P: Inside> Ask<'_, P> {
         prev: Option<TaskId>,
         next: Option<TaskId>,
     ) -> Answer {
-        self.library.clock(self.world, cpu)?;
-        let picked = self.library.class.pick(number(cpu), 0);
-        if picked != IDLE {
-            done("pick", picked)?;
-        }
+        let both = [next, self.library.pick(self.world, cpu)?];
         self.library.class.forget_events();
-        let both = [next, self.library.task_of(picked)];
         let tasks: Vec<TaskId> = prev.into_iter().chain(both[0]).chain(both[1]).collect();
         self.compare(Kind::Pick, both, &tasks, &[cpu], || format!("after {prev:?} on CPU {cpu}"));
         if both[0] != both[1] {
@@ -128,15 +110,10 @@ impl<P: Inside> Ask<'_, P> {
         why: Enqueue,
         answer: Preempt,
     ) -> Answer {
-        self.library.clock(self.world, cpu)?;
-        self.library.flag(self.world, cpu)?;
-        let id = self.library.id(wakee)?;
-        let how = if why == Enqueue::New { FORK } else { 0 };
-        let level = self.library.class.preempt(number(cpu), id, how);
-        done("preempt", level)?;
+        let both = [answer, self.library.preempt(self.world, cpu, wakee, why)?];
         let curr = self.world.curr(cpu);
         let tasks: Vec<TaskId> = curr.into_iter().chain([wakee]).collect();
-        self.resched(Kind::Preempt, cpu, [answer, answer_of(level)], &tasks, || {
+        self.resched(Kind::Preempt, cpu, both, &tasks, || {
             format!("{why:?} of task {wakee} on CPU {cpu} where {curr:?} runs")
         });
         self.numbers(cpu, curr);
@@ -144,8 +121,7 @@ impl<P: Inside> Ask<'_, P> {
     }
 
     pub(super) fn woken(&mut self, cpu: CpuId) -> Answer {
-        self.library.clock(self.world, cpu)?;
-        done("woken", self.library.class.woken(number(cpu), 0))?;
+        self.library.woken(self.world, cpu)?;
         let both =
             [self.inner.queue_numbers(cpu).avg_idle, self.library.class.cpu(number(cpu)).avg_idle];
         self.compare(Kind::AvgIdle, both, &[], &[cpu], || format!("a wakeup on CPU {cpu}"));
@@ -155,43 +131,32 @@ impl<P: Inside> Ask<'_, P> {
     }
 
     pub(super) fn tick(&mut self, cpu: CpuId, curr: TaskId, answer: Preempt) -> Answer {
-        self.library.clock(self.world, cpu)?;
-        self.library.flag(self.world, cpu)?;
-        let level = self.library.class.tick(number(cpu));
-        done("tick", level)?;
-        self.resched(Kind::Tick, cpu, [answer, answer_of(level)], &[curr], || {
-            format!("task {curr} on CPU {cpu}")
-        });
+        let both = [answer, self.library.tick(self.world, cpu)?];
+        self.resched(Kind::Tick, cpu, both, &[curr], || format!("task {curr} on CPU {cpu}"));
         self.running(cpu);
         self.numbers(cpu, Some(curr));
         Ok(())
     }
 
-    pub(super) fn yields(&mut self, cpu: CpuId) -> Answer {
-        self.library.clock(self.world, cpu)?;
-        self.library.idleness(self.world, cpu)?;
-        done("yield", self.library.class.yield_task(number(cpu)))
-    }
-
     pub(super) fn nice(&mut self, task: TaskId, answer: Preempt) -> Answer {
-        let (row, cpu) = (self.world.task(task), self.world.task(task).cpu);
-        let id = self.library.id(task)?;
-        self.library.clock(self.world, cpu)?;
-        self.library.flag(self.world, cpu)?;
-        let level = self.library.class.nice(number(self.world.this_cpu()), id, i32::from(row.nice));
-        done("nice", level)?;
-        self.resched(Kind::Nice, cpu, [answer, answer_of(level)], &[task], || {
-            format!("nice {} of task {task} on CPU {cpu}", row.nice)
+        let row = self.world.task(task);
+        let both = [answer, self.library.nice(self.world, task)?];
+        self.resched(Kind::Nice, row.cpu, both, &[task], || {
+            format!("nice {} of task {task} on CPU {}", row.nice, row.cpu)
         });
         Ok(())
     }
-}
 
-fn answer_of(level: i32) -> Preempt {
-    match level {
-        0 => Preempt::No,
-        1 => Preempt::Lazy,
-        _ => Preempt::Hard,
+    /// The limit of a search for an idle CPU behind the LLC of `cpu`, as the passes of the policy have left it.
+    fn idle_scan(&mut self, cpu: CpuId) -> Answer {
+        let limit = self.inner.idle_scan(self.world, cpu);
+        let last = &mut self.followed.scans[self.world.topology().llc_of(cpu).idx()];
+        if let (Some(nr), true) = (limit, *last != limit) {
+            let nr = i32::try_from(nr).expect("not more than CPUs");
+            done("idle_scan", self.library.class.idle_scan(number(cpu), nr))?;
+            *last = limit;
+        }
+        Ok(())
     }
 }
 

@@ -41,7 +41,7 @@ impl<P: Inside> Balancer for Shadow<P> {
 
     fn balance_step(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
         let world = cx.world;
-        let locked = self.library.as_ref().and_then(|library| library.passes[cpu.idx()].locked);
+        let locked = self.followed.as_ref().and_then(|followed| followed.passes[cpu.idx()].locked);
         let before = locked.map(|locked| self.inner.queue_numbers(locked));
         let step = self.inner.balance_step(cx, cpu, moves);
         self.ask(world, |ask| ask.step(cpu, before, moves, step));

@@ -1,11 +1,41 @@
 //! How the kernel's functions follow the passes of the load balancer, which are the policy's alone.
 
 use simsched_core::{BalanceStep, Moves};
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, Topology};
 
-use super::ask::{Ask, MOVED};
+use super::ask::Ask;
 use super::inside::{Inside, QueueNumbers};
-use super::library::{Answer, Pass, done, number};
+use crate::library::{Answer, done, number};
+
+/// What of the policy's passes the kernel's functions have followed.
+#[derive(Clone, Debug)]
+pub(super) struct Followed {
+    /// By CPU.
+    pub(super) passes: Vec<Pass>,
+    /// By LLC: the limit of a search there that was set last.
+    pub(super) scans: Vec<Option<u32>>,
+}
+
+/// Where a pass of the load balancer is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pass {
+    /// It is that of a CPU that is about to become idle.
+    newidle: bool,
+    /// It has brought a task.
+    pulled: bool,
+    /// The runqueue that it has locked last.
+    pub(super) locked: Option<CpuId>,
+}
+
+impl Followed {
+    /// Nothing, of a machine.
+    pub(super) fn new(topology: &Topology) -> Followed {
+        Followed {
+            passes: vec![Pass::default(); topology.nr_cpus()],
+            scans: vec![None; topology.nr_llcs()],
+        }
+    }
+}
 
 impl<P: Inside> Ask<'_, P> {
     /// `cpu` has nothing to run, and a pass has begun there or not. The stamp is what a fork looks for, and what
@@ -15,13 +45,13 @@ impl<P: Inside> Ask<'_, P> {
         if !rq.pending {
             done("idle_since", self.library.class.idle_since(number(cpu), rq.clock))?;
         }
-        self.library.passes[cpu.idx()] = Pass { newidle: begins, ..Pass::default() };
+        self.followed.passes[cpu.idx()] = Pass { newidle: begins, ..Pass::default() };
         Ok(())
     }
 
     /// A pass has begun on `cpu` that is none of a newly idle CPU.
     pub(super) fn pass(&mut self, cpu: CpuId) -> Answer {
-        self.library.passes[cpu.idx()] = Pass::default();
+        self.followed.passes[cpu.idx()] = Pass::default();
         Ok(())
     }
 
@@ -34,7 +64,7 @@ impl<P: Inside> Ask<'_, P> {
         moves: &Moves,
         step: BalanceStep,
     ) -> Answer {
-        let locked = self.library.passes[cpu.idx()].locked;
+        let locked = self.followed.passes[cpu.idx()].locked;
         if let (Some(locked), Some(before)) = (locked, before)
             && self.inner.queue_numbers(locked).weighed != before.weighed
         {
@@ -49,13 +79,13 @@ impl<P: Inside> Ask<'_, P> {
             done("age", self.library.class.age(number(locked)))?;
         }
         match step {
-            BalanceStep::Lock(locked) => self.library.passes[cpu.idx()].locked = Some(locked),
+            BalanceStep::Lock(locked) => self.followed.passes[cpu.idx()].locked = Some(locked),
             BalanceStep::Move => {
-                self.library.passes[cpu.idx()].pulled |= moves.to == cpu;
+                self.followed.passes[cpu.idx()].pulled |= moves.to == cpu;
                 self.moved(moves)?;
             }
             BalanceStep::Done => {
-                let pass = std::mem::take(&mut self.library.passes[cpu.idx()]);
+                let pass = std::mem::take(&mut self.followed.passes[cpu.idx()]);
                 let is_idle = !pass.pulled && self.world.rq(cpu).nr_running == 0;
                 if pass.newidle && !is_idle {
                     done("idle_since", self.library.class.idle_since(number(cpu), 0))?;
@@ -68,13 +98,6 @@ impl<P: Inside> Ask<'_, P> {
 
     /// Tasks have left one queue, and are on their way to another, where they are enqueued one by one.
     pub(super) fn moved(&mut self, moves: &Moves) -> Answer {
-        for &task in &moves.tasks {
-            self.library.clock(self.world, moves.from)?;
-            self.library.flag(self.world, moves.from)?;
-            let id = self.library.id(task)?;
-            done("dequeue", self.library.class.dequeue(number(moves.from), id, MOVED))?;
-            self.migrate(task, moves.to)?;
-        }
-        Ok(())
+        self.library.detach(self.world, &moves.tasks, moves.from, moves.to)
     }
 }

@@ -13,12 +13,9 @@ mod balancer;
 mod compare;
 mod follow;
 mod inside;
-mod library;
-mod machine;
 mod numbers;
 mod policy;
 mod spec;
-mod tell;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -27,9 +24,10 @@ use simsched_core::World;
 
 use self::ask::Ask;
 pub use self::compare::{Comparison, Difference, Kind};
+use self::follow::Followed;
 pub use self::inside::{Inside, QueueNumbers, TaskNumbers};
-use self::library::{Answer, Library};
 pub use self::spec::ShadowSpec;
+use crate::library::{Answer, Library, domain_sizes};
 
 /// A policy, and the kernel's functions beside it.
 pub struct Shadow<P> {
@@ -37,6 +35,7 @@ pub struct Shadow<P> {
     path: PathBuf,
     /// None before the policy is attached, and once nothing is compared any more.
     library: Option<Library>,
+    followed: Option<Followed>,
     seen: Comparison,
     /// Where that is put when the policy is given back.
     kept: Option<Arc<Mutex<Vec<Comparison>>>>,
@@ -46,10 +45,17 @@ impl<P: Inside> Shadow<P> {
     /// `inner`, with the library in the file `path` beside it.
     #[must_use]
     pub fn new(inner: P, path: PathBuf) -> Shadow<P> {
-        Shadow { inner, path, library: None, seen: Comparison::default(), kept: None }
+        Shadow {
+            inner,
+            path,
+            library: None,
+            followed: None,
+            seen: Comparison::default(),
+            kept: None,
+        }
     }
 
-    /// The same policy, which puts what it has compared at the end of a list when it is dropped.
+    /// This policy; when it is dropped, what it has compared is put at the end of a list.
     fn kept_in(mut self, list: Arc<Mutex<Vec<Comparison>>>) -> Shadow<P> {
         self.kept = Some(list);
         self
@@ -68,19 +74,39 @@ impl<P: Inside> Shadow<P> {
     }
 
     fn begin(&mut self, world: &World) {
-        match Library::new(&self.path, world, &self.inner) {
+        match self.library(world) {
             Ok(mut library) => {
                 self.seen.release = library.class.release();
                 self.library = Some(library);
+                self.followed = Some(Followed::new(world.topology()));
             }
             Err(why) => self.seen.ended = Some((world.now(), why)),
         }
     }
 
+    /// The library, if it has domains of the sizes that the policy has.
+    fn library(&self, world: &World) -> Answer<Library> {
+        let features = self.inner.kernel_features()?;
+        let mut library = Library::new(&self.path, world, &features, self.inner.group_levels())?;
+        for cpu in world.topology().cpus().iter() {
+            let mut ours = Vec::new();
+            self.inner.domains(cpu, &mut |_, span, _| ours.push(span.len()));
+            let kernel = domain_sizes(&mut library.class, cpu);
+            if ours != kernel {
+                return Err(format!(
+                    "the domains of CPU {cpu} have {ours:?} CPUs, the kernel's {kernel:?}"
+                ));
+            }
+        }
+        Ok(library)
+    }
+
     /// Asks the library, if it is asked still.
     fn ask(&mut self, world: &World, question: impl FnOnce(&mut Ask<'_, P>) -> Answer) {
-        let Some(library) = &mut self.library else { return };
-        let mut ask = Ask { world, inner: &self.inner, library, seen: &mut self.seen };
+        let (Some(library), Some(followed)) = (&mut self.library, &mut self.followed) else {
+            return;
+        };
+        let mut ask = Ask { world, inner: &self.inner, library, followed, seen: &mut self.seen };
         let asked = question(&mut ask);
         // What the kernel says is the cause of what a function returns.
         if let Err(why) = library.fault().and(asked) {

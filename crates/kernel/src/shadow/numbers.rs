@@ -6,7 +6,7 @@ use simsched_topology::CpuId;
 use super::ask::Ask;
 use super::compare::Kind;
 use super::inside::Inside;
-use super::library::{Library, number};
+use crate::library::{Library, number};
 
 impl<P: Inside> Ask<'_, P> {
     /// Whoever had to go before has to go still: then the kernel is silent, and ours may say it again.

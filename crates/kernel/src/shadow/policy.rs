@@ -26,7 +26,7 @@ impl<P: Inside> Policy for Shadow<P> {
     fn migrate_task_rq(&mut self, cx: Cx<'_>, task: TaskId, to: CpuId) {
         let world = cx.world;
         self.inner.migrate_task_rq(cx, task, to);
-        self.ask(world, |ask| ask.migrate(task, to));
+        self.ask(world, |ask| ask.library.migrate(world, task, to));
     }
 
     fn task_fork(&mut self, cx: Cx<'_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
@@ -96,7 +96,7 @@ impl<P: Inside> Policy for Shadow<P> {
     fn yield_task(&mut self, cx: Cx<'_>, cpu: CpuId, curr: TaskId) {
         let world = cx.world;
         self.inner.yield_task(cx, cpu, curr);
-        self.ask(world, |ask| ask.yields(cpu));
+        self.ask(world, |ask| ask.library.yields(world, cpu));
     }
 
     fn reweight_task(&mut self, cx: Cx<'_>, task: TaskId) -> Preempt {
@@ -109,7 +109,7 @@ impl<P: Inside> Policy for Shadow<P> {
     fn task_dead(&mut self, cx: Cx<'_>, task: TaskId) {
         let world = cx.world;
         self.inner.task_dead(cx, task);
-        self.ask(world, |ask| ask.dead(task));
+        self.ask(world, |ask| ask.library.dead(world, task));
     }
 
     fn put_prev_task(&mut self, cx: Cx<'_>, cpu: CpuId, prev: TaskId) {
@@ -117,19 +117,19 @@ impl<P: Inside> Policy for Shadow<P> {
         self.inner.put_prev_task(cx, cpu, prev);
         // To the idle task: the kernel puts `prev` where `idle_entered` makes that task current.
         if world.rq(cpu).stopper {
-            self.ask(world, |ask| ask.stopper(cpu));
+            self.ask(world, |ask| ask.library.stopper(world, cpu));
         }
     }
 
     fn idle_entered(&mut self, cx: Cx<'_>, cpu: CpuId) {
         let world = cx.world;
         self.inner.idle_entered(cx, cpu);
-        self.ask(world, |ask| ask.idle(cpu));
+        self.ask(world, |ask| ask.library.idle(world, cpu));
     }
 
     fn idle_left(&mut self, cx: Cx<'_>, cpu: CpuId) {
         let world = cx.world;
         self.inner.idle_left(cx, cpu);
-        self.ask(world, |ask| ask.idle_left(cpu));
+        self.ask(world, |ask| ask.library.idle_left(world, cpu));
     }
 }

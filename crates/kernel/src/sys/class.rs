@@ -3,7 +3,7 @@
 //! The rules are those of the module above. [`ClassLevel`] has a library for itself, since one library is used
 //! either at this level or by whole calls.
 
-use std::ffi::{CString, c_char, c_int, c_longlong, c_uint, c_ulong, c_ulonglong};
+use std::ffi::{CStr, CString, c_char, c_int, c_long, c_longlong, c_uint, c_ulong, c_ulonglong};
 use std::path::Path;
 use std::ptr;
 
@@ -102,8 +102,20 @@ class_level! {
         fn idle_scan(cpu: c_int, nr: c_int);
         fn idle_since(cpu: c_int, clock: c_ulonglong);
         fn asleep(cpu: c_int, task: c_int);
+        fn trigger(cpu: c_int);
+        fn tick_stopped(cpu: c_int);
+        fn up();
+        fn random(cpu: c_int, number: c_uint);
+        fn randoms(cpu: c_int);
     }
     others {
+        fn suspend_where = "simsched_k_suspend_at"(c_uint, c_int);
+        fn start_call = "simsched_k_start"(c_int, c_int, c_int, c_long, c_long);
+        fn resume_call = "simsched_k_resume"(c_int);
+        fn cpu_of_slot = "simsched_k_slot_cpu"(c_int);
+        fn look_of = "simsched_kp_look"(c_int, *mut c_ulong, c_int);
+        fn looked_at = "simsched_kp_looked"(*mut *const c_int, *mut c_int, *mut c_int);
+        fn span_of = "simsched_kp_span"(c_int, c_int, *mut c_ulong, c_int);
         fn yields = "simsched_kp_yield"(c_int);
         fn mask_of = "simsched_kp_affinity"(c_int, *const c_ulong, c_int);
         fn state_of_task = "simsched_kp_task"(c_int, *mut RawTask);
@@ -182,9 +194,87 @@ impl ClassLevel {
         self.whole.take_error()
     }
 
-    /// Forgets what the kernel has asked of the rest of the machine: at this level the host does all that.
+    /// Forgets what the kernel has asked of the rest of the machine, what it has looked at and counted.
     pub(crate) fn forget_events(&mut self) {
         self.whole.take_events(&mut self.events);
+    }
+
+    /// What the kernel has asked of the rest of the machine since this was last called or forgotten.
+    pub(crate) fn take_events(&mut self) -> &[RawEvent] {
+        self.whole.take_events(&mut self.events);
+        &self.events
+    }
+
+    /// Whether the current task of `cpu` is to be rescheduled: 0 no, 1 lazily, 2 now.
+    pub(crate) fn resched(&mut self, cpu: c_int) -> c_int {
+        self.whole.resched(cpu)
+    }
+
+    /// `cpu` makes the calls that it was asked for.
+    pub(crate) fn calls(&mut self, cpu: c_int) -> c_int {
+        self.whole.calls(cpu)
+    }
+
+    /// Where a call that is started is suspended (`SIMSCHED_K_AT_*`).
+    pub(crate) fn suspend_at(&mut self, places: c_uint) -> c_int {
+        // SAFETY: a function of numbers, called under the rules of the module above.
+        unsafe { (self.table.suspend_where)(places, 0) }
+    }
+
+    /// Starts a call of `cpu` that may be suspended: where it waits, 0 if it is over, negative if it failed.
+    pub(crate) fn start(&mut self, slot: c_int, what: c_int, cpu: c_int) -> c_int {
+        // SAFETY: a function of numbers, called under the rules of the module above.
+        unsafe { (self.table.start_call)(slot, what, cpu, 0, 0) }
+    }
+
+    /// Goes on with a call, as [`ClassLevel::start`] does.
+    pub(crate) fn resume(&mut self, slot: c_int) -> c_int {
+        // SAFETY: as above.
+        unsafe { (self.table.resume_call)(slot) }
+    }
+
+    /// Whose runqueue the suspended call waits for.
+    pub(crate) fn slot_cpu(&mut self, slot: c_int) -> c_int {
+        // SAFETY: as above; the slot is one that was started.
+        unsafe { (self.table.cpu_of_slot)(slot) }
+    }
+
+    /// How many groups the suspended pass is about to sum up, and the CPUs in them; 0 if it reads one runqueue only.
+    pub(crate) fn look(&mut self, slot: c_int, mask: &mut [u64]) -> c_int {
+        let words = c_int::try_from(mask.len()).expect("few CPUs");
+        // SAFETY: `unsigned long` has 64 bits where this is built, and there are as many words as is said.
+        unsafe { (self.table.look_of)(slot, mask.as_mut_ptr().cast(), words) }
+    }
+
+    /// The CPUs at which the last choice of a CPU has looked, how many groups it has summed up, and whether it has
+    /// compared the waker's CPU with the previous one.
+    pub(crate) fn looked(&mut self) -> (&[c_int], c_int, bool) {
+        let (mut first, mut groups, mut affine) = (ptr::null(), 0, 0);
+        // SAFETY: the library points at as many numbers as it says, which change with its next call, and that takes
+        // `&mut self`.
+        let cpus = unsafe {
+            let count = (self.table.looked_at)(&raw mut first, &raw mut groups, &raw mut affine);
+            match usize::try_from(count) {
+                Ok(count @ 1..) if !first.is_null() => std::slice::from_raw_parts(first, count),
+                _ => &[],
+            }
+        };
+        (cpus, groups, affine != 0)
+    }
+
+    /// The CPUs of the domain of this level above `cpu`, and its name; none past the last.
+    pub(crate) fn span(&mut self, cpu: c_int, level: c_int, mask: &mut [u64]) -> Option<String> {
+        let words = c_int::try_from(mask.len()).expect("few CPUs");
+        let (mut name, mut flags, mut groups) = (ptr::null(), 0, 0);
+        // SAFETY: all live as long as the calls, there are as many words as is said, and the name is copied before the
+        // next call.
+        unsafe {
+            let found = (self.table.span_of)(cpu, level, mask.as_mut_ptr().cast(), words);
+            let size =
+                (self.table.domain_of)(cpu, level, &raw mut name, &raw mut flags, &raw mut groups);
+            (found == 0 && size > 0 && !name.is_null())
+                .then(|| super::bounded(&CStr::from_ptr(name).to_string_lossy()))
+        }
     }
 
     /// Switches a feature: `NAME` or `NO_NAME`.

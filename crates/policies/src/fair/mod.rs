@@ -50,7 +50,8 @@ pub use self::asked::{
 pub use self::balance::BalanceKit;
 pub use self::balance::{
     Balance, BalanceInterval, CpuIdleType, FbqType, ImbalanceRule, LbEnv, LbFlags, MigrationType,
-    Mru, RqBalance, SdCounts, SdLbStats, SdState, SgLbStats, SgcState, scale_rt_capacity,
+    Mru, RqBalance, SdCounts, SdLbStats, SdState, SgLbStats, SgcState, look_at, look_at_all,
+    scale_rt_capacity,
 };
 pub use self::cfs_rq::{CfsRq, Removed};
 pub use self::discipline::wakeup_preempt_entity;

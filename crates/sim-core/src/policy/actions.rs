@@ -60,6 +60,8 @@ pub struct Actions {
     pub(super) calls: [u32; FuncId::MAX],
     /// A function that was called and that no policy can have.
     pub(super) unknown: Option<FuncId>,
+    /// Why the policy cannot go on.
+    pub(super) failed: Option<String>,
     /// Trace events that the observer has enabled.
     pub(super) wants: Wants,
     /// What was traced and has not been told, oldest first.
@@ -79,6 +81,7 @@ impl Actions {
     pub(super) const CALLS: u16 = 128;
     pub(super) const THROTTLES: u16 = 256;
     pub(super) const LAZY: u16 = 512;
+    pub(super) const FAILED: u16 = 1024;
     /// What is made true, or looked at, when a call has returned.
     const BEHIND_CALL: u16 = !(Actions::COSTS | Actions::FOLLOWED);
 
@@ -205,6 +208,13 @@ impl Actions {
             self.pending &= !Actions::WORK;
         }
         task
+    }
+
+    /// Why the policy cannot go on, if it has said so and that was not taken.
+    #[inline]
+    pub fn take_failed(&mut self) -> Option<String> {
+        self.pending &= !Actions::FAILED;
+        self.failed.take()
     }
 
     /// The lowest CPU whose current task is to be rescheduled, of those that have not been taken.

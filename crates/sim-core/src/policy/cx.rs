@@ -58,6 +58,15 @@ impl<'a> Cx<'a> {
         }
     }
 
+    /// The policy cannot go on: the run ends behind the event under way, with this sentence
+    /// ([`SimError::PolicyFailed`](crate::SimError::PolicyFailed)). What it answers until then must keep the rules of the
+    /// trait still. The first sentence counts.
+    #[cold]
+    pub fn fail(&mut self, why: impl Into<String>) {
+        self.actions.pending |= Actions::FAILED;
+        self.actions.failed.get_or_insert_with(|| why.into());
+    }
+
     /// Whether the machine has this CPU; one that it has not is kept, and ends the run.
     fn has(&mut self, cpu: CpuId) -> bool {
         let has = cpu.idx() < self.world.topology().nr_cpus();

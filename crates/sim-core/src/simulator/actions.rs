@@ -19,6 +19,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     #[inline(never)]
     pub(super) fn make_true(&mut self) {
         let cpu = self.world.this_cpu();
+        if let Some(why) = self.actions.take_failed() {
+            self.policy_failed(why);
+        }
         loop {
             self.block_tasks();
             self.throttle_tasks();

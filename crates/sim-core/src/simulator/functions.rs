@@ -43,7 +43,16 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// The policy has done what it may not: the run ends behind the event under way.
     #[cold]
     pub(super) fn policy_broke(&mut self, contract: String) {
-        self.broken.get_or_insert(contract);
+        let at = self.world.now();
+        self.broken.get_or_insert(SimError::PolicyBroke { at, contract });
+        self.actions.follow_events();
+    }
+
+    /// The policy cannot go on: the run ends behind the event under way.
+    #[cold]
+    pub(super) fn policy_failed(&mut self, why: String) {
+        let at = self.world.now();
+        self.broken.get_or_insert(SimError::PolicyFailed { at, why });
         self.actions.follow_events();
     }
 

@@ -163,12 +163,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.paranoid { self.check_policy() } else { Ok(()) }
     }
 
-    /// Fails if the policy has done what it may not.
+    /// Fails if the policy has done what it may not, or cannot go on.
     fn check_broken(&mut self) -> Step {
-        match self.broken.take() {
-            Some(contract) => Err(SimError::PolicyBroke { at: self.world.now(), contract }.into()),
-            None => Ok(()),
-        }
+        self.broken.take().map_or(Ok(()), |error| Err(error.into()))
     }
 
     #[inline]

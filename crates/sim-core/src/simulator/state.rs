@@ -47,8 +47,8 @@ pub struct Simulator<P: ?Sized, W, O> {
     pub(super) function_costs: Vec<(u32, Charge)>,
     /// How many lines that CPUs share the policy has.
     pub(super) nr_lines: usize,
-    /// What the policy has done that it may not, if it has.
-    pub(super) broken: Option<String>,
+    /// Why the run ends behind the event under way: what the policy has done that it may not, or that it cannot go on.
+    pub(super) broken: Option<SimError>,
     /// The observer has enabled trace events of the policy ([`Observer::wants`]).
     pub(super) is_watched: bool,
     /// The `util_avg` of each CPU as it was last emitted, if the observer has enabled that.

@@ -3,7 +3,7 @@
 use simsched_core::testkit::{RoundRobin, Script};
 use simsched_core::{
     Access, Charge, Config, CostedFunction, Cx, FuncId, FutexId, LineId, MarkId, Nanos, Op, PipeId,
-    SimTime, Simulator, Status, TaskId, Touch,
+    SimError, SimTime, Simulator, Status, TaskId, Touch,
 };
 use simsched_topology::CpuId;
 
@@ -145,4 +145,19 @@ fn a_policy_that_asks_for_what_is_not_there_broke_its_contract() {
         let error = told.unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+#[test]
+fn a_policy_that_cannot_go_on_ends_the_run_with_its_first_sentence() {
+    let mut script = Script::new(objects());
+    script.task(CpuId(0), &[]);
+    let mut policy = Box::new(RoundRobin::default());
+    policy.at_enqueue = Some(|cx| {
+        cx.fail("the library is gone");
+        cx.fail("and so is everything else");
+    });
+    let run = Simulator::new(topology(), policy, script, (), Config::default());
+    let error = run.and_then(|mut run| run.run_until(SimTime(1_000_000))).unwrap_err();
+    let SimError::PolicyFailed { why, .. } = &error else { panic!("{error}") };
+    assert_eq!(why, "the library is gone");
 }

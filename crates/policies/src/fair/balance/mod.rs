@@ -36,6 +36,7 @@ pub use self::imbalance::ImbalanceRule;
 pub use self::interval::BalanceInterval;
 pub use self::mru::Mru;
 pub use self::state::{RqBalance, SdCounts, SdState, SgcState};
+pub use self::steps::{look_at, look_at_all};
 #[cfg(feature = "testkit")]
 pub use self::testkit::BalanceKit;
 

@@ -200,14 +200,19 @@ pub(in crate::fair) fn look(topology: &Topology, reader: CpuId, cpus: &CpuSet) -
 
 /// What it takes `reader` to look at the runqueue of `cpu`: its lines come from the CPU that has written
 /// them last. One that balances for an idle CPU again and again still has them.
-pub(super) fn look_at(world: &World, reader: CpuId, cpu: CpuId) -> Look {
+#[must_use]
+pub fn look_at(world: &World, reader: CpuId, cpu: CpuId) -> Look {
     let (topology, writer) = (world.topology(), world.rq(cpu).writer);
     Look { cpus: 1, far: Far::at(topology.distance_class(reader, writer), 1), groups: 0 }
 }
 
 /// What it takes `reader` to look at the runqueues of `cpus` (as [`look_at`] does at one) and to sum them up
 /// in so many sched groups.
-pub(super) fn look_at_all(world: &World, reader: CpuId, cpus: &CpuSet, groups: usize) -> Look {
+///
+/// # Panics
+/// Beyond 65,535 groups.
+#[must_use]
+pub fn look_at_all(world: &World, reader: CpuId, cpus: &CpuSet, groups: usize) -> Look {
     let topology = world.topology();
     let (llc, package) = (topology.llc_of(reader), topology.package_of(reader));
     let (mut nr, mut near, mut cross_socket) = (0, 0, 0);

@@ -27,15 +27,7 @@ impl Looks {
 
     /// Counts a look at a CPU that is `distance` away from the waker.
     pub(super) fn count(&mut self, distance: Distance) {
-        let far = match distance {
-            Distance::SameCpu | Distance::SameCore => Some(&mut self.far.same_core),
-            Distance::SameLlc => None,
-            Distance::SameNode | Distance::SameSocket => Some(&mut self.far.same_socket),
-            Distance::CrossSocket => Some(&mut self.far.cross_socket),
-        };
-        if let Some(far) = far {
-            *far += 1;
-        }
+        self.far.count(distance);
         self.all += 1;
     }
 

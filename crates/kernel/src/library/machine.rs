@@ -1,9 +1,9 @@
-//! The machine of a simulation, as the library is told it.
+//! The machine of a simulation, as the library numbers it.
 
-use simsched_core::{Report, World};
+use simsched_core::World;
 use simsched_topology::{CpuId, NodeId, Topology};
 
-use super::library::{Answer, done, number};
+use super::{Answer, done, number};
 use crate::sys::{ClassLevel, RawMachine};
 
 /// Makes the machine of `world`.
@@ -30,22 +30,8 @@ pub(super) fn create(class: &mut ClassLevel, world: &World) -> Answer {
     done("create", class.create(&machine, world.seed().0))
 }
 
-/// Both have domains of the same sizes.
-pub(super) fn check_domains(class: &mut ClassLevel, world: &World, inner: &impl Report) -> Answer {
-    for cpu in world.topology().cpus().iter() {
-        let (mut ours, mut kernel) = (Vec::new(), Vec::new());
-        inner.domains(cpu, &mut |_, span, _| ours.push(span.len()));
-        for level in 0.. {
-            match usize::try_from(class.domain(number(cpu), level)) {
-                Ok(cpus @ 1..) => kernel.push(cpus),
-                _ => break,
-            }
-        }
-        if ours != kernel {
-            return Err(format!(
-                "the domains of CPU {cpu} have {ours:?} CPUs, the kernel's {kernel:?}"
-            ));
-        }
-    }
-    Ok(())
+/// How many CPUs each domain above `cpu` has, from the lowest.
+pub(crate) fn domain_sizes(class: &mut ClassLevel, cpu: CpuId) -> Vec<usize> {
+    let size = |level| usize::try_from(class.domain(number(cpu), level)).ok();
+    (0..).map_while(size).take_while(|&cpus| cpus > 0).collect()
 }

@@ -1,0 +1,88 @@
+//! The state of the simulation that the kernel's functions look at, brought there before a question.
+
+use simsched_core::{TaskId, World};
+use simsched_topology::CpuId;
+
+use super::{Answer, Library, done, number};
+
+/// What the library has of a CPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mirrored {
+    /// Tasks that count beside those that are queued.
+    extra: i32,
+    /// Wakeups are on its list.
+    pending: bool,
+    /// The exit latency of its idle state, in us.
+    latency: Option<u32>,
+}
+
+impl Library {
+    /// The clocks of the runqueue of `cpu`, as the simulation has them, and the present.
+    pub(crate) fn clock(&mut self, world: &World, cpu: CpuId) -> Answer {
+        let rq = world.rq(cpu);
+        done("clock", self.class.clock(number(cpu), rq.clock, rq.clock_task, world.jiffies()))?;
+        // For the limit of writes to a group's load, which reads no clock of a runqueue.
+        self.present(world)
+    }
+
+    /// The present, for those who read a clock and not that of a runqueue.
+    pub(crate) fn present(&mut self, world: &World) -> Answer {
+        done("time", self.class.time(world.sched_clock(), world.jiffies()))
+    }
+
+    /// Whether the current task of `cpu` is to be rescheduled.
+    pub(crate) fn flag(&mut self, world: &World, cpu: CpuId) -> Answer {
+        let rq = world.rq(cpu);
+        let level = if rq.need_resched { 2 } else { i32::from(rq.need_resched_lazy) };
+        done("flag", self.class.flag(number(cpu), level))
+    }
+
+    /// What idleness of `cpu` depends on, where it has changed.
+    pub(crate) fn idleness(&mut self, world: &World, cpu: CpuId) -> Answer {
+        let (rq, last) = (world.rq(cpu), &mut self.mirrored[cpu.idx()]);
+        let extra = i32::try_from(rq.nr_running - rq.nr_tasks()).expect("two at most");
+        if last.extra != extra {
+            done("count", self.class.count(number(cpu), extra - last.extra))?;
+            last.extra = extra;
+        }
+        if last.pending != rq.pending {
+            done("pending", self.class.pending(number(cpu), i32::from(rq.pending)))?;
+            last.pending = rq.pending;
+        }
+        if last.latency != rq.exit_latency_us {
+            last.latency = rq.exit_latency_us;
+            let latency = last.latency.map_or(-1, |us| i32::try_from(us).unwrap_or(i32::MAX));
+            done("idle_state", self.class.idle_state(number(cpu), latency))?;
+        }
+        Ok(())
+    }
+
+    /// What the idleness of all CPUs depends on.
+    pub(crate) fn all_idleness(&mut self, world: &World) -> Answer {
+        world.topology().cpus().iter().try_for_each(|cpu| self.idleness(world, cpu))
+    }
+
+    /// How many tasks are queued on `cpu`, without those that count beside them.
+    pub(crate) fn nr_tasks(&mut self, cpu: CpuId) -> i64 {
+        let nr = self.class.cpu(number(cpu)).nr_running - self.mirrored[cpu.idx()].extra;
+        i64::from(nr)
+    }
+
+    /// Where `task` may run, and whether it dies, where that has changed.
+    pub(super) fn task_state(&mut self, world: &World, task: TaskId) -> Answer {
+        let id = self.id(task)?;
+        if world.task(task).exiting && !std::mem::replace(&mut self.exiting[task.idx()], true) {
+            done("exiting", self.class.exiting(id))?;
+        }
+        let mask = *world.allowed(task).unwrap_or(world.topology().cpus());
+        if self.masks[task.idx()] != Some(mask) {
+            let mut words = vec![0; world.topology().nr_cpus().div_ceil(64)];
+            for cpu in mask.iter() {
+                words[cpu.idx() / 64] |= 1 << (cpu.idx() % 64);
+            }
+            done("affinity", self.class.affinity(id, &words))?;
+            self.masks[task.idx()] = Some(mask);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! `Library`: a machine of the kernel's functions beside that of a simulation, asked at the level of the scheduling
+//! class.
+//!
+//! How the state of the simulation gets there before a question is in `mirror`, the questions are in `calls`.
+
+mod calls;
+mod machine;
+mod mirror;
+
+use std::path::Path;
+
+use simsched_core::{ProcId, TaskId, World};
+use simsched_topology::{CpuId, CpuSet};
+
+pub(crate) use self::calls::answer_of;
+pub(crate) use self::machine::domain_sizes;
+use self::mirror::Mirrored;
+use crate::sys::ClassLevel;
+
+/// The idle task of a CPU, as the library numbers tasks: `SIMSCHED_K_IDLE` of `simsched_kernel.h`.
+pub(crate) const IDLE: i32 = -1;
+/// What all functions return behind a BUG.
+const DEAD: i32 = -1000;
+
+/// A failure, as a sentence.
+pub(crate) type Answer<T = ()> = Result<T, String>;
+
+/// The kernel's functions, and how the simulation's tasks and CPUs are called there.
+pub(crate) struct Library {
+    pub(crate) class: ClassLevel,
+    /// By task: its id there.
+    ids: Vec<Option<i32>>,
+    /// By id: its task; ids are used again.
+    tasks: Vec<TaskId>,
+    /// By task: the CPU that it belongs to there.
+    at: Vec<CpuId>,
+    /// By task: whether its end is known there, and its affinity.
+    exiting: Vec<bool>,
+    masks: Vec<Option<CpuSet>>,
+    /// By process.
+    procs: Vec<Option<i32>>,
+    /// By CPU.
+    mirrored: Vec<Mirrored>,
+    /// The group of all tasks but the machine's own.
+    group: i32,
+}
+
+/// A CPU as the library numbers it.
+pub(crate) fn number(cpu: CpuId) -> i32 {
+    i32::from(cpu.0)
+}
+
+impl Library {
+    /// Loads the library, and makes the machine of `world` there, idle as it is, with these features switched (as the
+    /// file `sched/features` takes them), and so many task groups nested below the root: all tasks but the machine's own
+    /// are in the innermost.
+    pub(crate) fn new(
+        path: &Path,
+        world: &World,
+        features: &[String],
+        group_levels: u8,
+    ) -> Answer<Library> {
+        let mut class = ClassLevel::open(path).map_err(|error| error.to_string())?;
+        machine::create(&mut class, world)?;
+        if u64::try_from(class.hz()) != Ok(world.hz()) {
+            return Err(format!("found {} ticks per second, expected {}", class.hz(), world.hz()));
+        }
+        for feature in features {
+            if class.feature(feature) != 0 {
+                return Err(format!("the kernel has no feature {feature}"));
+            }
+        }
+        let (cpus, tasks) = (world.topology().nr_cpus(), world.tasks().len());
+        let mut library = Library {
+            class,
+            ids: vec![None; tasks],
+            tasks: Vec::new(),
+            at: vec![CpuId(0); tasks],
+            exiting: vec![false; tasks],
+            masks: vec![None; tasks],
+            procs: Vec::new(),
+            mirrored: vec![Mirrored::default(); cpus],
+            group: 0,
+        };
+        for cpu in world.topology().cpus().iter() {
+            library.clock(world, cpu)?;
+            let entered = library.class.idle(number(cpu));
+            done("idle", entered)?;
+            done("flips", library.class.flips(number(cpu), IDLE, 0, 0))?;
+            // A machine that is up has been idle before.
+            library.class.idle_since(number(cpu), world.rq(cpu).clock);
+        }
+        library.present(world)?;
+        done("up", library.class.up())?;
+        // On clocks that run: what was attached at 0 counts as new, and is attached again.
+        for _ in 0..group_levels {
+            library.group = library.class.group_new(library.group);
+            done("group_new", library.group)?;
+        }
+        library.fault()?;
+        Ok(library)
+    }
+
+    /// What the kernel's code has said went wrong.
+    pub(crate) fn fault(&mut self) -> Answer {
+        let said = self.class.take_error();
+        if said.is_empty() { Ok(()) } else { Err(format!("the kernel's code said: {said}")) }
+    }
+
+    /// The id of a task that has begun.
+    pub(crate) fn id(&self, task: TaskId) -> Answer<i32> {
+        self.ids[task.idx()].ok_or_else(|| format!("task {task} has not begun there"))
+    }
+
+    /// The task of an id.
+    pub(crate) fn task_of(&self, id: i32) -> Option<TaskId> {
+        let task = usize::try_from(id).ok().and_then(|id| self.tasks.get(id));
+        task.copied().filter(|task| self.ids[task.idx()] == Some(id))
+    }
+
+    /// The kernel itself has moved a task to another CPU.
+    pub(crate) fn moved(&mut self, task: TaskId, to: CpuId) {
+        self.at[task.idx()] = to;
+    }
+
+    /// A task begins as a child of who runs on `cpu`.
+    fn fork(&mut self, world: &World, cpu: CpuId, task: TaskId) -> Answer<i32> {
+        let row = world.task(task);
+        let process = self.process(row.proc)?;
+        let group = if world.tasks().is_background(task) { 0 } else { self.group };
+        let id = self.class.fork(number(cpu), process, i32::from(row.nice), group);
+        done("fork", id)?;
+        let row = usize::try_from(id).expect("not negative");
+        if self.tasks.len() <= row {
+            self.tasks.resize(row + 1, task);
+        }
+        self.tasks[row] = task;
+        self.ids[task.idx()] = Some(id);
+        self.at[task.idx()] = cpu;
+        self.masks[task.idx()] = None;
+        self.task_state(world, task)?;
+        Ok(id)
+    }
+
+    fn process(&mut self, proc: ProcId) -> Answer<i32> {
+        if self.procs.len() <= proc.idx() {
+            self.procs.resize(proc.idx() + 1, None);
+        }
+        if let Some(process) = self.procs[proc.idx()] {
+            return Ok(process);
+        }
+        let process = self.class.proc_new();
+        done("proc_new", process)?;
+        self.procs[proc.idx()] = Some(process);
+        Ok(process)
+    }
+}
+
+/// Fails if a function has returned an error.
+pub(crate) fn done(what: &str, answer: i32) -> Answer {
+    match answer {
+        DEAD => Err(format!("{what}: the kernel's code is dead")),
+        ..0 => Err(format!("{what}: error {answer}")),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,128 @@
+//! `KernelPolicy` as a [`Policy`]: each question goes to the library.
+
+use simsched_core::{
+    Attached, Cx, Dequeue, Dequeued, Enqueue, Placement, Policy, Preempt, TaskId, Wakeup, World,
+};
+use simsched_topology::CpuId;
+
+use super::KernelPolicy;
+use super::placement::placement;
+
+/// How often a task that nobody has forked has changed whom it wakes, and the tick in which that was halved last: it
+/// inherits both from who started the program. The machine's own tasks inherit nothing.
+fn flips(world: &World, task: TaskId) -> (u32, u64) {
+    let inherited = world.inherited();
+    if world.tasks().is_background(task) {
+        return (0, 0);
+    }
+    let age = inherited.since_halving.get() / world.tick().get();
+    (inherited.wakee_flips, world.jiffies().wrapping_sub(age))
+}
+
+impl Policy for KernelPolicy {
+    fn attach(&mut self, world: &World) -> Attached {
+        self.begin(world)
+    }
+
+    fn select_task_rq(&mut self, mut cx: Cx<'_>, wakeup: &Wakeup) -> Placement {
+        let stays = Placement::at(wakeup.prev, super::placement::PREV);
+        self.ask(&mut cx, stays, |kernel, cx| {
+            kernel.take_events(cx)?;
+            let to = kernel.library.select(cx.world, wakeup)?;
+            placement(&mut kernel.library, cx.world, wakeup, to)
+        })
+    }
+
+    fn migrate_task_rq(&mut self, mut cx: Cx<'_>, task: TaskId, to: CpuId) {
+        self.ask(&mut cx, (), |kernel, cx| kernel.library.migrate(cx.world, task, to));
+    }
+
+    fn task_fork(&mut self, mut cx: Cx<'_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
+        self.ask(&mut cx, (), |kernel, cx| {
+            kernel.library.begin(cx.world, cpu, parent, child, flips(cx.world, child))
+        });
+    }
+
+    fn task_asleep(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId) {
+        self.ask(&mut cx, (), |kernel, cx| {
+            kernel.library.asleep(cx.world, cpu, task, flips(cx.world, task))
+        });
+    }
+
+    fn enqueue(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Enqueue) {
+        self.ask(&mut cx, (), |kernel, cx| {
+            if why == Enqueue::Moved && kernel.attaches(cx, cpu, task)? {
+                return Ok(());
+            }
+            kernel.library.enqueue(cx.world, cpu, task, why)
+        });
+    }
+
+    fn dequeue(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued {
+        self.ask(&mut cx, Dequeued::Left, |kernel, cx| {
+            kernel.library.dequeue(cx.world, cpu, task, why)
+        })
+    }
+
+    fn pick_next(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
+        self.ask(&mut cx, None, |kernel, cx| {
+            let next = kernel.library.pick(cx.world, cpu)?;
+            kernel.take_events(cx)?;
+            Ok(next)
+        })
+    }
+
+    fn wakeup_preempt(
+        &mut self,
+        mut cx: Cx<'_>,
+        cpu: CpuId,
+        wakee: TaskId,
+        why: Enqueue,
+    ) -> Preempt {
+        self.ask(&mut cx, Preempt::No, |kernel, cx| {
+            match kernel
+                .passes
+                .attached(cx.world.this_cpu(), wakee)
+                .filter(|_| why == Enqueue::Moved)
+            {
+                Some(answer) => Ok(answer),
+                None => kernel.library.preempt(cx.world, cpu, wakee, why),
+            }
+        })
+    }
+
+    fn task_woken(&mut self, mut cx: Cx<'_>, cpu: CpuId) {
+        self.ask(&mut cx, (), |kernel, cx| kernel.library.woken(cx.world, cpu));
+    }
+
+    fn task_tick(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: TaskId) -> Preempt {
+        self.ask(&mut cx, Preempt::No, |kernel, cx| kernel.library.tick(cx.world, cpu))
+    }
+
+    fn yield_task(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: TaskId) {
+        self.ask(&mut cx, (), |kernel, cx| kernel.library.yields(cx.world, cpu));
+    }
+
+    fn reweight_task(&mut self, mut cx: Cx<'_>, task: TaskId) -> Preempt {
+        self.ask(&mut cx, Preempt::No, |kernel, cx| kernel.library.nice(cx.world, task))
+    }
+
+    fn task_dead(&mut self, mut cx: Cx<'_>, task: TaskId) {
+        self.ask(&mut cx, (), |kernel, cx| kernel.library.dead(cx.world, task));
+    }
+
+    /// To the idle task: the kernel puts `prev` where [`Policy::idle_entered`] makes that task current.
+    fn put_prev_task(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: TaskId) {
+        if cx.world.rq(cpu).stopper {
+            self.ask(&mut cx, (), |kernel, cx| kernel.library.stopper(cx.world, cpu));
+        }
+    }
+
+    fn idle_entered(&mut self, mut cx: Cx<'_>, cpu: CpuId) {
+        self.ask(&mut cx, (), |kernel, cx| kernel.library.idle(cx.world, cpu));
+    }
+
+    fn idle_left(&mut self, mut cx: Cx<'_>, cpu: CpuId) {
+        self.ask(&mut cx, (), |kernel, cx| kernel.library.idle_left(cx.world, cpu));
+    }
+}

@@ -1,0 +1,144 @@
+//! `KernelPolicy`: the kernel's own functions as a [`Policy`](simsched_core::Policy).
+//!
+//! The simulation keeps the machine: wakeups, the switch, interrupts, the idle loop, the stopper and what all that
+//! costs. What the fair class decides is asked of a library that was built from a kernel tree. The passes of the load
+//! balancer run on stacks of their own there, and are suspended where time passes.
+
+mod class;
+mod passes;
+mod placement;
+mod report;
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use simsched_core::{Attached, Cx, KernelRules, TtwuQueue, World};
+
+use self::passes::Passes;
+pub use self::placement::REASON_INFOS;
+use self::report::Domains;
+use crate::library::{Answer, Library};
+use crate::sys::RawEvent;
+
+/// Numbers of `simsched_kernel.h`: what the kernel asks of the rest of the machine.
+mod event {
+    pub(super) const SOFTIRQ: i32 = 4;
+    pub(super) const CALL: i32 = 2;
+    pub(super) const POLL: i32 = 3;
+    pub(super) const STOP: i32 = 5;
+    pub(super) const MIGRATE: i32 = 8;
+    pub(super) const BLOCKED: i32 = 12;
+}
+
+/// The fair class of a kernel tree, as a policy.
+pub struct KernelPolicy {
+    path: PathBuf,
+    features: Vec<String>,
+    /// None before the policy is attached, and once it has failed. In a cell, since a library is changed by each
+    /// question, and the policy is checked as it is.
+    kernel: RefCell<Option<Kernel>>,
+    /// Why it has failed.
+    why: String,
+    domains: Domains,
+}
+
+/// A library, and where the passes of the load balancer are in it.
+struct Kernel {
+    library: Library,
+    passes: Passes,
+    events: Vec<RawEvent>,
+}
+
+impl KernelPolicy {
+    /// The library in the file `path`, with these features switched (`NAME` or `NO_NAME`, as the file `sched/features`
+    /// takes them). The file is read when the policy is attached; what is wrong with it ends the run
+    /// ([`SimError::PolicyFailed`](simsched_core::SimError::PolicyFailed)).
+    #[must_use]
+    pub fn new(path: &Path, features: &[String]) -> KernelPolicy {
+        KernelPolicy {
+            path: path.to_owned(),
+            features: features.to_vec(),
+            kernel: RefCell::default(),
+            why: String::new(),
+            domains: Domains::default(),
+        }
+    }
+
+    fn begin(&mut self, world: &World) -> Attached {
+        let mut rules = KernelRules::default();
+        match Library::new(&self.path, world, &self.features, 0) {
+            Ok(mut library) => {
+                rules = rules_of(&library.class.release());
+                self.domains = Domains::of(&mut library, world);
+                let passes = Passes::new(&mut library, world);
+                *self.kernel.get_mut() = Some(Kernel { library, passes, events: Vec::new() });
+            }
+            Err(why) => self.why = why,
+        }
+        Attached { rules, reasons: placement::REASONS, ..Attached::default() }
+    }
+
+    /// Asks the library; answers `instead` once it has failed.
+    fn ask<T>(
+        &mut self,
+        cx: &mut Cx<'_>,
+        instead: T,
+        question: impl FnOnce(&mut Kernel, &mut Cx<'_>) -> Answer<T>,
+    ) -> T {
+        let slot = self.kernel.get_mut();
+        if let Some(kernel) = slot {
+            let asked = question(kernel, cx);
+            // What the kernel says is the cause of what a function returns.
+            match kernel.library.fault().and(asked) {
+                Ok(answer) => return answer,
+                Err(why) => self.why = why,
+            }
+            *slot = None;
+        }
+        cx.fail(format!("{}: {}", self.path.display(), self.why));
+        instead
+    }
+}
+
+impl Kernel {
+    /// Takes what the kernel has asked for since the last time. Sleepers that have left their queues do so at once.
+    fn take_events(&mut self, cx: &mut Cx<'_>) -> Answer<&[RawEvent]> {
+        self.events.clear();
+        self.events.extend_from_slice(self.library.class.take_events());
+        for event in self.events.iter().filter(|event| event.kind == event::BLOCKED) {
+            let task = self.library.task_of(event.task);
+            cx.block(task.ok_or_else(|| format!("task {} has left, and never came", event.task))?);
+        }
+        Ok(&self.events)
+    }
+}
+
+/// What of the kernel around the fair class depends on its release.
+fn rules_of(release: &str) -> KernelRules {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    let version = [numbers.next(), numbers.next()].map(|number| match number {
+        Some(Ok(number)) => number,
+        _ => 0,
+    });
+    KernelRules {
+        ttwu_queue: if version < [6, 0] { TtwuQueue::CrossLlc } else { TtwuQueue::CrossLlcOrIdle },
+        ttwu_pending_stays: version >= [6, 2],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_follow_the_release() {
+        let rules = |release| {
+            let KernelRules { ttwu_queue, ttwu_pending_stays } = rules_of(release);
+            (ttwu_queue, ttwu_pending_stays)
+        };
+        assert_eq!(rules("6.1.192"), (TtwuQueue::CrossLlcOrIdle, false));
+        assert_eq!(rules("6.12.117-mine+"), (TtwuQueue::CrossLlcOrIdle, true));
+        assert_eq!(rules("5.19.0"), (TtwuQueue::CrossLlc, false));
+        assert_eq!(rules("7.3-rc4"), (TtwuQueue::CrossLlcOrIdle, true));
+    }
+}

@@ -1,0 +1,393 @@
+//! `KernelPolicy` as a [`Balancer`]: passes of the load balancer, as calls that are suspended where time passes.
+//!
+//! Such a call waits before it reads a domain, before it locks a runqueue, and behind the attaching of tasks. Each of
+//! these is a step; the call goes on when the simulation asks for the next one, behind the time of the step.
+
+use std::collections::VecDeque;
+
+use rand::Rng;
+use simsched_core::{
+    BalanceStep, Balancer, Cause, Cx, Look, Moves, Preempt, Stream, TaskId, Trigger, World,
+};
+use simsched_policies::fair::{look_at, look_at_all};
+use simsched_topology::CpuId;
+
+use super::report::set_of;
+use super::{Kernel, KernelPolicy, event, placement};
+use crate::library::{Answer, Library, answer_of, done, number};
+
+/// Numbers of `simsched_kernel.h`: where a call may wait,
+const AT_LOCK: u32 = 1;
+const AT_CLOCK: u32 = 2;
+const AT_PASS: u32 = 8;
+/// where it does,
+const DONE: i32 = 0;
+const WAITS_LOCK: i32 = 1;
+const WAITS_CLOCK: i32 = 2;
+const WAITS_PASS: i32 = 6;
+const WAITS_ATTACHED: i32 = 7;
+/// and which call it is.
+const SOFTIRQ: i32 = 5;
+const STOP: i32 = 7;
+const IDLE_ENTER: i32 = 10;
+const NEWIDLE: i32 = 14;
+
+/// How many random numbers wait for a balance before idle: one for each domain of a CPU, and there are fewer.
+const DRAWS: i32 = 16;
+
+/// Where a pass is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum At {
+    /// None is under way.
+    #[default]
+    Nowhere,
+    /// Before it reads the CPUs of a domain, or one.
+    Look,
+    /// Before it locks this runqueue.
+    Lock(CpuId),
+    /// It has detached tasks, and attaches them when they are enqueued.
+    Detached,
+    /// Where no time passes any more: it goes on when it is asked to.
+    Ready,
+    /// It is over.
+    Over,
+}
+
+/// What a pass has done since it was resumed last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Did {
+    Moved { tasks: Vec<TaskId>, from: CpuId, to: CpuId },
+    Stopped { from: CpuId },
+}
+
+/// The pass of one CPU.
+#[derive(Clone, Debug)]
+struct Pass {
+    at: At,
+    cause: Cause,
+    did: VecDeque<Did>,
+    /// The runqueue whose clock is to be brought to the present before it goes on.
+    locks: Option<CpuId>,
+    /// Tasks that are on their way.
+    moving: Vec<TaskId>,
+    /// Those of them that the kernel has attached, and are to be enqueued still.
+    attached: Vec<TaskId>,
+    /// Who was enqueued last, and whether any of those attached preempts.
+    last: Option<TaskId>,
+    preempts: Preempt,
+}
+
+/// The passes of all CPUs; the number of a CPU is that of its suspended call.
+#[derive(Clone, Debug)]
+pub(super) struct Passes {
+    by_cpu: Vec<Pass>,
+    words: Vec<u64>,
+    /// By CPU: the random numbers of its balances before idle.
+    dice: Vec<Stream>,
+}
+
+impl Passes {
+    /// None.
+    pub(super) fn new(library: &mut Library, world: &World) -> Passes {
+        let cpus = world.topology().nr_cpus();
+        library.class.suspend_at(AT_LOCK | AT_CLOCK | AT_PASS);
+        let none = Pass {
+            at: At::Nowhere,
+            cause: Cause::Periodic,
+            did: VecDeque::new(),
+            locks: None,
+            moving: Vec::new(),
+            attached: Vec::new(),
+            last: None,
+            preempts: Preempt::No,
+        };
+        let dice = world.topology().cpus().iter();
+        let dice = dice.map(|cpu| world.seed().stream("NI_RANDOM", u64::from(cpu.0))).collect();
+        Passes { by_cpu: vec![none; cpus], words: vec![0; cpus.div_ceil(64)], dice }
+    }
+
+    /// Whether `wakee`, which the pass of `this` has attached and which was enqueued last, preempts; none if it came
+    /// otherwise.
+    pub(super) fn attached(&mut self, this: CpuId, wakee: TaskId) -> Option<Preempt> {
+        let pass = &mut self.by_cpu[this.idx()];
+        (pass.last.take()? == wakee).then(|| std::mem::replace(&mut pass.preempts, Preempt::No))
+    }
+}
+
+impl Kernel {
+    /// A balance of `cpu` before it becomes idle begins, and whether it takes time. It draws a number for each domain.
+    fn newidle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer<bool> {
+        for _ in self.library.class.randoms(number(cpu))..DRAWS {
+            let drawn = self.passes.dice[cpu.idx()].next_u32();
+            self.library.class.random(number(cpu), drawn);
+        }
+        self.begin(cx, cpu, NEWIDLE, Cause::NewIdle)
+    }
+
+    /// Begins a pass on `cpu`, and whether it takes time.
+    fn begin(&mut self, cx: &mut Cx<'_>, cpu: CpuId, call: i32, cause: Cause) -> Answer<bool> {
+        self.take_events(cx)?;
+        let pass = &mut self.passes.by_cpu[cpu.idx()];
+        if pass.at != At::Nowhere {
+            return Err(format!("a pass begins on CPU {cpu}, where one is under way"));
+        }
+        pass.cause = cause;
+        self.library.all_idleness(cx.world)?;
+        self.library.clock(cx.world, cpu)?;
+        self.library.flag(cx.world, cpu)?;
+        let waits = self.library.class.start(number(cpu), call, number(cpu));
+        self.arrived(cx, cpu, waits)?;
+        let pass = &mut self.passes.by_cpu[cpu.idx()];
+        if pass.at == At::Over {
+            pass.at = At::Nowhere;
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// The pass of `cpu` goes on.
+    fn resume(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer {
+        self.library.all_idleness(cx.world)?;
+        self.library.flag(cx.world, cpu)?;
+        match self.passes.by_cpu[cpu.idx()].locks.take() {
+            Some(locked) => self.library.clock(cx.world, locked)?,
+            None => self.library.present(cx.world)?,
+        }
+        let waits = self.library.class.resume(number(cpu));
+        self.arrived(cx, cpu, waits)
+    }
+
+    /// The pass of `cpu` waits, or is over: what it has done until then, and where it is.
+    fn arrived(&mut self, cx: &mut Cx<'_>, cpu: CpuId, waits: i32) -> Answer {
+        done("pass", waits)?;
+        self.take_events(cx)?;
+        let pass = &mut self.passes.by_cpu[cpu.idx()];
+        let mut moved: Option<(Vec<TaskId>, CpuId, CpuId)> = None;
+        for event in &self.events {
+            match event.kind {
+                event::MIGRATE => {
+                    let gone = || format!("task {} moves, and never came", event.task);
+                    let task = self.library.task_of(event.task).ok_or_else(gone)?;
+                    let [from, to] = [event.cpu, event.arg].map(cpu_of);
+                    match &mut moved {
+                        None => moved = Some((vec![task], from, to)),
+                        Some((tasks, ..)) => tasks.push(task),
+                    }
+                    self.library.moved(task, to);
+                }
+                event::STOP => pass.did.push_back(Did::Stopped { from: cpu_of(event.cpu) }),
+                event::CALL | event::POLL | event::SOFTIRQ => {
+                    return Err(format!("a pass on CPU {cpu} asks for event {}", event.kind));
+                }
+                _ => {}
+            }
+        }
+        pass.at = match waits {
+            DONE => At::Over,
+            WAITS_LOCK if moved.is_some() => At::Detached,
+            WAITS_LOCK => At::Lock(cpu_of(self.library.class.slot_cpu(number(cpu)))),
+            WAITS_PASS => At::Look,
+            WAITS_CLOCK | WAITS_ATTACHED => At::Ready,
+            _ => return Err(format!("a pass on CPU {cpu} waits for another one")),
+        };
+        if let Some((tasks, from, to)) = moved {
+            if pass.at != At::Detached {
+                return Err(format!("a pass on CPU {cpu} moves tasks and does not attach them"));
+            }
+            pass.moving.clone_from(&tasks);
+            pass.did.push_back(Did::Moved { tasks, from, to });
+        }
+        Ok(())
+    }
+
+    /// Whether a pass of this CPU has moved `task` to `cpu`: then it attaches it now, with all that have come with it.
+    pub(super) fn attaches(&mut self, cx: &mut Cx<'_>, cpu: CpuId, task: TaskId) -> Answer<bool> {
+        let this = cx.world.this_cpu();
+        let pass = &mut self.passes.by_cpu[this.idx()];
+        if pass.at == At::Detached && pass.moving.contains(&task) {
+            pass.attached = std::mem::take(&mut pass.moving);
+            pass.locks = Some(cpu);
+            self.library.flag(cx.world, cpu)?;
+            let before = self.library.class.resched(number(cpu));
+            self.resume(cx, this)?;
+            let after = self.library.class.resched(number(cpu));
+            let pass = &mut self.passes.by_cpu[this.idx()];
+            pass.preempts = answer_of(if after > before { after } else { 0 });
+            if pass.cause == Cause::Active {
+                self.finish(cx, this)?;
+            }
+        }
+        let pass = &mut self.passes.by_cpu[this.idx()];
+        let Some(at) = pass.attached.iter().position(|&moved| moved == task) else {
+            return Ok(false);
+        };
+        pass.attached.swap_remove(at);
+        pass.last = Some(task);
+        Ok(true)
+    }
+
+    /// The stopper of `cpu` goes on to where it moves a task, or to its end.
+    fn finish(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer {
+        loop {
+            let pass = &mut self.passes.by_cpu[cpu.idx()];
+            match pass.at {
+                At::Detached => return Ok(()),
+                At::Over | At::Nowhere => {
+                    pass.at = At::Nowhere;
+                    return Ok(());
+                }
+                At::Lock(locked) => pass.locks = Some(locked),
+                At::Look | At::Ready => {}
+            }
+            self.resume(cx, cpu)?;
+        }
+    }
+
+    /// The next step of the pass of `cpu`.
+    fn step(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) -> Answer<BalanceStep> {
+        loop {
+            let pass = &mut self.passes.by_cpu[cpu.idx()];
+            match pass.did.pop_front() {
+                Some(Did::Moved { tasks, from, to }) => {
+                    fill(moves, tasks, from, to, pass.cause);
+                    return Ok(BalanceStep::Move);
+                }
+                Some(Did::Stopped { from }) => return Ok(BalanceStep::Stop { from }),
+                None => {}
+            }
+            match pass.at {
+                At::Nowhere => return Ok(BalanceStep::Done),
+                At::Over => {
+                    pass.at = At::Nowhere;
+                    return Ok(BalanceStep::Done);
+                }
+                At::Lock(locked) => {
+                    pass.at = At::Ready;
+                    pass.locks = Some(locked);
+                    return Ok(BalanceStep::Lock(locked));
+                }
+                At::Look => {
+                    pass.at = At::Ready;
+                    return Ok(BalanceStep::Look(self.look(cx.world, cpu)));
+                }
+                At::Detached => {
+                    return Err(format!("CPU {cpu} has moved tasks that nobody attached"));
+                }
+                At::Ready => self.resume(cx, cpu)?,
+            }
+        }
+    }
+
+    /// What the pass of `cpu` is about to read.
+    fn look(&mut self, world: &World, cpu: CpuId) -> Look {
+        let words = &mut self.passes.words;
+        words.fill(0);
+        match usize::try_from(self.library.class.look(number(cpu), words)) {
+            Ok(groups @ 1..) => look_at_all(world, cpu, &set_of(words), groups),
+            _ => look_at(world, cpu, cpu_of(self.library.class.slot_cpu(number(cpu)))),
+        }
+    }
+
+    /// The balance softirq begins: for the idle CPUs if it looks at one of them first.
+    fn softirq(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer {
+        self.begin(cx, cpu, SOFTIRQ, Cause::Periodic)?;
+        let pass = &mut self.passes.by_cpu[cpu.idx()];
+        if pass.at == At::Look {
+            pass.cause = Cause::Nohz;
+        }
+        Ok(())
+    }
+
+    /// What a tick of `cpu` asks for.
+    fn trigger(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer<Trigger> {
+        self.take_events(cx)?;
+        self.library.all_idleness(cx.world)?;
+        self.library.clock(cx.world, cpu)?;
+        done("trigger", self.library.class.trigger(number(cpu)))?;
+        let events = self.take_events(cx)?;
+        let kick = events.iter().find(|event| matches!(event.kind, event::CALL | event::POLL));
+        Ok(Trigger {
+            softirq: events.iter().any(|event| event.kind == event::SOFTIRQ),
+            kick: kick.map(|event| cpu_of(event.cpu)),
+        })
+    }
+
+    /// `cpu` was asked to balance for the idle CPUs, and whether it does.
+    fn kicked(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer<bool> {
+        self.take_events(cx)?;
+        self.library.idleness(cx.world, cpu)?;
+        self.library.flag(cx.world, cpu)?;
+        self.library.present(cx.world)?;
+        done("calls", self.library.class.calls(number(cpu)))?;
+        Ok(self.take_events(cx)?.iter().any(|event| event.kind == event::SOFTIRQ))
+    }
+
+    /// The stopper of `cpu` moves at most one task.
+    fn stop(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) -> Answer {
+        self.begin(cx, cpu, STOP, Cause::Active)?;
+        self.finish(cx, cpu)?;
+        match self.passes.by_cpu[cpu.idx()].did.pop_front() {
+            Some(Did::Moved { tasks, from, to }) => fill(moves, tasks, from, to, Cause::Active),
+            Some(Did::Stopped { .. }) => return Err("a stopper calls for a stopper".to_owned()),
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+fn fill(moves: &mut Moves, tasks: Vec<TaskId>, from: CpuId, to: CpuId, cause: Cause) {
+    moves.tasks.clear();
+    moves.tasks.extend(tasks);
+    (moves.from, moves.to, moves.cause, moves.reason) = (from, to, cause, placement::BALANCE);
+}
+
+fn cpu_of(cpu: i32) -> CpuId {
+    CpuId(u16::try_from(cpu).unwrap_or(0))
+}
+
+impl Balancer for KernelPolicy {
+    fn newidle_balance(&mut self, mut cx: Cx<'_>, cpu: CpuId) -> bool {
+        self.ask(&mut cx, false, |kernel, cx| kernel.newidle(cx, cpu))
+    }
+
+    fn trigger_load_balance(&mut self, mut cx: Cx<'_>, cpu: CpuId) -> Trigger {
+        self.ask(&mut cx, Trigger::default(), |kernel, cx| kernel.trigger(cx, cpu))
+    }
+
+    fn nohz_csd_func(&mut self, mut cx: Cx<'_>, cpu: CpuId) -> bool {
+        self.ask(&mut cx, false, |kernel, cx| kernel.kicked(cx, cpu))
+    }
+
+    fn run_rebalance_domains(&mut self, mut cx: Cx<'_>, cpu: CpuId) {
+        self.ask(&mut cx, (), |kernel, cx| kernel.softirq(cx, cpu));
+    }
+
+    fn nohz_run_idle_balance(&mut self, mut cx: Cx<'_>, cpu: CpuId) -> bool {
+        self.ask(&mut cx, false, |kernel, cx| kernel.begin(cx, cpu, IDLE_ENTER, Cause::Nohz))
+    }
+
+    fn nohz_balance_enter_idle(&mut self, mut cx: Cx<'_>, cpu: CpuId) {
+        self.ask(&mut cx, (), |kernel, cx| {
+            kernel.library.present(cx.world)?;
+            done("tick_stopped", kernel.library.class.tick_stopped(number(cpu)))
+        });
+    }
+
+    fn balance_step(&mut self, mut cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
+        let step = self.ask(&mut cx, BalanceStep::Done, |kernel, cx| kernel.step(cx, cpu, moves));
+        if step == BalanceStep::Move {
+            moves.domain = self.domains.common(moves.to, moves.from);
+        }
+        step
+    }
+
+    fn active_load_balance_cpu_stop(&mut self, mut cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) {
+        moves.tasks.clear();
+        self.ask(&mut cx, (), |kernel, cx| kernel.stop(cx, cpu, moves));
+        moves.domain = self.domains.common(moves.to, moves.from);
+    }
+
+    fn domain_of(&self, from: CpuId, to: CpuId) -> u8 {
+        self.domains.common(from, to)
+    }
+}

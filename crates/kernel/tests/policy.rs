@@ -1,0 +1,92 @@
+//! The kernel's own functions as a policy, held against the fair class of the same release: two simulations of one
+//! program, event by event.
+//!
+//! The libraries are built of Debian's sources (`common`); where there are none, the tests say so and pass.
+//! `--nocapture` prints where the two part.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test, which prints where two runs part and is told where the libraries are"
+)]
+
+mod common;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use simsched_core::observe::{Divergence, Recorder, Step, lockstep};
+use simsched_core::{
+    Config, Policy, Reason, Seed, SimTime, Simulator, Status, Tracepoint, Workload,
+};
+use simsched_kernel::KernelPolicy;
+use simsched_policies::fair::features::Version;
+use simsched_policies::fair::{Fair, Features, Overrides};
+use simsched_topology::Topology;
+use simsched_workloads::lab;
+
+/// A run that can be taken on a little.
+struct Run<W: Workload> {
+    sim: Simulator<dyn Policy, W, Recorder>,
+    until: u64,
+    end: u64,
+}
+
+impl<W: Workload> Run<W> {
+    fn new(machine: &str, policy: Box<dyn Policy>, work: W, ms: u64) -> Run<W> {
+        let topology = Arc::new(Topology::builtin(machine, None).unwrap());
+        let config = Config { irq_accounting: false, ..Config::default() };
+        let mut sim = Simulator::new(topology, policy, work, Recorder::default(), config).unwrap();
+        sim.set_paranoid();
+        Run { sim, until: 0, end: ms * 1_000_000 }
+    }
+
+    /// Goes on until there are steps, or to the end.
+    fn advance(&mut self, steps: &mut Vec<Step>) {
+        while steps.is_empty() && self.until < self.end {
+            self.until += 100_000;
+            let status = self.sim.run_until(SimTime(self.until)).unwrap();
+            self.sim.observer_mut().drain_into(steps);
+            if matches!(status, Status::Finished) {
+                self.until = self.end;
+            }
+        }
+        steps.iter_mut().for_each(plain);
+    }
+}
+
+/// Both name the reasons of a placement in ways of their own.
+fn plain(step: &mut Step) {
+    if let Tracepoint::Migrate { reason, .. } | Tracepoint::Wakeup { reason, .. } = &mut step.what {
+        *reason = Reason(0);
+    }
+}
+
+fn parts<W: Workload>(
+    machine: &str,
+    version: Version,
+    library: &Path,
+    make: impl Fn() -> W,
+    ms: u64,
+) -> Option<Divergence> {
+    let fair = Fair::new(Features::of(version), Overrides::default());
+    let mut ours = Run::new(machine, Box::new(fair), make(), ms);
+    let mut kernel = Run::new(machine, Box::new(KernelPolicy::new(library, &[])), make(), ms);
+    lockstep(&mut |steps| ours.advance(steps), &mut |steps| kernel.advance(steps))
+}
+
+/// Programs of the lab on eight CPUs, whose first second is that of the fair class to the nanosecond.
+#[test]
+fn small_programs_run_as_they_do_under_the_fair_class() {
+    for version in [Version::V6_1, Version::V6_12] {
+        let Some(library) = common::library(version.name()) else { return };
+        for name in
+            ["pingpong-1", "pingpong-H-w20", "periodic-2N-stag", "schbench-1x4", "hogs-free-7"]
+        {
+            let make = || lab::build(name, 8, Seed(1)).unwrap();
+            let parts = parts("t8", version, &library, make, 1_000);
+            println!("{} {name}: {parts:?}", version.name());
+            assert_eq!(parts, None, "{} {name}", version.name());
+        }
+    }
+}
