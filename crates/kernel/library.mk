@@ -55,7 +55,7 @@ prepared: $K/prepared
 
 # What a configuration is made of; a patch that brings an option of its own changes one of these.
 KCONFIG := $(wildcard $(TREE)/Makefile $(TREE)/init/Kconfig $(TREE)/kernel/Kconfig.* $(TREE)/arch/x86/Kconfig)
-MODEL := $(if $(shell grep -s 'config PREEMPT_LAZY' $(TREE)/kernel/Kconfig.preempt),lazy,voluntary)
+MODEL := $(if $(shell grep -s 'config PREEMPT_LAZY' $(TREE)/kernel/Kconfig.preempt),lazy,preempt)
 
 # The preparation may fail at objtool, which comes after the headers and is not needed; what is needed is tested.
 $K/prepared: $S/config/common.config $S/config/$(MODEL).config $(KCONFIG)

@@ -27,9 +27,14 @@ void simsched_first_lock(int cpu)
 static int looked[4 * SIMSCHED_CPUS], looked_len;
 int simsched_groups, simsched_affine;
 
-void simsched_looks(int cpu)
+/* once: where a function looks at a CPU twice in a row, that is one look. */
+void simsched_looks(int cpu, int once)
 {
-	if (looked_len < 4 * SIMSCHED_CPUS)
+	static int last = -1;
+	int again = once && last == cpu;
+
+	last = once ? cpu : -1;
+	if (!again && looked_len < 4 * SIMSCHED_CPUS)
 		looked[looked_len++] = cpu;
 }
 

@@ -7,7 +7,7 @@
 #define IN(name) (!__builtin_strcmp(__func__, name))
 #define IN_LOAD_BALANCE (IN("load_balance") || IN("sched_balance_rq"))
 #define IN_QUEUES (IN("find_busiest_queue") || IN("sched_balance_find_src_rq"))
-#define IN_IDLEST (IN("update_sg_wakeup_stats") || IN("find_idlest_group_cpu") || IN("sched_balance_find_dst_group_cpu"))
+#define IN_GROUP (IN("find_idlest_group_cpu") || IN("sched_balance_find_dst_group_cpu"))
 #define IN_SEARCH (IN("select_idle_core") || IN("select_idle_smt") || IN("__select_idle_cpu"))
 
 static __always_inline struct rq *simsched_cpu_rq(int cpu)
@@ -22,8 +22,8 @@ static __always_inline struct rq *simsched_cpu_rq(int cpu)
 	int simsched_it = (cpu);                                                     \
 	if (IN("update_sg_lb_stats") || IN_QUEUES)                                   \
 		simsched_at_sum(simsched_it, IN("update_sg_lb_stats"));              \
-	if (IN_IDLEST)                                                               \
-		simsched_looks(simsched_it);                                         \
+	if (IN("update_sg_wakeup_stats") || IN_GROUP)                                \
+		simsched_looks(simsched_it, IN_GROUP);                               \
 	simsched_groups -= IN("update_sg_wakeup_stats");                             \
 	simsched_affine |= IN("wake_affine_weight");                                 \
 	simsched_cpu_rq(simsched_it); })
@@ -31,7 +31,7 @@ static __always_inline struct rq *simsched_cpu_rq(int cpu)
 	int simsched_it = (cpu);                                                     \
 	simsched_counts.idle_checks++;                                               \
 	if (IN_SEARCH)                                                               \
-		simsched_looks(simsched_it);                                         \
+		simsched_looks(simsched_it, 0);                                      \
 	simsched_affine |= IN("wake_affine_idle");                                   \
 	available_idle_cpu(simsched_it); })
 /* The loop over a group asks for its CPUs once more than there are. */
@@ -51,7 +51,7 @@ static __always_inline struct rq *simsched_cpu_rq(int cpu)
 	simsched_lock_at_once(0);                                                    \
 	simsched_flags; })
 #define rq_unlock(rq, rf)                                                                                        \
-	(rq_unlock(rq, rf), IN("attach_tasks") || IN("attach_one_task") ? simsched_at_attached() : (void)0)
+	(rq_unlock(rq, rf), IN("attach_tasks") || IN("attach_one_task") ? simsched_at_acted() : (void)0)
 /* A dequeue that was delayed. */
 #define __block_task(rq, p) (simsched_blocked(p), __block_task(rq, p))
 #define sched_clock_cpu(cpu) (simsched_at_clock(), simsched_counts.clocks++, sched_clock_cpu(cpu))
@@ -112,7 +112,9 @@ void simsched_fair_up(void)
 				sg = sg->next;
 			} while (sg != sd->groups);
 		}
-		cpu_rq(cpu)->next_balance = jiffies;
+		cpu_rq(cpu)->next_balance = cpu_rq(cpu)->last_blocked_load_update_tick = jiffies;
+		if (rcu_dereference_raw(per_cpu(sd_llc_shared, cpu)))
+			per_cpu(sd_llc_shared, cpu)->nr_idle_scan = per_cpu(sd_llc_size, cpu);
 	}
 	nohz.next_balance = nohz.next_blocked = jiffies;
 }

@@ -33,6 +33,16 @@ int simsched_kp_polls(int cpu, int polls)
 	return 0;
 }
 
+int simsched_kp_on_cpu(int id, int on_cpu)
+{
+	struct task_struct *p = simsched_task(id);
+
+	if (!p)
+		return -ESRCH;
+	WRITE_ONCE(p->on_cpu, on_cpu);
+	return 0;
+}
+
 int simsched_kp_exiting(int id)
 {
 	struct task_struct *p = simsched_task(id);
@@ -45,7 +55,11 @@ int simsched_kp_exiting(int id)
 
 int simsched_kp_count(int cpu, int by)
 {
-	cpu_rq(cpu)->nr_running += by;
+	/* As the kernel counts them: two on one CPU are an overload of the machine. */
+	if (by > 0)
+		add_nr_running(cpu_rq(cpu), by);
+	if (by < 0)
+		sub_nr_running(cpu_rq(cpu), -by);
 	return 0;
 }
 

@@ -171,6 +171,7 @@ bool simsched_stop_one_cpu_nowait(unsigned int cpu, cpu_stop_fn_t fn, void *arg,
 	simsched_event(SIMSCHED_K_STOP, cpu, SIMSCHED_K_STOPPER, 0, simsched_now);
 	if (!simsched_class_level)
 		wake_up_process(simsched_stopper(cpu));
+	simsched_at_acted();
 	return true;
 }
 

@@ -163,13 +163,13 @@ SIMSCHED_K_API void simsched_k_reset(void);
 #define SIMSCHED_K_WAITS_SWITCH 4  /* in the switch, with the runqueue locked */
 #define SIMSCHED_K_WAITS_SPIN 5    /* it spins until another suspended call goes on */
 #define SIMSCHED_K_WAITS_PASS 6    /* AT_PASS: before a pass reads what look() names */
-#define SIMSCHED_K_WAITS_ATTACHED 7 /* AT_PASS: it has attached tasks to a runqueue, whose lock is free again */
+#define SIMSCHED_K_WAITS_ACTED 7 /* AT_PASS: it has attached tasks to a runqueue, whose lock is free again, or called a stopper */
 /* Where to suspend: bits; look_every 0: never at looks. SPIN is always on. */
 #define SIMSCHED_K_AT_LOCK 1
 #define SIMSCHED_K_AT_CLOCK 2
 #define SIMSCHED_K_AT_SWITCH 4
 /*
- * Where a pass of the load balancer would let time pass: PASS, ATTACHED. Then AT_LOCK leaves out the locks at which nothing
+ * Where a pass of the load balancer would let time pass: PASS, ACTED. Then AT_LOCK leaves out the locks at which nothing
  * is waited for: of its own runqueue at the end of a balance before idle, and of that whose stopper it calls.
  */
 #define SIMSCHED_K_AT_PASS 8
@@ -270,6 +270,8 @@ SIMSCHED_K_API int simsched_kp_affinity(int task, const unsigned long *mask, int
 SIMSCHED_K_API int simsched_kp_pending(int cpu, int pending);  /* wakeups are on the list of cpu */
 SIMSCHED_K_API int simsched_kp_flag(int cpu, int level);       /* the reschedule flag of the running task: 0, 1, 2 */
 SIMSCHED_K_API int simsched_kp_polls(int cpu, int polls);      /* the idle task of cpu polls */
+/* It is on a CPU, as who was put there is until the switch away from it is over; pick(), idle() and stopper() clear that. */
+SIMSCHED_K_API int simsched_kp_on_cpu(int task, int on_cpu);
 SIMSCHED_K_API int simsched_kp_exiting(int task);              /* it dies: a wakeup by it is not synchronous */
 /* by: tasks that the host counts on cpu from now on, or no longer, beside those that are queued: who leaves, the stopper. */
 SIMSCHED_K_API int simsched_kp_count(int cpu, int by);

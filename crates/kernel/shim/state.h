@@ -53,7 +53,7 @@ extern struct simsched_k_counts simsched_counts;
 extern unsigned simsched_epoch, simsched_touch_mark[], simsched_lock_mark[];
 extern void simsched_first_touch(int cpu);
 extern void simsched_first_lock(int cpu);
-extern void simsched_looks(int cpu);
+extern void simsched_looks(int cpu, int once);
 extern int simsched_random(int cpu, unsigned *number);
 extern int simsched_groups, simsched_affine;
 
@@ -69,7 +69,7 @@ extern void simsched_at_switch(void);
 extern void simsched_at_sum(int cpu, int sums);
 extern void simsched_at_one(int cpu);
 extern void simsched_at_domain(void *domain);
-extern void simsched_at_attached(void);
+extern void simsched_at_acted(void);
 extern void simsched_lock_at_once(int at_once);
 
 static inline __attribute__((always_inline)) void simsched_touch(int cpu)

@@ -150,10 +150,10 @@ void simsched_at_domain(void *domain)
 	running->sums = 0;
 }
 
-void simsched_at_attached(void)
+void simsched_at_acted(void)
 {
 	if (running && mask & SIMSCHED_K_AT_PASS)
-		leave(SIMSCHED_K_WAITS_ATTACHED, running->cpu);
+		leave(SIMSCHED_K_WAITS_ACTED, running->cpu);
 }
 
 void simsched_lock_at_once(int at_once)

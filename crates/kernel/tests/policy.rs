@@ -75,18 +75,29 @@ fn parts<W: Workload>(
     lockstep(&mut |steps| ours.advance(steps), &mut |steps| kernel.advance(steps))
 }
 
-/// Programs of the lab on eight CPUs, whose first second is that of the fair class to the nanosecond.
-#[test]
-fn small_programs_run_as_they_do_under_the_fair_class() {
-    for version in [Version::V6_1, Version::V6_12] {
-        let Some(library) = common::library(version.name()) else { return };
-        for name in
-            ["pingpong-1", "pingpong-H-w20", "periodic-2N-stag", "schbench-1x4", "hogs-free-7"]
-        {
-            let make = || lab::build(name, 8, Seed(1)).unwrap();
-            let parts = parts("t8", version, &library, make, 1_000);
-            println!("{} {name}: {parts:?}", version.name());
-            assert_eq!(parts, None, "{} {name}", version.name());
+fn the_lab(version: Version) {
+    let Some(library) = common::library(version.name()) else { return };
+    let (mut runs, mut differ) = (0, Vec::new());
+    for (machine, cpus) in [("t8", 8), ("t16", 16)] {
+        for name in lab::names(cpus) {
+            let make = || lab::build(&name, cpus, Seed(1)).unwrap();
+            runs += 1;
+            if let Some(parts) = parts(machine, version, &library, make, 1_000) {
+                differ.push(format!("{machine} {name}: {parts}"));
+            }
         }
     }
+    println!("{}: {runs} runs, {} differ", version.name(), differ.len());
+    assert_eq!(differ, [""; 0], "{}", version.name());
+}
+
+/// The programs of the lab: their first second is that of the fair class to the nanosecond.
+#[test]
+fn the_lab_runs_as_it_does_under_cfs() {
+    the_lab(Version::V6_1);
+}
+
+#[test]
+fn the_lab_runs_as_it_does_under_eevdf() {
+    the_lab(Version::V6_12);
 }

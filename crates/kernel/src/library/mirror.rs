@@ -68,6 +68,45 @@ impl Library {
         i64::from(nr)
     }
 
+    /// `prev` was put, and its CPU has begun to switch away from it: until that is over, nobody may move it.
+    pub(crate) fn leaves(&mut self, world: &World, prev: TaskId) -> Answer {
+        if !world.task(prev).on_cpu {
+            return Ok(());
+        }
+        if !self.leaving.contains(&prev) {
+            self.leaving.push(prev);
+        }
+        let id = self.id(prev)?;
+        done("on_cpu", self.class.on_cpu(id, 1))
+    }
+
+    /// Tasks that their CPUs have switched away from since this was last called.
+    pub(crate) fn have_left(&mut self, world: &World) -> Answer {
+        let mut at = 0;
+        while let Some(&task) = self.leaving.get(at) {
+            if world.task(task).on_cpu {
+                at += 1;
+                continue;
+            }
+            self.leaving.swap_remove(at);
+            if let Ok(id) = self.id(task) {
+                done("on_cpu", self.class.on_cpu(id, 0))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where all tasks may run, if that has changed since this was last called.
+    pub(crate) fn affinities(&mut self, world: &World) -> Answer {
+        let changes = world.tasks().affinity_changes();
+        if std::mem::replace(&mut self.affinity_changes, changes) == changes {
+            return Ok(());
+        }
+        let begun: Vec<TaskId> =
+            (0..self.ids.len()).filter(|&task| self.ids[task].is_some()).map(TaskId::new).collect();
+        begun.into_iter().try_for_each(|task| self.task_state(world, task))
+    }
+
     /// Where `task` may run, and whether it dies, where that has changed.
     pub(super) fn task_state(&mut self, world: &World, task: TaskId) -> Answer {
         let id = self.id(task)?;

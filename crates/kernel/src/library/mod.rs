@@ -37,6 +37,10 @@ pub(crate) struct Library {
     /// By task: whether its end is known there, and its affinity.
     exiting: Vec<bool>,
     masks: Vec<Option<CpuSet>>,
+    /// How often an affinity had changed when all were mirrored last.
+    affinity_changes: u64,
+    /// Tasks that their CPUs are still switching away from.
+    leaving: Vec<TaskId>,
     /// By process.
     procs: Vec<Option<i32>>,
     /// By CPU.
@@ -78,6 +82,8 @@ impl Library {
             at: vec![CpuId(0); tasks],
             exiting: vec![false; tasks],
             masks: vec![None; tasks],
+            affinity_changes: 0,
+            leaving: Vec::new(),
             procs: Vec::new(),
             mirrored: vec![Mirrored::default(); cpus],
             group: 0,

@@ -39,7 +39,9 @@ impl Policy for KernelPolicy {
 
     fn task_fork(&mut self, mut cx: Cx<'_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
         self.ask(&mut cx, (), |kernel, cx| {
-            kernel.library.begin(cx.world, cpu, parent, child, flips(cx.world, child))
+            kernel.raises(cx, cpu, |library, world| {
+                library.begin(world, cpu, parent, child, flips(world, child))
+            })
         });
     }
 
@@ -54,19 +56,22 @@ impl Policy for KernelPolicy {
             if why == Enqueue::Moved && kernel.attaches(cx, cpu, task)? {
                 return Ok(());
             }
-            kernel.library.enqueue(cx.world, cpu, task, why)
+            kernel.raises(cx, cpu, |library, world| library.enqueue(world, cpu, task, why))
         });
     }
 
     fn dequeue(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued {
         self.ask(&mut cx, Dequeued::Left, |kernel, cx| {
-            kernel.library.dequeue(cx.world, cpu, task, why)
+            kernel.raises(cx, cpu, |library, world| library.dequeue(world, cpu, task, why))
         })
     }
 
-    fn pick_next(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
+    fn pick_next(&mut self, mut cx: Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
         self.ask(&mut cx, None, |kernel, cx| {
             let next = kernel.library.pick(cx.world, cpu)?;
+            if let Some(prev) = prev.filter(|_| next.is_some() && next != prev) {
+                kernel.library.leaves(cx.world, prev)?;
+            }
             kernel.take_events(cx)?;
             Ok(next)
         })
@@ -100,7 +105,9 @@ impl Policy for KernelPolicy {
     }
 
     fn yield_task(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: TaskId) {
-        self.ask(&mut cx, (), |kernel, cx| kernel.library.yields(cx.world, cpu));
+        self.ask(&mut cx, (), |kernel, cx| {
+            kernel.raises(cx, cpu, |library, world| library.yields(world, cpu))
+        });
     }
 
     fn reweight_task(&mut self, mut cx: Cx<'_>, task: TaskId) -> Preempt {
@@ -108,13 +115,19 @@ impl Policy for KernelPolicy {
     }
 
     fn task_dead(&mut self, mut cx: Cx<'_>, task: TaskId) {
-        self.ask(&mut cx, (), |kernel, cx| kernel.library.dead(cx.world, task));
+        self.ask(&mut cx, (), |kernel, cx| {
+            kernel.library.have_left(cx.world)?;
+            kernel.library.dead(cx.world, task)
+        });
     }
 
     /// To the idle task: the kernel puts `prev` where [`Policy::idle_entered`] makes that task current.
-    fn put_prev_task(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: TaskId) {
+    fn put_prev_task(&mut self, mut cx: Cx<'_>, cpu: CpuId, prev: TaskId) {
         if cx.world.rq(cpu).stopper {
-            self.ask(&mut cx, (), |kernel, cx| kernel.library.stopper(cx.world, cpu));
+            self.ask(&mut cx, (), |kernel, cx| {
+                kernel.library.stopper(cx.world, cpu)?;
+                kernel.library.leaves(cx.world, prev)
+            });
         }
     }
 

@@ -13,18 +13,20 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use simsched_core::{Attached, Cx, KernelRules, TtwuQueue, World};
+use simsched_topology::CpuId;
 
 use self::passes::Passes;
 pub use self::placement::REASON_INFOS;
 use self::report::Domains;
-use crate::library::{Answer, Library};
+use crate::library::{Answer, Library, number};
 use crate::sys::RawEvent;
 
 /// Numbers of `simsched_kernel.h`: what the kernel asks of the rest of the machine.
 mod event {
-    pub(super) const SOFTIRQ: i32 = 4;
+    pub(super) const IPI: i32 = 1;
     pub(super) const CALL: i32 = 2;
     pub(super) const POLL: i32 = 3;
+    pub(super) const SOFTIRQ: i32 = 4;
     pub(super) const STOP: i32 = 5;
     pub(super) const MIGRATE: i32 = 8;
     pub(super) const BLOCKED: i32 = 12;
@@ -101,6 +103,24 @@ impl KernelPolicy {
 }
 
 impl Kernel {
+    /// Asks what may end the turn of who runs on `cpu`, as each update of its runtime may: then that is rescheduled.
+    fn raises<T>(
+        &mut self,
+        cx: &mut Cx<'_>,
+        cpu: CpuId,
+        question: impl FnOnce(&mut Library, &World) -> Answer<T>,
+    ) -> Answer<T> {
+        self.library.flag(cx.world, cpu)?;
+        let before = self.library.class.resched(number(cpu));
+        let answer = question(&mut self.library, cx.world)?;
+        match self.library.class.resched(number(cpu)) {
+            after if after <= before => {}
+            1 => cx.resched_lazy(cpu),
+            _ => cx.resched(cpu),
+        }
+        Ok(answer)
+    }
+
     /// Takes what the kernel has asked for since the last time. Sleepers that have left their queues do so at once.
     fn take_events(&mut self, cx: &mut Cx<'_>) -> Answer<&[RawEvent]> {
         self.events.clear();

@@ -25,7 +25,7 @@ const DONE: i32 = 0;
 const WAITS_LOCK: i32 = 1;
 const WAITS_CLOCK: i32 = 2;
 const WAITS_PASS: i32 = 6;
-const WAITS_ATTACHED: i32 = 7;
+const WAITS_ACTED: i32 = 7;
 /// and which call it is.
 const SOFTIRQ: i32 = 5;
 const STOP: i32 = 7;
@@ -68,6 +68,8 @@ struct Pass {
     did: VecDeque<Did>,
     /// The runqueue whose clock is to be brought to the present before it goes on.
     locks: Option<CpuId>,
+    /// Where it attaches tasks now, whose preemption is asked for apart.
+    attaching: Option<CpuId>,
     /// Tasks that are on their way.
     moving: Vec<TaskId>,
     /// Those of them that the kernel has attached, and are to be enqueued still.
@@ -96,6 +98,7 @@ impl Passes {
             cause: Cause::Periodic,
             did: VecDeque::new(),
             locks: None,
+            attaching: None,
             moving: Vec::new(),
             attached: Vec::new(),
             last: None,
@@ -133,6 +136,8 @@ impl Kernel {
         }
         pass.cause = cause;
         self.library.all_idleness(cx.world)?;
+        self.library.affinities(cx.world)?;
+        self.library.have_left(cx.world)?;
         self.library.clock(cx.world, cpu)?;
         self.library.flag(cx.world, cpu)?;
         let waits = self.library.class.start(number(cpu), call, number(cpu));
@@ -147,7 +152,11 @@ impl Kernel {
 
     /// The pass of `cpu` goes on.
     fn resume(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer {
+        // What others have asked for meanwhile.
+        self.take_events(cx)?;
         self.library.all_idleness(cx.world)?;
+        self.library.affinities(cx.world)?;
+        self.library.have_left(cx.world)?;
         self.library.flag(cx.world, cpu)?;
         match self.passes.by_cpu[cpu.idx()].locks.take() {
             Some(locked) => self.library.clock(cx.world, locked)?,
@@ -175,6 +184,10 @@ impl Kernel {
                     }
                     self.library.moved(task, to);
                 }
+                // Who runs where a task was taken from has had its turn.
+                event::IPI if pass.attaching != Some(cpu_of(event.cpu)) => {
+                    cx.resched(cpu_of(event.cpu));
+                }
                 event::STOP => pass.did.push_back(Did::Stopped { from: cpu_of(event.cpu) }),
                 event::CALL | event::POLL | event::SOFTIRQ => {
                     return Err(format!("a pass on CPU {cpu} asks for event {}", event.kind));
@@ -187,7 +200,7 @@ impl Kernel {
             WAITS_LOCK if moved.is_some() => At::Detached,
             WAITS_LOCK => At::Lock(cpu_of(self.library.class.slot_cpu(number(cpu)))),
             WAITS_PASS => At::Look,
-            WAITS_CLOCK | WAITS_ATTACHED => At::Ready,
+            WAITS_CLOCK | WAITS_ACTED => At::Ready,
             _ => return Err(format!("a pass on CPU {cpu} waits for another one")),
         };
         if let Some((tasks, from, to)) = moved {
@@ -207,11 +220,13 @@ impl Kernel {
         if pass.at == At::Detached && pass.moving.contains(&task) {
             pass.attached = std::mem::take(&mut pass.moving);
             pass.locks = Some(cpu);
+            pass.attaching = Some(cpu);
             self.library.flag(cx.world, cpu)?;
             let before = self.library.class.resched(number(cpu));
             self.resume(cx, this)?;
             let after = self.library.class.resched(number(cpu));
             let pass = &mut self.passes.by_cpu[this.idx()];
+            pass.attaching = None;
             pass.preempts = answer_of(if after > before { after } else { 0 });
             if pass.cause == Cause::Active {
                 self.finish(cx, this)?;

@@ -95,6 +95,7 @@ class_level! {
         fn nice(cpu: c_int, task: c_int, nice: c_int);
         fn pending(cpu: c_int, pending: c_int);
         fn flag(cpu: c_int, level: c_int);
+        fn on_cpu(task: c_int, on_cpu: c_int);
         fn exiting(task: c_int);
         fn count(cpu: c_int, by: c_int);
         fn flips(cpu: c_int, task: c_int, flips: c_uint, ticks: c_ulonglong);

@@ -63,6 +63,8 @@ pub struct Tasks {
     declared: Vec<u32>,
     names: Vec<String>,
     starts: Vec<Start>,
+    /// How often an affinity has changed.
+    changed: u64,
 }
 
 impl Tasks {
@@ -172,14 +174,24 @@ impl Tasks {
         self.declared.push(row);
     }
 
+    /// How often the affinity of a task has changed since the tasks were declared: whoever keeps a copy of them knows
+    /// by this whether it is out of date.
+    #[inline]
+    #[must_use]
+    pub fn affinity_changes(&self) -> u64 {
+        self.changed
+    }
+
     /// Confines `task` to a declared mask.
     pub(crate) fn set_mask(&mut self, task: TaskId, mask: MaskId) {
         self.rows[task.idx()].mask = self.declared[mask.idx()];
+        self.changed += 1;
     }
 
     #[cfg(any(test, feature = "testkit"))]
     pub(crate) fn set_allowed(&mut self, task: TaskId, allowed: Option<CpuSet>) {
         self.rows[task.idx()].mask = allowed.map_or(ALL_CPUS, |set| self.intern(set));
+        self.changed += 1;
     }
 
     /// Few masks serve many tasks: equal ones are kept once.
