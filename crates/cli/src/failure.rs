@@ -5,7 +5,7 @@ use std::fmt;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
-use simsched_core::SimError;
+use simsched_core::{SimError, SimTime};
 use simsched_lab::error::LabError;
 use simsched_topology::{did_you_mean, nearest};
 use simsched_workloads::catalog as workloads;
@@ -86,6 +86,8 @@ impl From<SimError> for Failure {
     fn from(error: SimError) -> Failure {
         match error {
             SimError::Setting(_) | SimError::Machine(_) => Failure::Input(error.to_string()),
+            // Before the first event: what it was made of does not go with this machine or setting.
+            SimError::PolicyFailed { at: SimTime::ZERO, why } => Failure::Input(why),
             _ => Failure::Simulation(error.to_string()),
         }
     }

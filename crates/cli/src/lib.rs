@@ -71,7 +71,15 @@ use simsched_policies::Registry;
 /// Runs the command with the arguments of this process, and returns its exit code.
 #[must_use]
 pub fn main() -> ExitCode {
-    main_with(&Registry::builtin())
+    main_with(&registry())
+}
+
+/// The policies that the command knows: those of this repository, and the scheduler of a kernel in a file.
+fn registry() -> Registry {
+    let builtin = Registry::builtin();
+    #[cfg(feature = "kernel")]
+    let builtin = builtin.with(simsched_kernel::entry()).expect("a name of its own");
+    builtin
 }
 
 /// Runs the command with the arguments of this process and the policies of `registry`, and returns its exit

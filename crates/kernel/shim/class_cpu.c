@@ -7,8 +7,9 @@
 extern void sched_balance_trigger(struct rq *rq) __attribute__((weak));
 extern void trigger_load_balance(struct rq *rq) __attribute__((weak));
 
-/* Newer trees have none. */
+/* Trees have one of these. The first puts the task that ran, too; the second balances before it finds none. */
 extern struct task_struct *pick_next_task_fair(struct rq *rq, struct task_struct *prev, struct rq_flags *rf) __attribute__((weak));
+extern struct task_struct *simsched_fair_pick(struct rq *rq, struct task_struct *prev, struct rq_flags *rf);
 
 static void run(int cpu, struct rq *rq, struct task_struct *prev, struct task_struct *next)
 {
@@ -28,12 +29,13 @@ int simsched_kp_pick(int cpu, int newidle)
 	struct task_struct *prev, *next;
 
 	SIMSCHED_ENTER(cpu);
-	if (!pick_next_task_fair)
-		return -ENOSYS;
 	prev = current;
 	rq = take(cpu, &rf);
 	do {
-		next = pick_next_task_fair(rq, prev, newidle ? &rf : NULL);
+		if (pick_next_task_fair)
+			next = pick_next_task_fair(rq, prev, newidle ? &rf : NULL);
+		else
+			next = simsched_fair_pick(rq, prev, newidle ? &rf : NULL);
 	} while (next == RETRY_TASK);
 	if (next)
 		run(cpu, rq, prev, next);

@@ -79,6 +79,27 @@ int simsched_fair_newidle(void *rq, void *rf)
 	return sched_balance_newidle(rq, rf);
 }
 
+/* A balance before idle does nothing while wakeups are on the list of the CPU. */
+struct task_struct *simsched_fair_pick(struct rq *rq, struct task_struct *prev, struct rq_flags *rf)
+{
+#ifdef SIMSCHED_HAS_PICK_TASK
+	int pending = rq->ttwu_pending;
+	struct rq_flags none = {};
+	struct task_struct *next;
+
+	if (!rf)
+		rq->ttwu_pending = 1;
+	next = pick_task_fair(rq, rf ? rf : &none);
+	if (!rf)
+		rq->ttwu_pending = pending;
+	if (next && next != RETRY_TASK)
+		put_prev_set_next_task(rq, prev, next);
+	return next;
+#else
+	return NULL;
+#endif
+}
+
 /* The CPUs that a pass is about to sum up, which has just asked for their domain. */
 int simsched_fair_look(void *domain, unsigned long *mask, int words)
 {

@@ -74,6 +74,8 @@ SIMSCHED_K_API unsigned long long simsched_k_mem(void);
 SIMSCHED_K_API int simsched_k_stubs(int i, const char **name, unsigned long long *calls, int *listed);
 /* As the file sched/features takes it: "NAME" or "NO_NAME". */
 SIMSCHED_K_API int simsched_k_feature(const char *name);
+/* The name of feature i, and whether it is on; -1 past the last. May be called before create(). */
+SIMSCHED_K_API int simsched_k_feature_at(int i, const char **name);
 SIMSCHED_K_API int simsched_k_hz(void);
 
 /* tasks */

@@ -10,6 +10,14 @@ void simsched_clock_stable(void)
 	static_branch_enable(&__sched_clock_stable);
 }
 
+int simsched_k_feature_at(int i, const char **name)
+{
+	if (i < 0 || i >= __SCHED_FEAT_NR)
+		return -1;
+	*name = sched_feat_names[i];
+	return !!(sysctl_sched_features & 1ul << i);
+}
+
 int simsched_set_feature(char *name)
 {
 	return sched_feat_set(name);

@@ -17,5 +17,5 @@ mod sys;
 
 pub use self::build::{Build, Built, build, check};
 pub use self::error::KernelError;
-pub use self::policy::{KernelPolicy, REASON_INFOS};
+pub use self::policy::{KernelPolicy, KernelSpec, entry};
 pub use self::sys::Stub;

@@ -18,6 +18,14 @@ pub enum PolicyError {
         /// Names that are close to it.
         nearest: Vec<&'static str>,
     },
+    /// A policy that is made from a file cannot be made from this one, or no file was given.
+    #[error("use policy `{policy}`: {what}")]
+    File {
+        /// The policy as written.
+        policy: String,
+        /// What was found, and what was expected.
+        what: String,
+    },
     /// Nothing stands behind a `+`.
     #[error(
         "read policy `{expression}`: found nothing behind a `+`, expected FEATURE or KEY=VALUE"

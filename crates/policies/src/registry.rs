@@ -148,7 +148,8 @@ impl Registry {
         self.entry(policy).map_or_else(Vec::new, |entry| entry.reasons.to_vec())
     }
 
-    /// Reads an expression, `BASE[@VERSION](+FEATURE[@VARIANT] | +SETTING=VALUE)*`; `settings` are
+    /// Reads an expression, `BASE[@VERSION](+FEATURE[@VARIANT] | +SETTING=VALUE)*`; a base that is made from a file is
+    /// `NAME:FILE`. `settings` are
     /// further keys with their values. Later parts win over earlier ones.
     ///
     /// # Errors
@@ -177,6 +178,12 @@ impl Registry {
 
     /// The policy at the start of an expression; a patch stands for the policy that it changes.
     fn head(&self, text: &str) -> Result<Box<dyn PolicySpec>, PolicyError> {
+        // A file may be named as it likes, but for a `+`.
+        let from_file = |entry: &&PolicyEntry| matches!(entry.make, Make::File { .. });
+        let named = text.split(':').next().and_then(|name| self.entry(name));
+        if let Some(entry) = named.filter(from_file) {
+            return entry.head(text);
+        }
         let (name, _) = split_version(text);
         let is_patch = patches().any(|patch| patch == name);
         let entry = self.entry(if is_patch { "cfs" } else { name });

@@ -167,7 +167,7 @@ fn what_is_not_found_says_where_to_look() {
     }
     check("run --topo ./tests", &["folder"]);
     check("run", &["--topo", list]);
-    check("run --topo t8 --policy rt", &["`rt`", "cfs, eevdf, fifo, wakeup_bias_prev"]);
+    check("run --topo t8 --policy rt", &["`rt`", "cfs, eevdf, fifo, ", "wakeup_bias_prev"]);
     check("run --topo t8 --policy eevdf@6.1", &["6.6, 6.12, 7.0"]);
     let known = "(known: hackbench, netperf, tbench, sysbench, stream, rt-app, schbench, schbench-old, stress-ng, verilator, replay, lab:NAME)";
     check("run --topo t8 -- sockperf", &[known]);
@@ -333,6 +333,20 @@ fn a_terminal_is_not_steered_by_what_is_read() {
         assert!(!all.contains(&0x1b), "{args:?}: {}", String::from_utf8_lossy(&all));
         assert!(!all.is_empty());
     }
+}
+
+/// What needs no library to be seen.
+#[cfg(feature = "kernel")]
+#[test]
+fn what_is_no_library_is_refused_as_a_policy() {
+    let run = |file: &str, parts: &[&str]| {
+        check(&format!("run --topo t8 --policy kernel{file} -- hackbench -g 1 -l 1"), parts);
+    };
+    run("", &["`kernel`", "found no file", "kernel:FILE", "simsched kernel build"]);
+    run(":nowhere.so", &["`kernel:nowhere.so`", "No such file"]);
+    let text = file("no-library.txt", "no library");
+    let name = format!(":{}+NO_SIS_UTIL", text.display());
+    run(&name, &["no-library.txt", "expected a library of `simsched kernel build`"]);
 }
 
 /// What needs no library to be seen.

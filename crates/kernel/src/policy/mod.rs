@@ -8,6 +8,7 @@ mod class;
 mod passes;
 mod placement;
 mod report;
+mod spec;
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -16,8 +17,8 @@ use simsched_core::{Attached, Cx, KernelRules, TtwuQueue, World};
 use simsched_topology::CpuId;
 
 use self::passes::Passes;
-pub use self::placement::REASON_INFOS;
 use self::report::Domains;
+pub use self::spec::{KernelSpec, entry};
 use crate::library::{Answer, Library, number};
 use crate::sys::RawEvent;
 

@@ -20,7 +20,7 @@ pub(super) const REASONS: &[&str] =
     &["prev", "waker", "other", "scan", "none_idle", "slow_path", "balance"];
 
 /// What each means.
-pub const REASON_INFOS: &[ReasonInfo] = &[
+pub(super) const REASON_INFOS: &[ReasonInfo] = &[
     ReasonInfo { name: "prev", doc: "The CPU on which the task ran last, without a scan." },
     ReasonInfo { name: "waker", doc: "The CPU of the waker, without a scan." },
     ReasonInfo { name: "other", doc: "A third CPU without a scan, as the one before the last." },

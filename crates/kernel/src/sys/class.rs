@@ -121,6 +121,7 @@ class_level! {
         fn mask_of = "simsched_kp_affinity"(c_int, *const c_ulong, c_int);
         fn state_of_task = "simsched_kp_task"(c_int, *mut RawTask);
         fn state_of_cpu = "simsched_kp_cpu"(c_int, *mut RawCpu);
+        fn feature_at = "simsched_k_feature_at"(c_int, *mut *const c_char);
         fn set_feature = "simsched_k_feature"(*const c_char);
         fn domain_of = "simsched_k_domain"(c_int, c_int, *mut *const c_char, *mut u32, *mut c_int);
     }
@@ -141,11 +142,9 @@ impl ClassLevel {
     /// When it cannot be read, is no library, or speaks another version of the interface.
     pub(crate) fn open(path: &Path) -> Result<ClassLevel, KernelError> {
         let whole = Loaded::open(path)?;
-        let table = ClassTable::of(&whole._library).map_err(|error| {
-            KernelError::library(
-                path,
-                format!("{}: build it again", super::bounded(&error.to_string())),
-            )
+        let table = ClassTable::of(&whole._library).map_err(|_| {
+            let what = "found a library without all functions of the interface: build it again";
+            KernelError::library(path, what.to_owned())
         })?;
         Ok(ClassLevel { table, whole, events: Vec::new() })
     }
@@ -283,6 +282,19 @@ impl ClassLevel {
         let Ok(name) = CString::new(name) else { return -1 };
         // SAFETY: a text that ends and lives as long as the call.
         unsafe { (self.table.set_feature)(name.as_ptr()) }
+    }
+
+    /// The features of the scheduler, and which of them are on.
+    pub(crate) fn features(&mut self) -> Vec<(String, bool)> {
+        let mut name = ptr::null();
+        let mut feature = |at| {
+            // SAFETY: the name is a constant text, written where there is such a feature.
+            unsafe {
+                let on = (self.table.feature_at)(at, &raw mut name);
+                (on >= 0).then(|| (super::text(name), on != 0))
+            }
+        };
+        (0..).map_while(&mut feature).collect()
     }
 
     /// The running task of `cpu` lets others run first.

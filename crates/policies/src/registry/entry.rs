@@ -36,6 +36,11 @@ pub enum Make {
         /// Makes it with their values.
         new: fn(&Chosen<'_>) -> Box<dyn Policy + Send>,
     },
+    /// From a file: `NAME:FILE` in an expression.
+    File {
+        /// Reads the file that is named.
+        open: fn(&str) -> Result<Box<dyn PolicySpec>, PolicyError>,
+    },
     /// By a specification of its own, which reads features and settings.
     Parse {
         /// Reads the start of an expression, `NAME[@VERSION]`.
@@ -59,6 +64,17 @@ impl PolicyEntry {
         new: fn() -> Box<dyn Policy + Send>,
     ) -> PolicyEntry {
         PolicyEntry { info: info(name, doc), reasons, make: Make::Plain(new) }
+    }
+
+    /// A policy that is made from a file, `NAME:FILE` in an expression. `doc` says in a line what it is.
+    #[must_use]
+    pub const fn from_file(
+        name: &'static str,
+        doc: &'static str,
+        reasons: &'static [ReasonInfo],
+        open: fn(&str) -> Result<Box<dyn PolicySpec>, PolicyError>,
+    ) -> PolicyEntry {
+        PolicyEntry { info: info(name, doc), reasons, make: Make::File { open } }
     }
 
     /// A policy with features and settings of its own. `doc` says in a line what it is.
@@ -106,7 +122,7 @@ impl PolicyEntry {
     #[must_use]
     pub fn features(&self) -> Vec<FeatureInfo> {
         match self.make {
-            Make::Plain(_) => Vec::new(),
+            Make::Plain(_) | Make::File { .. } => Vec::new(),
             Make::Tuned { tunables, .. } => tunables.iter().filter_map(Tunable::feature).collect(),
             Make::Parse { features, .. } => features(),
         }
@@ -116,7 +132,7 @@ impl PolicyEntry {
     #[must_use]
     pub fn settings(&self) -> Vec<SettingInfo> {
         match self.make {
-            Make::Plain(_) => Vec::new(),
+            Make::Plain(_) | Make::File { .. } => Vec::new(),
             Make::Tuned { tunables, .. } => tunables.iter().filter_map(Tunable::setting).collect(),
             Make::Parse { settings, .. } => settings(),
         }
@@ -146,14 +162,21 @@ impl PolicyEntry {
 
     /// The policy that `NAME[@VERSION]` means.
     pub(crate) fn head(&self, text: &str) -> Result<Box<dyn PolicySpec>, PolicyError> {
-        if let Make::Parse { head, .. } = self.make {
-            return head(text);
+        match self.make {
+            Make::Parse { head, .. } => return head(text),
+            Make::File { open } => return open(file_of(text).unwrap_or_default()),
+            Make::Plain(_) | Make::Tuned { .. } => {}
         }
         if let (name, Some(version)) = catalog::split_version(text) {
             return Err(catalog::unknown_version(name, version, "none"));
         }
         Ok(Box::new(OwnSpec::of(self)))
     }
+}
+
+/// The file that `NAME:FILE` names; none if it is another head.
+pub(super) fn file_of(text: &str) -> Option<&str> {
+    Some(text.split_once(':')?.1)
 }
 
 impl fmt::Debug for PolicyEntry {

@@ -180,7 +180,9 @@ impl OwnSpec {
         let (tunables, new): (&'static [Tunable], New) = match entry.make {
             Make::Plain(new) => (&[], Arc::new(move |_: &Chosen<'_>| new())),
             Make::Tuned { tunables, new } => (tunables, Arc::new(new)),
-            Make::Parse { .. } => unreachable!("an entry with a specification of its own"),
+            Make::Parse { .. } | Make::File { .. } => {
+                unreachable!("an entry with a specification of its own")
+            }
         };
         let values = tunables.iter().map(Tunable::default).collect();
         OwnSpec { name, tunables, values, reasons: Some(entry.reasons), new }
