@@ -23,6 +23,7 @@ use simsched_kernel::KernelPolicy;
 use simsched_policies::fair::features::Version;
 use simsched_policies::fair::{Fair, Features, Overrides};
 use simsched_topology::Topology;
+use simsched_workloads::hackbench::{Hackbench, THREADS_OVER_PIPES};
 use simsched_workloads::lab;
 
 /// A run that can be taken on a little.
@@ -35,9 +36,13 @@ struct Run<W: Workload> {
 impl<W: Workload> Run<W> {
     fn new(machine: &str, policy: Box<dyn Policy>, work: W, ms: u64) -> Run<W> {
         let topology = Arc::new(Topology::builtin(machine, None).unwrap());
+        // All tasks are looked at for each CPU and event.
+        let is_small = topology.nr_cpus() <= 16;
         let config = Config { irq_accounting: false, ..Config::default() };
         let mut sim = Simulator::new(topology, policy, work, Recorder::default(), config).unwrap();
-        sim.set_paranoid();
+        if is_small {
+            sim.set_paranoid();
+        }
         Run { sim, until: 0, end: ms * 1_000_000 }
     }
 
@@ -100,4 +105,18 @@ fn the_lab_runs_as_it_does_under_cfs() {
 #[test]
 fn the_lab_runs_as_it_does_under_eevdf() {
     the_lab(Version::V6_12);
+}
+
+/// Messages on servers of 192 and 384 CPUs.
+#[test]
+fn messages_on_servers_run_as_they_do_under_the_fair_class() {
+    for version in [Version::V6_1, Version::V6_12] {
+        let Some(library) = common::library(version.name()) else { return };
+        for (machine, groups) in [("spr", 8), ("genoa", 16)] {
+            let bench = Hackbench { groups, fds: 20, loops: 15, ..THREADS_OVER_PIPES };
+            let make = || bench.build(Seed(1)).unwrap();
+            let parts = parts(machine, version, &library, make, 50);
+            assert_eq!(parts, None, "{} {machine}", version.name());
+        }
+    }
 }
