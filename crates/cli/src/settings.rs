@@ -118,9 +118,9 @@ pub(crate) fn numa_imbalance(given: &[(String, String)]) -> Result<NumaImbalance
 /// What is wrong with a policy, in a sentence. A key that the policy does not have may be meant for
 /// the simulator.
 pub(crate) fn refused(registry: &Registry, error: PolicyError) -> Failure {
-    let (policy, key, is_feature) = match error {
-        PolicyError::UnknownKey { policy, key, .. } => (policy, key, false),
-        PolicyError::UnknownFeature { policy, key, .. } => (policy, key, true),
+    let (policy, key, its_own, is_feature) = match error {
+        PolicyError::UnknownKey { policy, key, nearest } => (policy, key, nearest, false),
+        PolicyError::UnknownFeature { policy, key, nearest } => (policy, key, nearest, true),
         _ => return Failure::Input(format!("failed to {error}")),
     };
     if SETTINGS.iter().any(|setting| setting.name == key) {
@@ -128,7 +128,12 @@ pub(crate) fn refused(registry: &Registry, error: PolicyError) -> Failure {
             "`{key}` is a setting of the simulator and not of a policy: give it with --set {key}=VALUE"
         ));
     }
-    let hint = did_you_mean(&nearest(&key, keys(registry, [policy.as_str()])));
+    // A policy that is made from a file knows its keys alone.
+    let near = match nearest(&key, keys(registry, [policy.as_str()])) {
+        near if near.is_empty() => its_own,
+        near => near,
+    };
+    let hint = did_you_mean(&near);
     Failure::Input(match is_feature {
         true => format!("policy `{policy}` has no feature `{key}`{hint}"),
         false => format!(

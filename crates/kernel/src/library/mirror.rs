@@ -57,9 +57,13 @@ impl Library {
         Ok(())
     }
 
-    /// What the idleness of all CPUs depends on.
+    /// What the idleness of all CPUs depends on, where it has changed since this was last called.
     pub(crate) fn all_idleness(&mut self, world: &World) -> Answer {
-        world.topology().cpus().iter().try_for_each(|cpu| self.idleness(world, cpu))
+        let seen = std::mem::replace(&mut self.rq_changes, world.rq_changes());
+        match world.rq_changed_since(seen) {
+            Some(mut changed) => changed.try_for_each(|cpu| self.idleness(world, cpu)),
+            None => world.topology().cpus().iter().try_for_each(|cpu| self.idleness(world, cpu)),
+        }
     }
 
     /// How many tasks are queued on `cpu`, without those that count beside them.

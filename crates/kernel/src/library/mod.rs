@@ -39,6 +39,8 @@ pub(crate) struct Library {
     masks: Vec<Option<CpuSet>>,
     /// How often an affinity had changed when all were mirrored last.
     affinity_changes: u64,
+    /// How often a CPU had changed in what its idleness depends on, when all were mirrored last.
+    rq_changes: u64,
     /// Tasks that their CPUs are still switching away from.
     leaving: Vec<TaskId>,
     /// By process.
@@ -83,6 +85,7 @@ impl Library {
             exiting: vec![false; tasks],
             masks: vec![None; tasks],
             affinity_changes: 0,
+            rq_changes: 0,
             leaving: Vec::new(),
             procs: Vec::new(),
             mirrored: vec![Mirrored::default(); cpus],

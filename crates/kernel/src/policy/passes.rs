@@ -234,6 +234,8 @@ impl Kernel {
         }
         let pass = &mut self.passes.by_cpu[this.idx()];
         let Some(at) = pass.attached.iter().position(|&moved| moved == task) else {
+            // Who comes otherwise is asked whether it preempts, as all are; so is who came before and comes again.
+            pass.last = None;
             return Ok(false);
         };
         pass.attached.swap_remove(at);

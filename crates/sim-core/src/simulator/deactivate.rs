@@ -25,7 +25,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if has_left {
             // Whether it counts was decided before this call, whatever that has asked for.
             row.throttled = false;
-            self.world.rq_mut(cpu).leaving = counted;
+            self.world.rq_update(cpu, |rq| rq.leaving = counted);
             return counted;
         }
         (row.on_rq, row.delayed) = (true, true);

@@ -1,5 +1,6 @@
 //! `World`: all that is true at `now`; readable by all, writable in this crate only.
 
+mod changes;
 mod runqueue;
 mod task;
 
@@ -7,6 +8,7 @@ use std::sync::Arc;
 
 use simsched_topology::{CpuId, CpuSet, Topology};
 
+use self::changes::Changes;
 pub use runqueue::RqRow;
 pub use task::{TaskRow, TaskState, Tasks};
 
@@ -28,6 +30,7 @@ pub struct World {
     tick: Nanos,
     topology: Arc<Topology>,
     rqs: Vec<RqRow>,
+    changes: Changes,
     tasks: Tasks,
     idle: CpuSet,
     idle_cores: CpuSet,
@@ -50,6 +53,7 @@ impl World {
             now: SimTime::ZERO,
             tick: Nanos(1_000_000_000 / u64::from(hz)),
             rqs: (0..nr_cpus).map(|cpu| RqRow::new(CpuId::new(cpu), BOOT_CLOCK)).collect(),
+            changes: Changes::new(nr_cpus),
             tasks: Tasks::new(specs),
             idle,
             idle_cores: idle,
@@ -214,6 +218,21 @@ impl World {
         &self.idle_cores
     }
 
+    /// How often a CPU has changed in what a copy of the world has beside the queues of its tasks: whether the
+    /// stopper is runnable ([`RqRow::stopper`]), whether who was current is leaving ([`RqRow::leaving`]), whether a
+    /// wakeup is handed over ([`RqRow::pending`]), and its idle state ([`RqRow::exit_latency_us`]).
+    #[must_use]
+    pub fn rq_changes(&self) -> u64 {
+        self.changes.count()
+    }
+
+    /// The CPUs that have changed so since [`World::rq_changes`] was `seen`, a CPU once for each change; `None` if
+    /// those are more than the machine has CPUs, and each of them may have.
+    #[must_use]
+    pub fn rq_changed_since(&self, seen: u64) -> Option<impl Iterator<Item = CpuId> + '_> {
+        self.changes.since(seen)
+    }
+
     pub(crate) fn tasks_mut(&mut self) -> &mut Tasks {
         &mut self.tasks
     }
@@ -256,6 +275,7 @@ impl World {
     /// `cpu` enters an idle state with this exit latency, or leaves it (`sched_idle_set_state()`).
     pub(crate) fn set_idle_state(&mut self, cpu: CpuId, exit_latency_us: Option<u32>) {
         self.rqs[cpu.idx()].exit_latency_us = exit_latency_us;
+        self.changes.note(cpu);
     }
 
     /// `rq_clock_skip_update()` of `cpu`.
@@ -268,8 +288,12 @@ impl World {
     pub(crate) fn rq_update(&mut self, cpu: CpuId, change: impl FnOnce(&mut RqRow)) {
         let rq = &mut self.rqs[cpu.idx()];
         let was = rq.is_idle();
+        let beside = rq.beside();
         change(rq);
         let is = rq.is_idle();
+        if beside != rq.beside() {
+            self.changes.note(cpu);
+        }
         if was != is {
             self.flip_idle(cpu, is);
         }

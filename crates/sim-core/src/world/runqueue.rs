@@ -94,6 +94,12 @@ impl RqRow {
         self.curr.is_none() && self.nr_running == 0 && !self.pending && !self.stopping
     }
 
+    /// What counts beside the tasks that are queued: compared by [`World::rq_update`](super::World).
+    #[inline]
+    pub(super) fn beside(&self) -> (bool, bool, bool) {
+        (self.stopper, self.leaving, self.pending)
+    }
+
     /// Runnable tasks, without the stopper, without who is leaving and without those that are throttled.
     #[inline]
     #[must_use]
