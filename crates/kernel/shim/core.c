@@ -36,12 +36,12 @@ void simsched_core_seed(unsigned long long seed)
 		prandom_seed_state(per_cpu_ptr(&sched_rnd_state, cpu), seed + 0x9e3779b97f4a7c15ull * (cpu + 1));
 }
 
-void simsched_core_fork(struct task_struct *p, int group)
+void simsched_core_fork(struct task_struct *p, int group, int policy)
 {
 	struct kernel_clone_args args = { .cset = simsched_css(group) };
 
 	p->prio = p->normal_prio = p->static_prio;
-	p->policy = SCHED_NORMAL;
+	p->policy = policy;
 	set_load_weight(p, false);
 	sched_fork(0, p);
 	p->prio = p->normal_prio;

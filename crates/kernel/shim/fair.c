@@ -55,8 +55,8 @@ static __always_inline struct rq *simsched_cpu_rq(int cpu)
 /* A dequeue that was delayed. */
 #define __block_task(rq, p) (simsched_blocked(p), __block_task(rq, p))
 #define sched_clock_cpu(cpu) (simsched_at_clock(), simsched_counts.clocks++, sched_clock_cpu(cpu))
-#define atomic_long_add(n, v) (simsched_counts.shared_adds++, atomic_long_add(n, v))
-#define atomic_long_read(v) (simsched_counts.shared_reads++, atomic_long_read(v))
+#define atomic_long_add(n, v) (simsched_counts.shared_adds++, simsched_line(v, 1), atomic_long_add(n, v))
+#define atomic_long_read(v) (simsched_counts.shared_reads++, simsched_line(v, 0), atomic_long_read(v))
 
 /* Random numbers are the host's. */
 static u32 simsched_rng(void)

@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-#define SIMSCHED_K_ABI 4
+#define SIMSCHED_K_ABI 5
 #define SIMSCHED_K_API __attribute__((visibility("default")))
 
 /*
@@ -49,6 +49,7 @@ enum simsched_k_event_kind {
 	SIMSCHED_K_SWITCH = 9,       /* cpu switched from task to task arg */
 	SIMSCHED_K_GONE = 10,        /* task is dead and its id may be used again */
 	SIMSCHED_K_TASK_WORK = 11,   /* task has work to do before it returns to user mode: work(cpu) */
+	SIMSCHED_K_LINE = 13,        /* class level: the load of group task was read, or written if arg is 1 */
 	SIMSCHED_K_BLOCKED = 12,     /* class level: task, whose dequeue was delayed, has left the queue of cpu */
 };
 
@@ -76,12 +77,21 @@ SIMSCHED_K_API int simsched_k_stubs(int i, const char **name, unsigned long long
 SIMSCHED_K_API int simsched_k_feature(const char *name);
 /* The name of feature i, and whether it is on; -1 past the last. May be called before create(). */
 SIMSCHED_K_API int simsched_k_feature_at(int i, const char **name);
+/*
+ * The numbers that the files of /sys/kernel/debug/sched set: the name and the value of number i; -1 past the last. Before
+ * create() the value is that of a machine of one CPU; some depend on how many there are.
+ */
+SIMSCHED_K_API long long simsched_k_knob_at(int i, const char **name);
+SIMSCHED_K_API int simsched_k_knob(int i, unsigned value);
 SIMSCHED_K_API int simsched_k_hz(void);
 
 /* tasks */
 SIMSCHED_K_API int simsched_k_proc_new(void);
-/* A child of the task that runs on cpu, in process proc (from proc_new), not yet awake. Returns its id. group: 0 is the root. */
-SIMSCHED_K_API int simsched_k_fork(int cpu, int proc, int nice, int group);
+/*
+ * A child of the task that runs on cpu, in process proc (from proc_new), not yet awake. Returns its id. group: 0 is the root.
+ * policy: SCHED_NORMAL, SCHED_BATCH or SCHED_IDLE, by the numbers of <linux/sched.h>.
+ */
+SIMSCHED_K_API int simsched_k_fork(int cpu, int proc, int nice, int group, int policy);
 SIMSCHED_K_API int simsched_k_wake_new(int cpu, int task);
 /* how: SIMSCHED_K_SYNC, SIMSCHED_K_IRQ (from an interrupt handler). Returns 1 if the task was woken, 0 if it was awake. */
 #define SIMSCHED_K_SYNC 1

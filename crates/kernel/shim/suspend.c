@@ -108,9 +108,10 @@ void simsched_at_look(int cpu)
 	}
 }
 
+/* A group's load is written at most once in a millisecond, by a clock that is read under the lock of a runqueue. */
 void simsched_at_clock(void)
 {
-	if (simsched_in_slot && mask & SIMSCHED_K_AT_CLOCK)
+	if (simsched_in_slot && mask & SIMSCHED_K_AT_CLOCK && !holds(running))
 		leave(SIMSCHED_K_WAITS_CLOCK, running->cpu);
 }
 

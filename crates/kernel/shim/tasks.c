@@ -42,6 +42,17 @@ static int process_new(void)
 	return processes_len++;
 }
 
+/* A number that CPUs share was read or written: those of groups are told. */
+void simsched_line(const void *at, int writes)
+{
+	if (!simsched_class_level)
+		return;
+	for (int group = 1; group < groups_len; group++) {
+		if (at >= (void *)groups[group].tg && at < (void *)(groups[group].tg + 1))
+			simsched_event(SIMSCHED_K_LINE, simsched_cpu, group, writes, simsched_now);
+	}
+}
+
 static int group_add(struct task_group *tg)
 {
 	static struct cgroup *cgroup;
@@ -139,12 +150,12 @@ void simsched_tasks_boot(void)
 	for (int cpu = 1; cpu < simsched_cpus; cpu++) {
 		idle[cpu] = simsched_clone(&init_task, IDLE, 0);
 		idle[cpu]->cgroups = groups[0].css;
-		simsched_core_fork(idle[cpu], 0);
+		simsched_core_fork(idle[cpu], 0, SCHED_NORMAL);
 		init_idle(idle[cpu], cpu);
 		idle[cpu]->flags |= PF_IDLE;
 		per_cpu(simsched_current, cpu) = idle[cpu];
 	}
-	simsched_core_fork(boot, 0);
+	simsched_core_fork(boot, 0, SCHED_NORMAL);
 	WRITE_ONCE(boot->__state, TASK_RUNNING);
 	raw_cpu_write(simsched_current, boot);
 	sched_init_smp();
@@ -153,7 +164,7 @@ void simsched_tasks_boot(void)
 		struct task_struct *p = simsched_clone(&init_task, STOPPER, 0);
 
 		stopper[cpu] = p;
-		simsched_core_fork(p, 0);
+		simsched_core_fork(p, 0, SCHED_NORMAL);
 		WRITE_ONCE(p->__state, TASK_INTERRUPTIBLE);
 		cpumask_copy(&p->cpus_mask, cpumask_of(cpu));
 		p->nr_cpus_allowed = 1;
@@ -181,13 +192,15 @@ int simsched_k_proc_new(void)
 	return processes_len < SIMSCHED_TASKS ? process_new() : -ENOMEM;
 }
 
-int simsched_k_fork(int cpu, int proc, int nice, int group)
+int simsched_k_fork(int cpu, int proc, int nice, int group, int policy)
 {
 	struct task_struct *p;
 	int id;
 
 	SIMSCHED_ENTER(cpu);
 	if ((unsigned)proc >= processes_len || (unsigned)group >= groups_len || nice < MIN_NICE || nice > MAX_NICE)
+		return -EINVAL;
+	if (policy != SCHED_NORMAL && policy != SCHED_BATCH && policy != SCHED_IDLE)
 		return -EINVAL;
 	if (!spare_len && tasks_len == SIMSCHED_TASKS)
 		return -ENOMEM;
@@ -196,7 +209,7 @@ int simsched_k_fork(int cpu, int proc, int nice, int group)
 	p->cgroups = groups[group].css;
 	p->static_prio = NICE_TO_PRIO(nice);
 	tasks[id] = p;
-	simsched_core_fork(p, group);
+	simsched_core_fork(p, group, policy);
 	p->recent_used_cpu = cpu;
 	return id;
 }

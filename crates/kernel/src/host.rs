@@ -114,7 +114,7 @@ impl Host {
     /// A task that computes for ever, forked by who runs on `cpu`; on `pinned`, if that is given, else anywhere.
     pub(crate) fn fork(&mut self, cpu: usize, pinned: Option<usize>) -> Result<i32, KernelError> {
         let at = number(cpu);
-        let task = self.library.fork(at, self.process, 0, 0);
+        let task = self.library.fork(at, self.process, 0, 0, 0);
         self.judged(task)?;
         if let Some(pinned) = pinned {
             let mask: Vec<u64> = (0..self.shape.cpus.div_ceil(64))

@@ -17,5 +17,6 @@ mod sys;
 
 pub use self::build::{Build, Built, build, check};
 pub use self::error::KernelError;
+pub use self::library::KernelSettings;
 pub use self::policy::{KernelPolicy, KernelSpec, entry};
 pub use self::sys::Stub;

@@ -28,7 +28,7 @@ pub(crate) use self::class::ClassLevel;
 use crate::error::KernelError;
 
 /// The version of the interface that this crate speaks.
-pub(crate) const ABI: i32 = 4;
+pub(crate) const ABI: i32 = 5;
 
 /// A library is a million bytes.
 const MOST_BYTES: u64 = 64 << 20;
@@ -124,7 +124,7 @@ interface! {
         fn hz() -> c_int;
         fn time(now: c_ulonglong, ticks: c_ulonglong) -> c_int;
         fn proc_new() -> c_int;
-        fn fork(cpu: c_int, process: c_int, nice: c_int, group: c_int) -> c_int;
+        fn fork(cpu: c_int, process: c_int, nice: c_int, group: c_int, policy: c_int) -> c_int;
         fn group_new(parent: c_int) -> c_int;
         fn wake_new(cpu: c_int, task: c_int) -> c_int;
         fn schedule(cpu: c_int, how: c_int) -> c_int;

@@ -1,7 +1,7 @@
 //! The questions of a simulation, asked of the kernel's functions.
 
 use simsched_core::{
-    Dequeue, Dequeued, Enqueue, Preempt, SchedPolicy, TaskId, TaskState, WakeKind, Wakeup, World,
+    Dequeue, Dequeued, Enqueue, Preempt, TaskId, TaskState, WakeKind, Wakeup, World,
 };
 use simsched_topology::CpuId;
 
@@ -62,12 +62,6 @@ impl Library {
         task: TaskId,
         flips: (u32, u64),
     ) -> Answer {
-        if world.task(task).policy != SchedPolicy::Normal {
-            return Err(format!(
-                "task {task} is scheduled as {:?}, expected Normal",
-                world.task(task).policy
-            ));
-        }
         self.clock(world, cpu)?;
         let id = self.fork(world, cpu, task)?;
         if parent.is_none() {

@@ -9,7 +9,8 @@ mod mirror;
 
 use std::path::Path;
 
-use simsched_core::{ProcId, TaskId, World};
+use simsched_core::{ProcId, SchedPolicy, TaskId, World};
+use simsched_policies::fair::features::Grouping;
 use simsched_topology::{CpuId, CpuSet};
 
 pub(crate) use self::calls::answer_of;
@@ -19,8 +20,23 @@ use crate::sys::ClassLevel;
 
 /// The idle task of a CPU, as the library numbers tasks: `SIMSCHED_K_IDLE` of `simsched_kernel.h`.
 pub(crate) const IDLE: i32 = -1;
+/// Numbers of `<linux/sched.h>`: how a task is scheduled.
+const NORMAL: i32 = 0;
+const BATCH: i32 = 3;
+const SCHED_IDLE: i32 = 5;
 /// What all functions return behind a BUG.
 const DEAD: i32 = -1000;
+
+/// How a kernel is set up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelSettings {
+    /// Features that are switched, each as the file `sched/features` takes it: `NAME` or `NO_NAME`.
+    pub features: Vec<String>,
+    /// Numbers of `/sys/kernel/debug/sched` that are set, such as `base_slice_ns`.
+    pub knobs: Vec<(String, u32)>,
+    /// The task groups that all tasks but the machine's own are in.
+    pub grouping: Grouping,
+}
 
 /// A failure, as a sentence.
 pub(crate) type Answer<T = ()> = Result<T, String>;
@@ -47,7 +63,8 @@ pub(crate) struct Library {
     procs: Vec<Option<i32>>,
     /// By CPU.
     mirrored: Vec<Mirrored>,
-    /// The group of all tasks but the machine's own.
+    /// The groups of all tasks but the machine's own, and the innermost of them.
+    pub(crate) grouping: Grouping,
     group: i32,
 }
 
@@ -57,23 +74,21 @@ pub(crate) fn number(cpu: CpuId) -> i32 {
 }
 
 impl Library {
-    /// Loads the library, and makes the machine of `world` there, idle as it is, with these features switched (as the
-    /// file `sched/features` takes them), and so many task groups nested below the root: all tasks but the machine's own
-    /// are in the innermost.
-    pub(crate) fn new(
-        path: &Path,
-        world: &World,
-        features: &[String],
-        group_levels: u8,
-    ) -> Answer<Library> {
+    /// Loads the library, and makes the machine of `world` there, idle as it is, with these settings.
+    pub(crate) fn new(path: &Path, world: &World, settings: &KernelSettings) -> Answer<Library> {
         let mut class = ClassLevel::open(path).map_err(|error| error.to_string())?;
         machine::create(&mut class, world)?;
         if u64::try_from(class.hz()) != Ok(world.hz()) {
             return Err(format!("found {} ticks per second, expected {}", class.hz(), world.hz()));
         }
-        for feature in features {
+        for feature in &settings.features {
             if class.feature(feature) != 0 {
                 return Err(format!("the kernel has no feature {feature}"));
+            }
+        }
+        for (name, value) in &settings.knobs {
+            if !class.knob(name, *value) {
+                return Err(format!("the kernel has no setting {name}"));
             }
         }
         let (cpus, tasks) = (world.topology().nr_cpus(), world.tasks().len());
@@ -89,6 +104,7 @@ impl Library {
             leaving: Vec::new(),
             procs: Vec::new(),
             mirrored: vec![Mirrored::default(); cpus],
+            grouping: settings.grouping,
             group: 0,
         };
         for cpu in world.topology().cpus().iter() {
@@ -102,7 +118,7 @@ impl Library {
         library.present(world)?;
         done("up", library.class.up())?;
         // On clocks that run: what was attached at 0 counts as new, and is attached again.
-        for _ in 0..group_levels {
+        for _ in 0..settings.grouping.levels() {
             library.group = library.class.group_new(library.group);
             done("group_new", library.group)?;
         }
@@ -137,7 +153,12 @@ impl Library {
         let row = world.task(task);
         let process = self.process(row.proc)?;
         let group = if world.tasks().is_background(task) { 0 } else { self.group };
-        let id = self.class.fork(number(cpu), process, i32::from(row.nice), group);
+        let policy = match row.policy {
+            SchedPolicy::Normal => NORMAL,
+            SchedPolicy::Batch => BATCH,
+            SchedPolicy::Idle => SCHED_IDLE,
+        };
+        let id = self.class.fork(number(cpu), process, i32::from(row.nice), group, policy);
         done("fork", id)?;
         let row = usize::try_from(id).expect("not negative");
         if self.tasks.len() <= row {

@@ -3,10 +3,11 @@
 use simsched_core::{
     Attached, Cx, Dequeue, Dequeued, Enqueue, Placement, Policy, Preempt, TaskId, Wakeup, World,
 };
+use simsched_policies::fair::{GROUP_LEVEL, TICK_GROUP_LEVEL};
 use simsched_topology::CpuId;
 
-use super::KernelPolicy;
 use super::placement::placement;
+use super::{KernelPolicy, walked};
 
 /// How often a task that nobody has forked has changed whom it wakes, and the tick in which that was halved last: it
 /// inherits both from who started the program. The machine's own tasks inherit nothing.
@@ -54,15 +55,27 @@ impl Policy for KernelPolicy {
     fn enqueue(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Enqueue) {
         self.ask(&mut cx, (), |kernel, cx| {
             if why == Enqueue::Moved && kernel.attaches(cx, cpu, task)? {
+                walked(&kernel.library, cx, task, GROUP_LEVEL);
                 return Ok(());
             }
-            kernel.raises(cx, cpu, |library, world| library.enqueue(world, cpu, task, why))
+            kernel.raises(cx, cpu, |library, world| library.enqueue(world, cpu, task, why))?;
+            // Who sleeps on its runqueue is placed anew there, and nothing above it changes.
+            if why != Enqueue::Delayed {
+                walked(&kernel.library, cx, task, GROUP_LEVEL);
+            }
+            Ok(())
         });
     }
 
     fn dequeue(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued {
         self.ask(&mut cx, Dequeued::Left, |kernel, cx| {
-            kernel.raises(cx, cpu, |library, world| library.dequeue(world, cpu, task, why))
+            let dequeued =
+                kernel.raises(cx, cpu, |library, world| library.dequeue(world, cpu, task, why))?;
+            // Who stays is delayed at the first level.
+            if dequeued == Dequeued::Left {
+                walked(&kernel.library, cx, task, GROUP_LEVEL);
+            }
+            Ok(dequeued)
         })
     }
 
@@ -73,6 +86,9 @@ impl Policy for KernelPolicy {
                 kernel.library.leaves(cx.world, prev)?;
             }
             kernel.take_events(cx)?;
+            if let Some(next) = next {
+                walked(&kernel.library, cx, next, GROUP_LEVEL);
+            }
             Ok(next)
         })
     }
@@ -100,8 +116,12 @@ impl Policy for KernelPolicy {
         self.ask(&mut cx, (), |kernel, cx| kernel.library.woken(cx.world, cpu));
     }
 
-    fn task_tick(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: TaskId) -> Preempt {
-        self.ask(&mut cx, Preempt::No, |kernel, cx| kernel.library.tick(cx.world, cpu))
+    fn task_tick(&mut self, mut cx: Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
+        self.ask(&mut cx, Preempt::No, |kernel, cx| {
+            let preempt = kernel.library.tick(cx.world, cpu)?;
+            walked(&kernel.library, cx, curr, TICK_GROUP_LEVEL);
+            Ok(preempt)
+        })
     }
 
     fn yield_task(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: TaskId) {

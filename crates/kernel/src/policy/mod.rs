@@ -13,13 +13,16 @@ mod spec;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use simsched_core::{Attached, Cx, KernelRules, TtwuQueue, World};
-use simsched_topology::CpuId;
+use simsched_core::{
+    Access, Attached, Cx, FuncId, KernelRules, LineId, TaskId, Touch, TtwuQueue, World,
+};
+use simsched_policies::fair::{FUNCTIONS, GROUP_LEVEL, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG};
+use simsched_topology::{CpuId, NodeId};
 
 use self::passes::Passes;
 use self::report::Domains;
 pub use self::spec::{KernelSpec, entry};
-use crate::library::{Answer, Library, number};
+use crate::library::{Answer, KernelSettings, Library, number};
 use crate::sys::RawEvent;
 
 /// Numbers of `simsched_kernel.h`: what the kernel asks of the rest of the machine.
@@ -31,12 +34,13 @@ mod event {
     pub(super) const STOP: i32 = 5;
     pub(super) const MIGRATE: i32 = 8;
     pub(super) const BLOCKED: i32 = 12;
+    pub(super) const LINE: i32 = 13;
 }
 
 /// The fair class of a kernel tree, as a policy.
 pub struct KernelPolicy {
     path: PathBuf,
-    features: Vec<String>,
+    settings: KernelSettings,
     /// None before the policy is attached, and once it has failed. In a cell, since a library is changed by each
     /// question, and the policy is checked as it is.
     kernel: RefCell<Option<Kernel>>,
@@ -53,14 +57,13 @@ struct Kernel {
 }
 
 impl KernelPolicy {
-    /// The library in the file `path`, with these features switched (`NAME` or `NO_NAME`, as the file `sched/features`
-    /// takes them). The file is read when the policy is attached; what is wrong with it ends the run
+    /// The library in the file `path`, with these settings. The file is read when the policy is attached; what is wrong with it ends the run
     /// ([`SimError::PolicyFailed`](simsched_core::SimError::PolicyFailed)).
     #[must_use]
-    pub fn new(path: &Path, features: &[String]) -> KernelPolicy {
+    pub fn new(path: &Path, settings: KernelSettings) -> KernelPolicy {
         KernelPolicy {
             path: path.to_owned(),
-            features: features.to_vec(),
+            settings,
             kernel: RefCell::default(),
             why: String::new(),
             domains: Domains::default(),
@@ -69,7 +72,8 @@ impl KernelPolicy {
 
     fn begin(&mut self, world: &World) -> Attached {
         let mut rules = KernelRules::default();
-        match Library::new(&self.path, world, &self.features, 0) {
+        let levels = usize::from(self.settings.grouping.levels());
+        match Library::new(&self.path, world, &self.settings) {
             Ok(mut library) => {
                 rules = rules_of(&library.class.release());
                 self.domains = Domains::of(&mut library, world);
@@ -78,7 +82,14 @@ impl KernelPolicy {
             }
             Err(why) => self.why = why,
         }
-        Attached { rules, reasons: placement::REASONS, ..Attached::default() }
+        Attached {
+            rules,
+            reasons: placement::REASONS,
+            // The load of a group is where the group was created: on the first node.
+            lines: vec![NodeId(0); levels],
+            functions: if levels > 0 { FUNCTIONS } else { &[] },
+            ..Attached::default()
+        }
     }
 
     /// Asks the library; answers `instead` once it has failed.
@@ -90,7 +101,12 @@ impl KernelPolicy {
     ) -> T {
         let slot = self.kernel.get_mut();
         if let Some(kernel) = slot {
-            let asked = question(kernel, cx);
+            let asked = question(kernel, cx).and_then(|answer| {
+                if !kernel.library.grouping.is_root() {
+                    kernel.take_events(cx)?;
+                }
+                Ok(answer)
+            });
             // What the kernel says is the cause of what a function returns.
             match kernel.library.fault().and(asked) {
                 Ok(answer) => return answer,
@@ -122,16 +138,43 @@ impl Kernel {
         Ok(answer)
     }
 
-    /// Takes what the kernel has asked for since the last time. Sleepers that have left their queues do so at once.
+    /// Takes what the kernel has asked for since the last time. Sleepers that have left their queues do so at once, and
+    /// who has read or written the load of a group has done so in this call.
     fn take_events(&mut self, cx: &mut Cx<'_>) -> Answer<&[RawEvent]> {
         self.events.clear();
         self.events.extend_from_slice(self.library.class.take_events());
-        for event in self.events.iter().filter(|event| event.kind == event::BLOCKED) {
-            let task = self.library.task_of(event.task);
-            cx.block(task.ok_or_else(|| format!("task {} has left, and never came", event.task))?);
+        for event in &self.events {
+            match event.kind {
+                event::BLOCKED => {
+                    let gone = || format!("task {} has left, and never came", event.task);
+                    let task = self.library.task_of(event.task).ok_or_else(gone)?;
+                    cx.block(task);
+                    walked(&self.library, cx, task, GROUP_LEVEL);
+                }
+                event::LINE => cx.touch(line(event)),
+                _ => {}
+            }
         }
         Ok(&self.events)
     }
+}
+
+/// The levels of groups above the root have been walked for `task`, all of them.
+fn walked(library: &Library, cx: &mut Cx<'_>, task: TaskId, what: FuncId) {
+    let levels = library.grouping.levels();
+    if levels > 0 && !cx.world.tasks().is_background(task) {
+        cx.did(what, u32::from(levels));
+    }
+}
+
+/// The access to the load of a group, of which the first has number 1.
+fn line(event: &RawEvent) -> Touch {
+    let line = LineId(u32::try_from(event.task - 1).unwrap_or(0));
+    let (access, what) = match event.arg {
+        0 => (Access::Read, UPDATE_CFS_GROUP),
+        _ => (Access::Write, UPDATE_LOAD_AVG),
+    };
+    Touch { line, access, what }
 }
 
 /// What of the kernel around the fair class depends on its release.

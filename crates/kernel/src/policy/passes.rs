@@ -9,11 +9,11 @@ use rand::Rng;
 use simsched_core::{
     BalanceStep, Balancer, Cause, Cx, Look, Moves, Preempt, Stream, TaskId, Trigger, World,
 };
-use simsched_policies::fair::{look_at, look_at_all};
+use simsched_policies::fair::{GROUP_LEVEL, look_at, look_at_all};
 use simsched_topology::CpuId;
 
 use super::report::set_of;
-use super::{Kernel, KernelPolicy, event, placement};
+use super::{Kernel, KernelPolicy, event, placement, walked};
 use crate::library::{Answer, Library, answer_of, done, number};
 
 /// Numbers of `simsched_kernel.h`: where a call may wait,
@@ -204,6 +204,7 @@ impl Kernel {
             _ => return Err(format!("a pass on CPU {cpu} waits for another one")),
         };
         if let Some((tasks, from, to)) = moved {
+            tasks.iter().for_each(|&task| walked(&self.library, cx, task, GROUP_LEVEL));
             if pass.at != At::Detached {
                 return Err(format!("a pass on CPU {cpu} moves tasks and does not attach them"));
             }

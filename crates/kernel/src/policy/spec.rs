@@ -6,31 +6,92 @@ use std::sync::Mutex;
 
 use simsched_core::Policy;
 use simsched_policies::catalog::Change;
+use simsched_policies::fair::features::Grouping;
 use simsched_policies::{PolicyEntry, PolicyError, PolicySpec};
 use simsched_topology::nearest;
 
 use super::{KernelPolicy, placement};
 use crate::error::KernelError;
+use crate::library::KernelSettings;
 use crate::sys::ClassLevel;
 
 /// The name of the policy in an expression.
 const NAME: &str = "kernel";
+/// The key of the task groups: that of the built-in fair class.
+const GROUP: &str = "group";
 
-/// A feature of the scheduler in a library (`sched/features`).
-#[derive(Clone, Copy, Debug)]
-struct Feature {
-    name: &'static str,
-    default: bool,
-    on: bool,
+/// What of a kernel can be set, and how it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value {
+    /// A feature of the scheduler (`sched/features`).
+    Feature(bool),
+    /// A number of `/sys/kernel/debug/sched`, once it is set: what it is otherwise depends on the machine.
+    Knob(Option<u32>),
+    /// The task groups that the tasks are in.
+    Group(Grouping),
 }
 
-/// The scheduler in a library, and which of its features are on.
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    key: &'static str,
+    default: Value,
+    value: Value,
+}
+
+impl Setting {
+    fn is_changed(&self) -> bool {
+        self.value != self.default
+    }
+}
+
+impl Value {
+    fn text(self) -> String {
+        match self {
+            Value::Feature(on) => if on { "on" } else { "off" }.to_owned(),
+            Value::Knob(Some(number)) => number.to_string(),
+            Value::Knob(None) => "as the kernel has it".to_owned(),
+            Value::Group(grouping) => grouping.name().to_owned(),
+        }
+    }
+
+    /// The least number that `key` takes: the kernel divides by the others.
+    fn least(key: &str) -> u32 {
+        u32::from(key != "migration_cost_ns")
+    }
+
+    /// This text as a value of the same kind, for `key`.
+    fn parse(self, key: &str, text: &str) -> Option<Value> {
+        match self {
+            Value::Feature(_) => match text {
+                "on" | "true" | "1" => Some(Value::Feature(true)),
+                "off" | "false" | "0" => Some(Value::Feature(false)),
+                _ => None,
+            },
+            Value::Knob(_) => {
+                let number = text.parse().ok().filter(|&number: &u32| number >= Value::least(key));
+                number.map(|number| Value::Knob(Some(number)))
+            }
+            Value::Group(_) => Grouping::from_name(text).map(Value::Group),
+        }
+    }
+
+    /// What `key` takes.
+    fn expected(self, key: &str) -> String {
+        match self {
+            Value::Feature(_) => "on or off".to_owned(),
+            Value::Knob(_) => format!("{} to {}", Value::least(key), u32::MAX),
+            Value::Group(_) => Grouping::VALUES.join(", "),
+        }
+    }
+}
+
+/// The scheduler in a library, and how it is set up.
 #[derive(Clone, Debug)]
 pub struct KernelSpec {
     path: PathBuf,
     /// The first two numbers of the release, such as `6.12`.
     version: String,
-    features: Vec<Feature>,
+    settings: Vec<Setting>,
 }
 
 impl KernelSpec {
@@ -41,36 +102,60 @@ impl KernelSpec {
     pub fn open(library: &Path) -> Result<KernelSpec, KernelError> {
         let mut class = ClassLevel::open(library)?;
         let release = class.release();
-        let features = class.features().into_iter();
+        let features = class.features().into_iter().map(|(name, on)| (name, Value::Feature(on)));
+        let knobs = class.knobs().into_iter().map(|(name, _)| (name, Value::Knob(None)));
+        let group = (GROUP.to_owned(), Value::Group(Grouping::ROOT));
+        let all = features.chain(knobs).chain([group]);
         Ok(KernelSpec {
             path: library.to_owned(),
             version: release.split('.').take(2).collect::<Vec<_>>().join("."),
-            features: features
-                .map(|(name, on)| Feature { name: kept(&name), default: on, on })
+            settings: all
+                .map(|(key, value)| Setting { key: kept(&key), default: value, value })
                 .collect(),
         })
     }
 
-    /// The features that are not as the kernel has them by default, as the file `sched/features` takes them.
-    fn changed(&self) -> impl Iterator<Item = String> {
-        let changed = self.features.iter().filter(|feature| feature.on != feature.default);
-        changed.map(|feature| format!("{}{}", if feature.on { "" } else { "NO_" }, feature.name))
+    fn changed(&self) -> impl Iterator<Item = &Setting> {
+        self.settings.iter().filter(|setting| setting.is_changed())
     }
 
-    fn feature(&mut self, name: &str) -> Option<&mut Feature> {
-        self.features.iter_mut().find(|feature| feature.name == name)
+    fn setting(&mut self, key: &str) -> Option<&mut Setting> {
+        self.settings.iter_mut().find(|setting| setting.key == key)
+    }
+
+    fn is_feature(&self, key: &str) -> bool {
+        let mut settings = self.settings.iter();
+        settings.any(|setting| setting.key == key && matches!(setting.value, Value::Feature(_)))
     }
 
     fn nearest(&self, key: &str) -> Vec<&'static str> {
         let key = key.strip_prefix("NO_").unwrap_or(key);
-        nearest(key, self.features.iter().map(|feature| feature.name))
+        nearest(key, self.settings.iter().map(|setting| setting.key))
+    }
+
+    fn kernel_settings(&self) -> KernelSettings {
+        let mut settings = KernelSettings::default();
+        for &Setting { key, value, .. } in self.changed() {
+            match value {
+                Value::Feature(on) => settings.features.push(switched(key, on)),
+                Value::Knob(Some(number)) => settings.knobs.push((key.to_owned(), number)),
+                Value::Knob(None) => {}
+                Value::Group(grouping) => settings.grouping = grouping,
+            }
+        }
+        settings
     }
 }
 
-/// A name that lives as long as the program: the names of features are few, and each is kept once.
+/// A feature as the file `sched/features` takes it.
+fn switched(key: &str, on: bool) -> String {
+    format!("{}{key}", if on { "" } else { "NO_" })
+}
+
+/// A name that lives as long as the program: the names of settings are few, and each is kept once.
 fn kept(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let Ok(mut names) = NAMES.lock() else { return "feature" };
+    let Ok(mut names) = NAMES.lock() else { return "setting" };
     if let Some(known) = names.get(name) {
         return known;
     }
@@ -81,8 +166,12 @@ fn kept(name: &str) -> &'static str {
 
 impl PolicySpec for KernelSpec {
     fn name(&self) -> String {
-        let changes = self.changed().map(|change| format!("+{change}"));
-        format!("{NAME}:{}{}", self.path.display(), changes.collect::<String>())
+        let change = |&Setting { key, value, .. }: &Setting| match value {
+            Value::Feature(on) => format!("+{}", switched(key, on)),
+            value => format!("+{key}={}", value.text()),
+        };
+        let changes = self.changed().map(change).collect::<String>();
+        format!("{NAME}:{}{changes}", self.path.display())
     }
 
     fn policy(&self) -> &str {
@@ -90,40 +179,39 @@ impl PolicySpec for KernelSpec {
     }
 
     fn build(&self) -> Box<dyn Policy + Send> {
-        Box::new(KernelPolicy::new(&self.path, &self.changed().collect::<Vec<_>>()))
+        Box::new(KernelPolicy::new(&self.path, self.kernel_settings()))
     }
 
-    fn set(&mut self, key: &str, value: &str) -> Result<(), PolicyError> {
-        let on = match value {
-            "on" | "true" | "1" => Some(true),
-            "off" | "false" | "0" => Some(false),
-            _ => None,
-        };
+    fn set(&mut self, key: &str, text: &str) -> Result<(), PolicyError> {
         let (key, nearest) = (key.to_owned(), self.nearest(key));
-        let Some(feature) = self.feature(&key) else {
+        let Some(setting) = self.setting(&key) else {
             return Err(PolicyError::UnknownKey { policy: NAME.to_owned(), key, nearest });
         };
-        let expected = "on or off".to_owned();
-        feature.on = on.ok_or(PolicyError::BadValue { key, value: value.to_owned(), expected })?;
+        let expected = setting.value.expected(&key);
+        let value = setting.value.parse(&key, text);
+        setting.value =
+            value.ok_or(PolicyError::BadValue { key, value: text.to_owned(), expected })?;
         Ok(())
     }
 
     fn enable(&mut self, text: &str) -> Result<(), PolicyError> {
         let (key, on) = match text.strip_prefix("NO_") {
-            Some(key) if self.feature(key).is_some() => (key, false),
+            Some(key) if self.is_feature(key) => (key, false),
             _ => (text, true),
         };
         let (key, nearest) = (key.to_owned(), self.nearest(key));
-        let Some(feature) = self.feature(&key) else {
+        if !self.is_feature(&key) {
             return Err(PolicyError::UnknownFeature { policy: NAME.to_owned(), key, nearest });
-        };
-        feature.on = on;
+        }
+        if let Some(setting) = self.setting(&key) {
+            setting.value = Value::Feature(on);
+        }
         Ok(())
     }
 
     fn get(&self, key: &str) -> Option<String> {
-        let feature = self.features.iter().find(|feature| feature.name == key)?;
-        Some(if feature.on { "on" } else { "off" }.to_owned())
+        let setting = self.settings.iter().find(|setting| setting.key == key)?;
+        Some(setting.value.text())
     }
 
     fn boxed(&self) -> Box<dyn PolicySpec> {
@@ -131,14 +219,12 @@ impl PolicySpec for KernelSpec {
     }
 
     fn changes(&self) -> Vec<Change> {
-        let word = |on| if on { "on" } else { "off" }.to_owned();
-        let changed = self.features.iter().filter(|feature| feature.on != feature.default);
-        let change = |&Feature { name, default, on }: &Feature| Change {
-            key: name,
-            value: word(on),
-            default: word(default),
+        let change = |&Setting { key, default, value }: &Setting| Change {
+            key,
+            value: value.text(),
+            default: default.text(),
         };
-        changed.map(change).collect()
+        self.changed().map(change).collect()
     }
 
     fn reasons(&self) -> Option<Vec<&'static str>> {

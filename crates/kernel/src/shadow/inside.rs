@@ -5,6 +5,8 @@ use simsched_policies::fair::features::Version;
 use simsched_policies::fair::{Fair, Features};
 use simsched_topology::CpuId;
 
+use crate::library::KernelSettings;
+
 /// What a policy keeps of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskNumbers {
@@ -51,15 +53,11 @@ pub trait Inside: Policy {
     /// (`SIS_UTIL`).
     fn idle_scan(&self, world: &World, cpu: CpuId) -> Option<u32>;
 
-    /// How many task groups are nested, one in the other, below the root: all tasks but the machine's own are in the
-    /// innermost.
-    fn group_levels(&self) -> u8;
-
-    /// The features that are not as a kernel has them by default, as the file `sched/features` takes them.
+    /// How a kernel is set up that is to answer alike.
     ///
     /// # Errors
-    /// What of it no kernel can be told.
-    fn kernel_features(&self) -> Result<Vec<String>, String>;
+    /// What of it no kernel has.
+    fn kernel_settings(&self) -> Result<KernelSettings, String>;
 }
 
 impl Inside for Fair {
@@ -100,11 +98,7 @@ impl Inside for Fair {
         self.features().sis_util.then(|| self.llc_shared(world, cpu).nr_idle_scan)
     }
 
-    fn group_levels(&self) -> u8 {
-        self.features().grouping.levels()
-    }
-
-    fn kernel_features(&self) -> Result<Vec<String>, String> {
+    fn kernel_settings(&self) -> Result<KernelSettings, String> {
         let (ours, theirs) = (self.features(), &Features::of(self.features().version));
         if !matches!(ours.version, Version::V6_1 | Version::V6_12) {
             let name = ours.version.name();
@@ -135,8 +129,14 @@ impl Inside for Fair {
             ("DELAY_ZERO", ours.delay_zero, theirs.delay_zero),
         ];
         let changed = named.into_iter().filter(|(_, ours, theirs)| ours != theirs);
-        Ok(changed
+        let features = changed
             .map(|(name, ours, _)| format!("{}{name}", if ours { "" } else { "NO_" }))
-            .collect())
+            .collect();
+        let knob = |(name, value): (&str, u64)| {
+            let value = u32::try_from(value).map_err(|_| format!("{name}: found {value}"))?;
+            Ok((name.to_owned(), value))
+        };
+        let knobs = self.overrides().iter().map(knob).collect::<Result<Vec<_>, String>>()?;
+        Ok(KernelSettings { features, knobs, grouping: ours.grouping })
     }
 }

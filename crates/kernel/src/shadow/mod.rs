@@ -86,8 +86,8 @@ impl<P: Inside> Shadow<P> {
 
     /// The library, if it has domains of the sizes that the policy has.
     fn library(&self, world: &World) -> Answer<Library> {
-        let features = self.inner.kernel_features()?;
-        let mut library = Library::new(&self.path, world, &features, self.inner.group_levels())?;
+        let settings = self.inner.kernel_settings()?;
+        let mut library = Library::new(&self.path, world, &settings)?;
         for cpu in world.topology().cpus().iter() {
             let mut ours = Vec::new();
             self.inner.domains(cpu, &mut |_, span, _| ours.push(span.len()));

@@ -51,6 +51,7 @@ macro_rules! class_level {
         struct ClassTable {
             $($name: unsafe extern "C" fn($($ty),*) -> c_int,)*
             $($other: unsafe extern "C" fn($($other_ty),*) -> c_int,)*
+            knob_at: unsafe extern "C" fn(c_int, *mut *const c_char) -> c_longlong,
         }
 
         impl ClassTable {
@@ -60,6 +61,7 @@ macro_rules! class_level {
                     Ok(ClassTable {
                         $($name: *library.get(concat!("simsched_kp_", stringify!($name)).as_bytes())?,)*
                         $($other: *library.get($symbol.as_bytes())?,)*
+                        knob_at: *library.get(b"simsched_k_knob_at")?,
                     })
                 }
             }
@@ -123,6 +125,7 @@ class_level! {
         fn state_of_cpu = "simsched_kp_cpu"(c_int, *mut RawCpu);
         fn feature_at = "simsched_k_feature_at"(c_int, *mut *const c_char);
         fn set_feature = "simsched_k_feature"(*const c_char);
+        fn set_knob = "simsched_k_knob"(c_int, c_uint);
         fn domain_of = "simsched_k_domain"(c_int, c_int, *mut *const c_char, *mut u32, *mut c_int);
     }
 }
@@ -174,9 +177,17 @@ impl ClassLevel {
         self.whole.proc_new()
     }
 
-    /// A child of the task that runs on `cpu`, in a group (0 is the root).
-    pub(crate) fn fork(&mut self, cpu: c_int, process: c_int, nice: c_int, group: c_int) -> c_int {
-        self.whole.fork(cpu, process, nice, group)
+    /// A child of the task that runs on `cpu`, in a group (0 is the root), with a policy (by its number in
+    /// `<linux/sched.h>`).
+    pub(crate) fn fork(
+        &mut self,
+        cpu: c_int,
+        process: c_int,
+        nice: c_int,
+        group: c_int,
+        policy: c_int,
+    ) -> c_int {
+        self.whole.fork(cpu, process, nice, group, policy)
     }
 
     /// A group below another one.
@@ -295,6 +306,27 @@ impl ClassLevel {
             }
         };
         (0..).map_while(&mut feature).collect()
+    }
+
+    /// The numbers that the files of `/sys/kernel/debug/sched` set, in the order of their indices: name and value.
+    pub(crate) fn knobs(&mut self) -> Vec<(String, u32)> {
+        let mut name = ptr::null();
+        let mut knob = |at| {
+            // SAFETY: the name is a constant text, written where there is such a number.
+            unsafe {
+                let value = (self.table.knob_at)(at, &raw mut name);
+                u32::try_from(value).ok().map(|value| (super::text(name), value))
+            }
+        };
+        (0..).map_while(&mut knob).collect()
+    }
+
+    /// Sets the number of this name; false if the kernel has none.
+    pub(crate) fn knob(&mut self, name: &str, value: u32) -> bool {
+        let at = self.knobs().iter().position(|(known, _)| known == name);
+        let at = at.and_then(|at| c_int::try_from(at).ok());
+        // SAFETY: a function of numbers, called under the rules of the module above.
+        at.is_some_and(|at| unsafe { (self.table.set_knob)(at, value) == 0 })
     }
 
     /// The running task of `cpu` lets others run first.

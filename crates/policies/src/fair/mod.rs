@@ -100,6 +100,12 @@ pub struct Fair {
 }
 
 impl Fair {
+    /// The tunables that are set by hand.
+    #[must_use]
+    pub fn overrides(&self) -> &Overrides {
+        &self.overrides
+    }
+
     /// The fair class with these features, and these tunables set by hand.
     #[must_use]
     pub fn new(features: Features, overrides: Overrides) -> Fair {

@@ -30,6 +30,12 @@ impl Grouping {
     /// All settings.
     pub const VALUES: &'static [&'static str] = &NAMES;
 
+    /// Whether there are no groups but the root.
+    #[must_use]
+    pub const fn is_root(self) -> bool {
+        self.0 == 0
+    }
+
     /// The levels.
     #[must_use]
     pub const fn levels(self) -> u8 {

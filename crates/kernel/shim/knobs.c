@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The numbers that the files of /sys/kernel/debug/sched set. Compiled without the kernel's headers: a tree has those of its release. */
+#include "simsched_kernel.h"
+
+#define KNOB(variable) extern unsigned variable __attribute__((weak))
+KNOB(sysctl_sched_latency);
+KNOB(sysctl_sched_min_granularity);
+KNOB(sysctl_sched_idle_min_granularity);
+KNOB(sysctl_sched_wakeup_granularity);
+KNOB(sysctl_sched_base_slice);
+KNOB(sysctl_sched_migration_cost);
+KNOB(sysctl_sched_nr_migrate);
+
+static unsigned *knob(int at, const char **name)
+{
+	static const char *const names[] = {
+		"latency_ns", "min_granularity_ns", "idle_min_granularity_ns", "wakeup_granularity_ns",
+		"base_slice_ns", "migration_cost_ns", "nr_migrate",
+	};
+	unsigned *const variables[] = {
+		&sysctl_sched_latency, &sysctl_sched_min_granularity, &sysctl_sched_idle_min_granularity,
+		&sysctl_sched_wakeup_granularity, &sysctl_sched_base_slice, &sysctl_sched_migration_cost,
+		&sysctl_sched_nr_migrate,
+	};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (variables[i] && !at--) {
+			*name = names[i];
+			return variables[i];
+		}
+	}
+	return 0;
+}
+
+long long simsched_k_knob_at(int i, const char **name)
+{
+	unsigned *variable = i < 0 ? 0 : knob(i, name);
+
+	return variable ? (long long)*variable : -1;
+}
+
+int simsched_k_knob(int i, unsigned value)
+{
+	const char *name;
+	unsigned *variable = i < 0 ? 0 : knob(i, &name);
+
+	if (!variable)
+		return -22;
+	*variable = value;
+	return 0;
+}

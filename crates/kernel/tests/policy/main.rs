@@ -1,0 +1,97 @@
+//! The kernel's own functions as a policy, held against the fair class of the same release: two simulations of one
+//! program, event by event.
+//!
+//! The libraries are built of Debian's sources (`common`); where there are none, the tests say so and pass.
+//! `--nocapture` prints where the two part.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test, which prints where two runs part and is told where the libraries are"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod sides;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use simsched_core::observe::Divergence;
+use simsched_core::{Seed, Workload};
+use simsched_topology::Topology;
+use simsched_workloads::hackbench::{Hackbench, THREADS_OVER_PIPES};
+use simsched_workloads::lab;
+
+use crate::sides::Scene;
+
+/// The fair class of each version whose source Debian has.
+const VERSIONS: [(&str, &str); 2] = [("6.1", "cfs@6.1"), ("6.12", "eevdf@6.12")];
+
+fn compared<W: Workload>(
+    machine: &str,
+    expr: &str,
+    library: &Path,
+    work: &dyn Fn() -> W,
+    ms: u64,
+) -> Result<u64, Divergence> {
+    let topology = Arc::new(Topology::builtin(machine, None).unwrap());
+    let irq_accounting = false;
+    Scene { topology, expr, library, work, ms, irq_accounting, seed: Seed(1) }.compared()
+}
+
+fn the_lab(version: &str, expr: &str) {
+    let Some(library) = common::library(version) else { return };
+    let (mut runs, mut steps, mut differ) = (0, 0, Vec::new());
+    for (machine, cpus) in [("t8", 8), ("t16", 16)] {
+        for name in lab::names(cpus) {
+            let work = || lab::build(&name, cpus, Seed(1)).unwrap();
+            runs += 1;
+            match compared(machine, expr, &library, &work, 1_000) {
+                Ok(equal) => steps += equal,
+                Err(parts) => differ.push(format!("{machine} {name}: {parts}")),
+            }
+        }
+    }
+    println!("{expr}: {runs} runs, {steps} steps, {} differ", differ.len());
+    assert_eq!(differ, [""; 0], "{expr}");
+    assert!(steps > 1_000 * runs, "{steps} steps of {runs} programs");
+}
+
+/// The programs of the lab: their first second is that of the fair class to the nanosecond.
+#[test]
+fn the_lab_runs_as_it_does_under_cfs() {
+    the_lab("6.1", "cfs@6.1");
+}
+
+#[test]
+fn the_lab_runs_as_it_does_under_eevdf() {
+    the_lab("6.12", "eevdf@6.12");
+}
+
+/// Messages on servers of 192 and 384 CPUs, also in a container, where the load of a group is read and written.
+#[test]
+fn messages_on_servers_run_as_they_do_under_the_fair_class() {
+    for (version, expr) in VERSIONS {
+        let Some(library) = common::library(version) else { return };
+        for (machine, groups, setting) in
+            [("spr", 8, ""), ("genoa", 16, ""), ("genoa", 16, "+group=container")]
+        {
+            let bench = Hackbench { groups, fds: 20, loops: 100, ..THREADS_OVER_PIPES };
+            let work = || bench.build(Seed(1)).unwrap();
+            match compared(machine, &format!("{expr}{setting}"), &library, &work, 200) {
+                Ok(equal) => assert!(equal > 40_000, "{equal} steps of {expr}{setting}"),
+                Err(parts) => panic!("{expr}{setting} on {machine}: {parts}"),
+            }
+        }
+    }
+}
+
+/// The comparison sees which release it looks at: hogs that share CPUs are preempted at other times.
+#[test]
+fn another_release_runs_otherwise() {
+    let Some(library) = common::library("6.1") else { return };
+    let work = || lab::build("hogs-free-9", 8, Seed(1)).unwrap();
+    let parts = compared("t8", "eevdf@6.12", &library, &work, 1_000).unwrap_err();
+    assert!(parts.first.is_some() && parts.second.is_some(), "{parts}");
+}

@@ -1,0 +1,98 @@
+//! Two simulations of one program, side by side: the fair class, and the kernel's own functions set up as it is.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use simsched_core::observe::{Divergence, Recorder, Step, lockstep};
+use simsched_core::{
+    Config, Policy, Reason, Seed, SimError, SimTime, Simulator, Status, Tracepoint, Workload,
+};
+use simsched_kernel::KernelPolicy;
+use simsched_kernel::shadow::Inside;
+use simsched_policies::catalog;
+use simsched_policies::fair::Fair;
+use simsched_topology::Topology;
+
+/// What both sides have.
+pub(crate) struct Scene<'a, W> {
+    pub(crate) topology: Arc<Topology>,
+    /// The fair class, as a user would write it.
+    pub(crate) expr: &'a str,
+    /// The library of the same release.
+    pub(crate) library: &'a Path,
+    pub(crate) work: &'a dyn Fn() -> W,
+    pub(crate) ms: u64,
+    pub(crate) irq_accounting: bool,
+    pub(crate) seed: Seed,
+}
+
+impl<W: Workload> Scene<'_, W> {
+    /// How many steps of both runs are the same, or the first that is not.
+    pub(crate) fn compared(&self) -> Result<u64, Divergence> {
+        let spec = catalog::parse(self.expr, &[]).unwrap().fair().unwrap();
+        let fair = Fair::new(spec.features, spec.overrides);
+        let kernel = KernelPolicy::new(self.library, fair.kernel_settings().unwrap());
+        let mut ours = Run::new(self, Box::new(fair));
+        let mut kernel = Run::new(self, Box::new(kernel));
+        match lockstep(&mut |steps| ours.advance(steps), &mut |steps| kernel.advance(steps)) {
+            Some(divergence) => Err(divergence),
+            None => {
+                assert_eq!(ours.error, kernel.error);
+                Ok(ours.steps)
+            }
+        }
+    }
+}
+
+/// A run that can be taken on a little.
+struct Run<W: Workload> {
+    sim: Simulator<dyn Policy, W, Recorder>,
+    until: u64,
+    end: u64,
+    /// How many there were.
+    steps: u64,
+    error: Option<SimError>,
+}
+
+impl<W: Workload> Run<W> {
+    fn new(scene: &Scene<'_, W>, policy: Box<dyn Policy>) -> Run<W> {
+        let topology = Arc::clone(&scene.topology);
+        // All tasks are looked at for each CPU and event.
+        let is_small = topology.nr_cpus() <= 16;
+        let config =
+            Config { seed: scene.seed, irq_accounting: scene.irq_accounting, ..Config::default() };
+        let recorder = Recorder::default();
+        let mut sim = Simulator::new(topology, policy, (scene.work)(), recorder, config).unwrap();
+        if is_small {
+            sim.set_paranoid();
+        }
+        Run { sim, until: 0, end: scene.ms * 1_000_000, steps: 0, error: None }
+    }
+
+    /// Goes on until there are steps, or to the end.
+    fn advance(&mut self, steps: &mut Vec<Step>) {
+        while steps.is_empty() && self.until < self.end {
+            self.until += 100_000;
+            let status = self.sim.run_until(SimTime(self.until));
+            self.sim.observer_mut().drain_into(steps);
+            match status {
+                Ok(Status::Finished) => self.until = self.end,
+                Ok(_) => {}
+                // Tasks wait for each other, on both sides alike.
+                Err(error @ SimError::Deadlock { .. }) => {
+                    (self.error, self.until) = (Some(error), self.end);
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        self.steps += steps.len() as u64;
+        steps.iter_mut().for_each(plain);
+    }
+}
+
+/// Both name the reasons of a placement in ways of their own.
+fn plain(step: &mut Step) {
+    if let Tracepoint::Migrate { reason, .. } | Tracepoint::Wakeup { reason, .. } = &mut step.what {
+        *reason = Reason(0);
+    }
+}
