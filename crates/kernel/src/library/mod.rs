@@ -77,18 +77,16 @@ impl Library {
     /// Loads the library, and makes the machine of `world` there, idle as it is, with these settings.
     pub(crate) fn new(path: &Path, world: &World, settings: &KernelSettings) -> Answer<Library> {
         let mut class = ClassLevel::open(path).map_err(|error| error.to_string())?;
+        // A CPU that has been idle for long has an average that follows from them; others are scaled at boot.
+        set_knobs(&mut class, settings)?;
         machine::create(&mut class, world)?;
+        set_knobs(&mut class, settings)?;
         if u64::try_from(class.hz()) != Ok(world.hz()) {
             return Err(format!("found {} ticks per second, expected {}", class.hz(), world.hz()));
         }
         for feature in &settings.features {
             if class.feature(feature) != 0 {
                 return Err(format!("the kernel has no feature {feature}"));
-            }
-        }
-        for (name, value) in &settings.knobs {
-            if !class.knob(name, *value) {
-                return Err(format!("the kernel has no setting {name}"));
             }
         }
         let (cpus, tasks) = (world.topology().nr_cpus(), world.tasks().len());
@@ -184,6 +182,15 @@ impl Library {
         self.procs[proc.idx()] = Some(process);
         Ok(process)
     }
+}
+
+fn set_knobs(class: &mut ClassLevel, settings: &KernelSettings) -> Answer {
+    for (name, value) in &settings.knobs {
+        if !class.knob(name, *value) {
+            return Err(format!("the kernel has no setting {name}"));
+        }
+    }
+    Ok(())
 }
 
 /// Fails if a function has returned an error.

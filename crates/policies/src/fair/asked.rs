@@ -73,6 +73,12 @@ impl Asked {
         self.blocked.push(task);
     }
 
+    /// Whether a sleeper has left its runqueue in this call.
+    #[inline]
+    pub(super) fn has_blocked(&self) -> bool {
+        self.any && !self.blocked.is_empty()
+    }
+
     /// `what` has read or written `line`.
     #[inline]
     pub(super) fn touch(&mut self, line: LineId, access: Access, what: FuncId) {

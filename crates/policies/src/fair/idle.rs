@@ -2,7 +2,7 @@
 //! idle core, and how many CPUs an idle scan may visit.
 
 use simsched_core::World;
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, CpuSet};
 
 use super::Fair;
 use super::tunables::Tunables;
@@ -146,14 +146,49 @@ impl Fair {
 }
 
 impl Fair {
-    /// Keeps in mind whether only `SCHED_IDLE` tasks are runnable on `cpu`.
+    /// Whether only tasks of `SCHED_IDLE` are runnable on `cpu`: not the stopper either, and nobody is leaving.
+    /// Source: `sched_idle_cpu()`.
     #[inline]
-    pub(super) fn note_sched_idle(&mut self, cpu: CpuId) {
+    pub(super) fn sched_idle_cpu(&self, world: &World, cpu: CpuId) -> bool {
+        self.sched_idle.contains(cpu) && {
+            let rq = world.rq(cpu);
+            rq.nr_running == rq.nr_tasks()
+        }
+    }
+
+    /// The first CPU of `mask`, in wrap order from `start`, of which that is so.
+    #[inline]
+    pub(super) fn next_sched_idle_cpu(
+        &self,
+        world: &World,
+        mask: &CpuSet,
+        start: CpuId,
+    ) -> Option<CpuId> {
+        if self.sched_idle.is_empty() {
+            return None;
+        }
+        mask.and(&self.sched_idle).iter_wrap(start).find(|&cpu| self.sched_idle_cpu(world, cpu))
+    }
+
+    /// Keeps in mind whether the tasks of `cpu` are all of `SCHED_IDLE`; true if they are and were not.
+    #[inline]
+    pub(super) fn note_sched_idle(&mut self, cpu: CpuId) -> bool {
         let root = self.all.root(cpu);
         if root.idle_h_nr_running > 0 && root.idle_h_nr_running == root.h_nr_running {
-            self.sched_idle.insert(cpu);
-        } else if !self.sched_idle.is_empty() {
+            return self.sched_idle.insert(cpu);
+        }
+        if !self.sched_idle.is_empty() {
             self.sched_idle.remove(cpu);
+        }
+        false
+    }
+
+    /// A task has left the queue of `cpu`. Where only tasks of `SCHED_IDLE` stay, the next tick balances, to get
+    /// others. Source: `dequeue_task_fair()`, `dequeue_entities()`.
+    #[inline]
+    pub(super) fn note_dequeued(&mut self, world: &World, cpu: CpuId) {
+        if self.note_sched_idle(cpu) && self.sched_idle_cpu(world, cpu) {
+            self.balance.rqs[cpu.idx()].next_balance = world.jiffies();
         }
     }
 }

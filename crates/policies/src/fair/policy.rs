@@ -93,7 +93,7 @@ impl Policy for Fair {
         if has_left {
             self.all.walked(Se::of(task), GROUP_LEVEL);
         }
-        self.note_sched_idle(cpu);
+        self.note_dequeued(cx.world, cpu);
         if has_ended {
             self.caches_exit(task);
         }
@@ -107,6 +107,9 @@ impl Policy for Fair {
         let next = self.all.pick_next_task(cpu, prev.map(Se::of), cx.world.rq(cpu).clock_task);
         if let Some(next) = next {
             self.all.walked(next, GROUP_LEVEL);
+        }
+        if self.all.asked.has_blocked() {
+            self.note_dequeued(cx.world, cpu);
         }
         self.all.tell(cx);
         next.map(EntityId::task)

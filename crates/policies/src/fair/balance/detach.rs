@@ -104,7 +104,7 @@ impl Fair {
         let (se, now) = (EntityId::of(task), world.rq(env.src_cpu).clock_task);
         self.all.dequeue_task(se, Dequeue::Moved.into(), now);
         self.all.walked(se, GROUP_LEVEL);
-        self.note_sched_idle(env.src_cpu);
+        self.note_dequeued(world, env.src_cpu);
         self.migrate(world, task, env.dst_cpu);
     }
 

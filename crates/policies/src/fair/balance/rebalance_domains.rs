@@ -94,7 +94,7 @@ impl Fair {
     /// Whether the domain of `walk` is balanced now; if not, the walk is at the next one.
     fn begins_balance(&mut self, world: &World, this: CpuId, walk: &mut DomainPass) -> bool {
         let flags = self.domains().of(walk.cpu)[walk.sd].flags;
-        let interval = self.sd_interval(world, walk.cpu, walk.sd, self.is_busy(walk));
+        let interval = self.sd_interval(world, walk.cpu, walk.sd, self.is_busy(world, walk));
         if flags.contains(SdFlags::SERIALIZE) {
             if self.balance.balancing.is_some() {
                 self.leave_domain(walk, interval);
@@ -119,14 +119,14 @@ impl Fair {
             walk.idle = if is_idle { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
         }
         self.balance.sd_mut(walk.cpu, walk.sd).last_balance = world.jiffies();
-        let interval = self.sd_interval(world, walk.cpu, walk.sd, self.is_busy(walk));
+        let interval = self.sd_interval(world, walk.cpu, walk.sd, self.is_busy(world, walk));
         self.release(walk);
         self.leave_domain(walk, interval);
     }
 
     /// Whether the CPU of `walk` has more to do than tasks of `SCHED_IDLE`.
-    fn is_busy(&self, walk: &DomainPass) -> bool {
-        walk.idle != CpuIdleType::Idle && !self.sched_idle.contains(walk.cpu)
+    fn is_busy(&self, world: &World, walk: &DomainPass) -> bool {
+        walk.idle != CpuIdleType::Idle && !self.sched_idle_cpu(world, walk.cpu)
     }
 
     fn release(&mut self, walk: &mut DomainPass) {

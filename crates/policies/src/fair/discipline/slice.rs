@@ -5,6 +5,8 @@ use crate::fair::hierarchy::Hierarchy;
 use crate::fair::tunables::Tunables;
 use crate::fair::weight::{calc_delta, calc_delta_fair};
 
+const NR_LATENCY: u64 = 8;
+
 impl Tunables {
     /// The time in which `nr_running` tasks each run once, in ns. Source: `__sched_period()`.
     #[inline]
@@ -17,11 +19,12 @@ impl Tunables {
         }
     }
 
-    /// How many tasks fit in one latency period. Source: `sched_nr_latency`.
+    /// How many tasks fit in one latency period by default. It stays so where `latency_ns` or `min_granularity_ns`
+    /// are set: the kernel reckons it anew only when `tunable_scaling` is written. Source: `sched_nr_latency`.
     #[inline]
     #[must_use]
     pub fn nr_latency(&self) -> u64 {
-        self.latency_ns.div_ceil(self.min_granularity_ns)
+        NR_LATENCY
     }
 }
 

@@ -111,7 +111,7 @@ impl Fair {
         waker: CpuId,
     ) -> Found {
         let idle = mask.and_next_wrap(world.idle(), start);
-        let sched_idle = mask.and_next_wrap(&self.sched_idle, start);
+        let sched_idle = self.next_sched_idle_cpu(world, mask, start);
         let rank = |cpu| mask.rank_wrap(start, cpu);
         let first = match (idle, sched_idle) {
             (Some(a), Some(b)) => Some(if rank(a) <= rank(b) { a } else { b }),
@@ -174,7 +174,7 @@ impl Fair {
             if !is_idle && remembered.is_some() {
                 break;
             }
-            let is_free = is_idle || self.sched_idle.contains(cpu);
+            let is_free = is_idle || self.sched_idle_cpu(world, cpu);
             if remembered.is_none() && is_free && mask.contains(cpu) {
                 *remembered = Some(cpu);
                 if !is_idle {

@@ -83,7 +83,7 @@ impl Fair {
     /// `available_idle_cpu()` or `sched_idle_cpu()`: a wakee would run at once.
     #[inline]
     pub(super) fn is_free(&self, world: &World, cpu: CpuId) -> bool {
-        world.is_idle(cpu) || self.sched_idle.contains(cpu)
+        world.is_idle(cpu) || self.sched_idle_cpu(world, cpu)
     }
 
     /// Source: `cpus_share_cache()`.

@@ -112,7 +112,7 @@ impl Fair {
                 if let Walk::Affine(sd) = walk
                     && waker != prev
                 {
-                    affine = true;
+                    affine = self.all.features.wa_idle || self.all.features.wa_weight;
                     let imbalance_pct = self.domains().of(waker)[sd].imbalance_pct;
                     let sync = kind == WakeKind::WakeSync && !is_exiting(world, wakeup);
                     let ask = Affine { task, this: waker, prev, sync, imbalance_pct };

@@ -176,9 +176,11 @@ impl<'a> Search<'a> {
     /// The sums over the CPUs of a group on which the task may run, as if it were not there.
     /// Source: `update_sg_wakeup_stats()`.
     fn stats(&mut self, group: &SchedGroup) -> GroupStats {
+        let sgc = &self.fair.balance.sgcs[group.capacity_id as usize];
         let mut stats = GroupStats {
             weight: group.weight,
-            capacity: u64::from(group.capacity),
+            capacity: sgc.capacity,
+            imbalanced: sgc.imbalance,
             ..GroupStats::default()
         };
         self.looks.groups += 1;
@@ -245,7 +247,7 @@ impl<'a> Search<'a> {
         let (mut min_load, mut least_loaded) = (u64::MAX, this);
         for cpu in group.span.and(self.allowed).iter() {
             self.look_at(cpu);
-            if self.fair.sched_idle.contains(cpu) {
+            if self.fair.sched_idle_cpu(self.world, cpu) {
                 return cpu;
             }
             if self.world.is_idle(cpu) {
