@@ -20,11 +20,16 @@ int simsched_kp_clock(int cpu, unsigned long long clock, unsigned long long cloc
 	struct rq *rq = cpu_rq(cpu);
 	u64 delta = clock_task > rq->clock_task ? clock_task - rq->clock_task : 0;
 	bool moved = clock != rq->clock;
+	u64 irq;
 
 	simsched_class_level = 1;
 	simsched_k_time(clock, ticks);
+	irq = clock - rq->clock;
 	rq->clock = clock;
 	rq->clock_task += delta;
+	irq = moved && irq > delta ? irq - delta : 0;
+	if (irq && sched_feat(NONTASK_CAPACITY))
+		update_irq_load_avg(rq, irq);
 	/* Interrupts may have taken all the time: an idle CPU notes its clock all the same. */
 	if (moved || delta)
 		update_rq_clock_pelt(rq, delta);

@@ -41,6 +41,8 @@ pub(super) struct Asked {
     resched: CpuSet,
     /// Sleepers that have left their runqueues (`__block_task()`).
     blocked: Vec<TaskId>,
+    /// Only tasks of `SCHED_IDLE` stayed when one of them did.
+    left_sched_idle: bool,
     /// Accesses to the lines of groups.
     touched: Vec<Touch>,
     /// How often each of [`FUNCTIONS`] was called.
@@ -71,6 +73,18 @@ impl Asked {
     pub(super) fn block(&mut self, task: TaskId) {
         self.any = true;
         self.blocked.push(task);
+    }
+
+    /// A sleeper has left, and only tasks of `SCHED_IDLE` stayed, if only until the next one left.
+    #[inline]
+    pub(super) fn note_sched_idle(&mut self) {
+        self.left_sched_idle = true;
+    }
+
+    /// Whether that has happened in this call.
+    #[inline]
+    pub(super) fn take_sched_idle(&mut self) -> bool {
+        std::mem::take(&mut self.left_sched_idle)
     }
 
     /// Whether a sleeper has left its runqueue in this call.

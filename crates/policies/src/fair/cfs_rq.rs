@@ -153,6 +153,13 @@ impl CfsRq {
         self.nr_running > 0 && self.nr_running == self.idle_nr_running
     }
 
+    /// Whether all tasks here and below are of policy `SCHED_IDLE`. Source: `sched_idle_rq()`.
+    #[inline]
+    #[must_use]
+    pub fn has_only_sched_idle(&self) -> bool {
+        self.idle_h_nr_running > 0 && self.idle_h_nr_running == self.h_nr_running
+    }
+
     /// Runnable tasks here and below: queued, and not asleep (`h_nr_runnable`).
     #[inline]
     #[must_use]

@@ -173,8 +173,7 @@ impl Fair {
     /// Keeps in mind whether the tasks of `cpu` are all of `SCHED_IDLE`; true if they are and were not.
     #[inline]
     pub(super) fn note_sched_idle(&mut self, cpu: CpuId) -> bool {
-        let root = self.all.root(cpu);
-        if root.idle_h_nr_running > 0 && root.idle_h_nr_running == root.h_nr_running {
+        if self.all.root(cpu).has_only_sched_idle() {
             return self.sched_idle.insert(cpu);
         }
         if !self.sched_idle.is_empty() {
@@ -187,7 +186,24 @@ impl Fair {
     /// others. Source: `dequeue_task_fair()`, `dequeue_entities()`.
     #[inline]
     pub(super) fn note_dequeued(&mut self, world: &World, cpu: CpuId) {
-        if self.note_sched_idle(cpu) && self.sched_idle_cpu(world, cpu) {
+        let has_come_to_it = self.note_sched_idle(cpu);
+        self.balance_early(world, cpu, has_come_to_it);
+    }
+
+    /// The same behind a choice of a task, in which sleepers may have left one after the other.
+    #[inline]
+    pub(super) fn note_picked(&mut self, world: &World, cpu: CpuId) {
+        if self.all.asked.has_blocked() {
+            self.note_sched_idle(cpu);
+            let has_come_to_it = self.all.asked.take_sched_idle();
+            self.balance_early(world, cpu, has_come_to_it);
+        }
+    }
+
+    #[inline]
+    fn balance_early(&mut self, world: &World, cpu: CpuId, has_come_to_it: bool) {
+        let rq = world.rq(cpu);
+        if has_come_to_it && rq.nr_running == rq.nr_tasks() {
             self.balance.rqs[cpu.idx()].next_balance = world.jiffies();
         }
     }

@@ -108,9 +108,7 @@ impl Policy for Fair {
         if let Some(next) = next {
             self.all.walked(next, GROUP_LEVEL);
         }
-        if self.all.asked.has_blocked() {
-            self.note_dequeued(cx.world, cpu);
-        }
+        self.note_picked(cx.world, cpu);
         self.all.tell(cx);
         next.map(EntityId::task)
     }

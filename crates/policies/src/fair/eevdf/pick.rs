@@ -138,8 +138,13 @@ impl Hierarchy {
         }
         let se = self.pick_eevdf(queue, self.protects())?;
         if self.entity(se).sched_delayed {
+            let cpu = self.queue(queue).cpu;
+            let was_sched_idle = self.root(cpu).has_only_sched_idle();
             self.dequeue_entities(se, DequeueFlags::DELAYED, now);
             self.walked(se, GROUP_LEVEL);
+            if !was_sched_idle && self.root(cpu).has_only_sched_idle() {
+                self.asked.note_sched_idle();
+            }
             return None;
         }
         Some(se)
@@ -178,7 +183,9 @@ impl Hierarchy {
             (Some(prev), Some(next)) if prev != next => self.switch(prev, next, now),
             _ => {}
         }
-        if let Some(next) = next {
+        // Since 6.12 a task that is picked again stays where it is.
+        let stays = self.features.version >= Version::V6_12 && next == prev;
+        if let Some(next) = next.filter(|_| !stays) {
             self.mru.move_front(cpu, next.task());
         }
         // Who was current needs not be told to go any more (`clear_tsk_need_resched()`).
