@@ -99,6 +99,18 @@ int simsched_kp_idle_scan(int cpu, int nr)
 	return 0;
 }
 
+int simsched_kp_imbalance(int cpu, int level, int imbalance)
+{
+	struct sched_domain *sd = rcu_dereference_raw(cpu_rq(cpu)->sd);
+
+	while (sd && level--)
+		sd = rcu_dereference_raw(sd->parent);
+	if (!sd)
+		return -EINVAL;
+	sd->groups->sgc->imbalance = imbalance;
+	return 0;
+}
+
 int simsched_kp_asleep(int cpu, int id)
 {
 	struct task_struct *p = simsched_task(id);

@@ -295,6 +295,8 @@ SIMSCHED_K_API int simsched_kp_flips(int cpu, int task, unsigned flips, unsigned
 SIMSCHED_K_API int simsched_kp_idle_state(int cpu, int exit_latency);
 /* How many CPUs a search for an idle one may look at behind the LLC of cpu, as the last pass has left it (SIS_UTIL). */
 SIMSCHED_K_API int simsched_kp_idle_scan(int cpu, int nr);
+/* Whether affinity has kept the group of cpu, in the domain of this level above it, from balancing, as the last pass has left it. */
+SIMSCHED_K_API int simsched_kp_imbalance(int cpu, int level, int imbalance);
 /* A task from fork(), which was never queued, has slept on cpu for so long that its averages are nothing. */
 SIMSCHED_K_API int simsched_kp_asleep(int cpu, int task);
 struct simsched_kp_task_state {

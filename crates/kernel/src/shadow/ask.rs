@@ -33,6 +33,9 @@ impl<P: Inside> Ask<'_, P> {
         for cpu in [prev, waker] {
             self.idle_scan(cpu)?;
         }
+        if matches!(kind, WakeKind::Fork | WakeKind::Exec) {
+            self.imbalanced()?;
+        }
         let to = self.library.select(self.world, wakeup)?;
         let what = match kind {
             WakeKind::Wake | WakeKind::WakeSync => Kind::Wakeup,

@@ -14,6 +14,8 @@ pub(super) struct Followed {
     pub(super) passes: Vec<Pass>,
     /// By LLC: the limit of a search there that was set last.
     pub(super) scans: Vec<Option<u32>>,
+    /// By CPU and level: whether its group counts as imbalanced.
+    imbalanced: Vec<Vec<bool>>,
 }
 
 /// Where a pass of the load balancer is.
@@ -33,11 +35,30 @@ impl Followed {
         Followed {
             passes: vec![Pass::default(); topology.nr_cpus()],
             scans: vec![None; topology.nr_llcs()],
+            imbalanced: vec![Vec::new(); topology.nr_cpus()],
         }
     }
 }
 
 impl<P: Inside> Ask<'_, P> {
+    /// Which groups a new task avoids, because affinity has kept them from balancing.
+    pub(super) fn imbalanced(&mut self) -> Answer {
+        for (cpu, known) in (0..).map(CpuId).zip(&mut self.followed.imbalanced) {
+            for level in 0.. {
+                let Some(is) = self.inner.is_imbalanced(cpu, level) else { break };
+                if known.len() == level {
+                    known.push(false);
+                }
+                if std::mem::replace(&mut known[level], is) != is {
+                    let level = i32::try_from(level).expect("few domains");
+                    let set = self.library.class.imbalance(number(cpu), level, i32::from(is));
+                    done("imbalance", set)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// `cpu` has nothing to run, and a pass has begun there or not. The stamp is what a fork looks for, and what
     /// the expected idle time comes from.
     pub(super) fn newidle(&mut self, cpu: CpuId, begins: bool) -> Answer {

@@ -53,6 +53,10 @@ pub trait Inside: Policy {
     /// (`SIS_UTIL`).
     fn idle_scan(&self, world: &World, cpu: CpuId) -> Option<u32>;
 
+    /// Whether affinity has kept the group of `cpu`, in the domain of this level above it, from balancing; none past
+    /// the last domain.
+    fn is_imbalanced(&self, cpu: CpuId, level: usize) -> Option<bool>;
+
     /// How a kernel is set up that is to answer alike.
     ///
     /// # Errors
@@ -96,6 +100,10 @@ impl Inside for Fair {
 
     fn idle_scan(&self, world: &World, cpu: CpuId) -> Option<u32> {
         self.features().sis_util.then(|| self.llc_shared(world, cpu).nr_idle_scan)
+    }
+
+    fn is_imbalanced(&self, cpu: CpuId, level: usize) -> Option<bool> {
+        Fair::is_imbalanced(self, cpu, level)
     }
 
     fn kernel_settings(&self) -> Result<KernelSettings, String> {

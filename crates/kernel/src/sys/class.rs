@@ -103,6 +103,7 @@ class_level! {
         fn flips(cpu: c_int, task: c_int, flips: c_uint, ticks: c_ulonglong);
         fn idle_state(cpu: c_int, exit_latency: c_int);
         fn idle_scan(cpu: c_int, nr: c_int);
+        fn imbalance(cpu: c_int, level: c_int, imbalance: c_int);
         fn idle_since(cpu: c_int, clock: c_ulonglong);
         fn asleep(cpu: c_int, task: c_int);
         fn trigger(cpu: c_int);

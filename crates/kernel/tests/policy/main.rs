@@ -12,17 +12,19 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod random;
 mod sides;
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use simsched_core::observe::Divergence;
 use simsched_core::{Seed, Workload};
 use simsched_topology::Topology;
 use simsched_workloads::hackbench::{Hackbench, THREADS_OVER_PIPES};
 use simsched_workloads::lab;
 
+use crate::random::Plan;
 use crate::sides::Scene;
 
 /// The fair class of each version whose source Debian has.
@@ -34,7 +36,7 @@ fn compared<W: Workload>(
     library: &Path,
     work: &dyn Fn() -> W,
     ms: u64,
-) -> Result<u64, Divergence> {
+) -> Result<u64, String> {
     let topology = Arc::new(Topology::builtin(machine, None).unwrap());
     let irq_accounting = false;
     Scene { topology, expr, library, work, ms, irq_accounting, seed: Seed(1) }.compared()
@@ -93,5 +95,72 @@ fn another_release_runs_otherwise() {
     let Some(library) = common::library("6.1") else { return };
     let work = || lab::build("hogs-free-9", 8, Seed(1)).unwrap();
     let parts = compared("t8", "eevdf@6.12", &library, &work, 1_000).unwrap_err();
-    assert!(parts.first.is_some() && parts.second.is_some(), "{parts}");
+    assert!(parts.contains(" equal steps: ") && !parts.contains("the end"), "{parts}");
+}
+
+/// The kept results of random programs: a line for each program and version.
+const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/random_programs.txt");
+/// How many programs there are, and how many of them the ordinary tests run again.
+const PROGRAMS: u64 = 200;
+const SAMPLE: u64 = 50;
+
+/// What a comparison of the program of this seed says, in a line.
+fn line(seed: u64, version: &str, library: &Path) -> String {
+    let plan = Plan::new(seed, version == "6.12");
+    let scene = Scene {
+        topology: plan.topology(),
+        expr: &plan.expr,
+        library,
+        work: &|| plan.script(),
+        ms: 300,
+        irq_accounting: false,
+        seed: plan.seed(),
+    };
+    let result = match scene.compared() {
+        Ok(equal) => format!("{equal} steps equal"),
+        Err(parts) => format!("DIFFER {parts}"),
+    };
+    format!("{seed} {version} {plan}: {result}")
+}
+
+/// Random programs on random machines, with random groups, features and numbers. All of them are run where
+/// `UPDATE_GOLDEN` is set, a minute, and else the first ones; what they say must be what is kept.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "as for all kept outputs")]
+fn random_programs_run_as_they_do_under_the_fair_class() {
+    let is_campaign = std::env::var_os("UPDATE_GOLDEN").is_some();
+    let mut lines = String::new();
+    for (version, _) in VERSIONS {
+        let Some(library) = common::library(version) else { return };
+        for seed in 0..if is_campaign { PROGRAMS } else { SAMPLE } {
+            let line = line(seed, version, &library);
+            println!("{line}");
+            writeln!(lines, "{line}").unwrap();
+        }
+    }
+    if is_campaign {
+        std::fs::write(KEPT, lines).unwrap();
+        return;
+    }
+    let kept = std::fs::read_to_string(KEPT).unwrap();
+    for line in lines.lines() {
+        assert!(kept.lines().any(|kept| kept == line), "not kept: {line}");
+    }
+}
+
+/// The programs that differ, for reasons that are not known yet. One of them breaks a rule of the built-in class itself
+/// (54: a leftmost entity has more credit than a sleeper gets).
+const OPEN: [(&str, &[u64]); 2] = [("6.1", &[54, 63, 64, 131, 155]), ("6.12", &[2, 69, 144, 154])];
+
+/// Of the kept results all others are of programs that ran alike.
+#[test]
+fn no_other_kept_program_differs() {
+    let kept = std::fs::read_to_string(KEPT).unwrap();
+    assert_eq!(kept.lines().count() as u64, 2 * PROGRAMS);
+    for line in kept.lines() {
+        let is_open = |&(version, seeds): &(&str, &[u64])| {
+            seeds.iter().any(|seed| line.starts_with(&format!("{seed} {version} ")))
+        };
+        assert_eq!(line.ends_with(" steps equal"), !OPEN.iter().any(is_open), "{line}");
+    }
 }

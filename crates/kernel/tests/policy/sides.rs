@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use simsched_core::observe::{Divergence, Recorder, Step, lockstep};
+use simsched_core::observe::{Recorder, Step, lockstep};
 use simsched_core::{
     Config, Policy, Reason, Seed, SimError, SimTime, Simulator, Status, Tracepoint, Workload,
 };
@@ -28,18 +28,17 @@ pub(crate) struct Scene<'a, W> {
 
 impl<W: Workload> Scene<'_, W> {
     /// How many steps of both runs are the same, or the first that is not.
-    pub(crate) fn compared(&self) -> Result<u64, Divergence> {
+    pub(crate) fn compared(&self) -> Result<u64, String> {
         let spec = catalog::parse(self.expr, &[]).unwrap().fair().unwrap();
         let fair = Fair::new(spec.features, spec.overrides);
         let kernel = KernelPolicy::new(self.library, fair.kernel_settings().unwrap());
         let mut ours = Run::new(self, Box::new(fair));
         let mut kernel = Run::new(self, Box::new(kernel));
         match lockstep(&mut |steps| ours.advance(steps), &mut |steps| kernel.advance(steps)) {
-            Some(divergence) => Err(divergence),
-            None => {
-                assert_eq!(ours.error, kernel.error);
-                Ok(ours.steps)
-            }
+            Some(divergence) => Err(format!("{divergence}{}{}", ours.why(), kernel.why())),
+            // Tasks may wait for each other: on both sides alike.
+            None if ours.error == kernel.error && !ours.has_failed() => Ok(ours.steps),
+            None => Err(format!("{} equal steps{}{}", ours.steps, ours.why(), kernel.why())),
         }
     }
 }
@@ -69,6 +68,15 @@ impl<W: Workload> Run<W> {
         Run { sim, until: 0, end: scene.ms * 1_000_000, steps: 0, error: None }
     }
 
+    /// Whether it ended otherwise than by tasks that wait for each other.
+    fn has_failed(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| !matches!(error, SimError::Deadlock { .. }))
+    }
+
+    fn why(&self) -> String {
+        self.error.as_ref().map(|error| format!("; {error}")).unwrap_or_default()
+    }
+
     /// Goes on until there are steps, or to the end.
     fn advance(&mut self, steps: &mut Vec<Step>) {
         while steps.is_empty() && self.until < self.end {
@@ -78,11 +86,7 @@ impl<W: Workload> Run<W> {
             match status {
                 Ok(Status::Finished) => self.until = self.end,
                 Ok(_) => {}
-                // Tasks wait for each other, on both sides alike.
-                Err(error @ SimError::Deadlock { .. }) => {
-                    (self.error, self.until) = (Some(error), self.end);
-                }
-                Err(error) => panic!("{error}"),
+                Err(error) => (self.error, self.until) = (Some(error), self.end),
             }
         }
         self.steps += steps.len() as u64;

@@ -189,6 +189,15 @@ impl Fair {
         &self.llcs[world.topology().llc_of(cpu).idx()]
     }
 
+    /// Whether affinity has kept the group of `cpu`, in the domain of this level above it, from balancing; none past
+    /// the last domain. Source: `sgc->imbalance`.
+    #[must_use]
+    pub fn is_imbalanced(&self, cpu: CpuId, level: usize) -> Option<bool> {
+        let sd = self.domains().of(cpu).get(level)?;
+        let group = self.domains().local_group(sd);
+        Some(self.balance.sgcs[group.capacity_id as usize].imbalance)
+    }
+
     /// The row of the idle task of `cpu` in `wakees`.
     fn idle_task_row(&self, cpu: CpuId) -> usize {
         self.wakees.len() - self.stats.len() + cpu.idx()
