@@ -139,7 +139,7 @@ impl Library {
         task.map(Some).ok_or_else(|| format!("pick: found task {picked}, which has not begun"))
     }
 
-    /// Whether a task that was just queued on `cpu` preempts who runs there.
+    /// Whether a task that was just queued on `cpu` preempts the current one.
     pub(crate) fn preempt(
         &mut self,
         world: &World,
@@ -171,7 +171,7 @@ impl Library {
         Ok(answer_of(level))
     }
 
-    /// Who runs on `cpu` lets others run first.
+    /// The current task of `cpu` lets others run first (`yield_task_fair()`).
     pub(crate) fn yields(&mut self, world: &World, cpu: CpuId) -> Answer {
         self.clock(world, cpu)?;
         self.idleness(world, cpu)?;
@@ -197,7 +197,7 @@ impl Library {
         Ok(())
     }
 
-    /// Who ran has left `cpu` to the stopper.
+    /// The stopper is current on `cpu`; the task that was is put.
     pub(crate) fn stopper(&mut self, world: &World, cpu: CpuId) -> Answer {
         self.clock(world, cpu)?;
         done("stopper", self.class.stopper(number(cpu)))

@@ -4,6 +4,7 @@
 //! costs. What the fair class decides is asked of a library that was built from a kernel tree. The passes of the load
 //! balancer run on stacks of their own there, and are suspended where time passes.
 
+mod balancer;
 mod class;
 mod passes;
 mod placement;
@@ -120,7 +121,8 @@ impl KernelPolicy {
 }
 
 impl Kernel {
-    /// Asks what may end the turn of who runs on `cpu`, as each update of its runtime may: then that is rescheduled.
+    /// Asks what may end the turn of the current task of `cpu`, as each update of its runtime may: then that is
+    /// rescheduled.
     fn raises<T>(
         &mut self,
         cx: &mut Cx<'_>,

@@ -1,4 +1,4 @@
-//! `KernelPolicy` as a [`Balancer`]: passes of the load balancer, as calls that are suspended where time passes.
+//! The passes of the load balancer, as calls of the library that are suspended where time passes.
 //!
 //! Such a call waits before it reads a domain, before it locks a runqueue, and behind the attaching of tasks. Each of
 //! these is a step; the call goes on when the simulation asks for the next one, behind the time of the step.
@@ -6,14 +6,12 @@
 use std::collections::VecDeque;
 
 use rand::Rng;
-use simsched_core::{
-    BalanceStep, Balancer, Cause, Cx, Look, Moves, Preempt, Stream, TaskId, Trigger, World,
-};
+use simsched_core::{BalanceStep, Cause, Cx, Look, Moves, Preempt, Stream, TaskId, Trigger, World};
 use simsched_policies::fair::{GROUP_LEVEL, look_at, look_at_all};
 use simsched_topology::CpuId;
 
 use super::report::set_of;
-use super::{Kernel, KernelPolicy, event, placement, walked};
+use super::{Kernel, event, placement, walked};
 use crate::library::{Answer, Library, answer_of, done, number};
 
 /// Numbers of `simsched_kernel.h`: where a call may wait,
@@ -29,7 +27,7 @@ const WAITS_ACTED: i32 = 7;
 /// and which call it is.
 const SOFTIRQ: i32 = 5;
 const STOP: i32 = 7;
-const IDLE_ENTER: i32 = 10;
+pub(super) const IDLE_ENTER: i32 = 10;
 const NEWIDLE: i32 = 14;
 
 /// How many random numbers wait for a balance before idle: one for each domain of a CPU, and there are fewer.
@@ -74,7 +72,7 @@ struct Pass {
     moving: Vec<TaskId>,
     /// Those of them that the kernel has attached, and are to be enqueued still.
     attached: Vec<TaskId>,
-    /// Who was enqueued last, and whether any of those attached preempts.
+    /// The task that was enqueued last, and whether any of those attached preempts.
     last: Option<TaskId>,
     preempts: Preempt,
 }
@@ -85,7 +83,7 @@ pub(super) struct Passes {
     by_cpu: Vec<Pass>,
     words: Vec<u64>,
     /// By CPU: the random numbers of its balances before idle.
-    dice: Vec<Stream>,
+    randoms: Vec<Stream>,
 }
 
 impl Passes {
@@ -104,9 +102,10 @@ impl Passes {
             last: None,
             preempts: Preempt::No,
         };
-        let dice = world.topology().cpus().iter();
-        let dice = dice.map(|cpu| world.seed().stream("NI_RANDOM", u64::from(cpu.0))).collect();
-        Passes { by_cpu: vec![none; cpus], words: vec![0; cpus.div_ceil(64)], dice }
+        let cpus_of = world.topology().cpus().iter();
+        let randoms =
+            cpus_of.map(|cpu| world.seed().stream("NI_RANDOM", u64::from(cpu.0))).collect();
+        Passes { by_cpu: vec![none; cpus], words: vec![0; cpus.div_ceil(64)], randoms }
     }
 
     /// Whether `wakee`, which the pass of `this` has attached and which was enqueued last, preempts; none if it came
@@ -119,16 +118,22 @@ impl Passes {
 
 impl Kernel {
     /// A balance of `cpu` before it becomes idle begins, and whether it takes time. It draws a number for each domain.
-    fn newidle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer<bool> {
+    pub(super) fn newidle(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer<bool> {
         for _ in self.library.class.randoms(number(cpu))..DRAWS {
-            let drawn = self.passes.dice[cpu.idx()].next_u32();
+            let drawn = self.passes.randoms[cpu.idx()].next_u32();
             self.library.class.random(number(cpu), drawn);
         }
         self.begin(cx, cpu, NEWIDLE, Cause::NewIdle)
     }
 
     /// Begins a pass on `cpu`, and whether it takes time.
-    fn begin(&mut self, cx: &mut Cx<'_>, cpu: CpuId, call: i32, cause: Cause) -> Answer<bool> {
+    pub(super) fn begin(
+        &mut self,
+        cx: &mut Cx<'_>,
+        cpu: CpuId,
+        call: i32,
+        cause: Cause,
+    ) -> Answer<bool> {
         self.take_events(cx)?;
         let pass = &mut self.passes.by_cpu[cpu.idx()];
         if pass.at != At::Nowhere {
@@ -184,7 +189,7 @@ impl Kernel {
                     }
                     self.library.moved(task, to);
                 }
-                // Who runs where a task was taken from has had its turn.
+                // The current task of a queue from which a task was taken is rescheduled.
                 event::IPI if pass.attaching != Some(cpu_of(event.cpu)) => {
                     cx.resched(cpu_of(event.cpu));
                 }
@@ -262,7 +267,12 @@ impl Kernel {
     }
 
     /// The next step of the pass of `cpu`.
-    fn step(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) -> Answer<BalanceStep> {
+    pub(super) fn step(
+        &mut self,
+        cx: &mut Cx<'_>,
+        cpu: CpuId,
+        moves: &mut Moves,
+    ) -> Answer<BalanceStep> {
         loop {
             let pass = &mut self.passes.by_cpu[cpu.idx()];
             match pass.did.pop_front() {
@@ -307,7 +317,7 @@ impl Kernel {
     }
 
     /// The balance softirq begins: for the idle CPUs if it looks at one of them first.
-    fn softirq(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer {
+    pub(super) fn softirq(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer {
         self.begin(cx, cpu, SOFTIRQ, Cause::Periodic)?;
         let pass = &mut self.passes.by_cpu[cpu.idx()];
         if pass.at == At::Look {
@@ -317,7 +327,7 @@ impl Kernel {
     }
 
     /// What a tick of `cpu` asks for.
-    fn trigger(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer<Trigger> {
+    pub(super) fn trigger(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer<Trigger> {
         self.take_events(cx)?;
         self.library.all_idleness(cx.world)?;
         self.library.clock(cx.world, cpu)?;
@@ -331,7 +341,7 @@ impl Kernel {
     }
 
     /// `cpu` was asked to balance for the idle CPUs, and whether it does.
-    fn kicked(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer<bool> {
+    pub(super) fn kicked(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer<bool> {
         self.take_events(cx)?;
         self.library.idleness(cx.world, cpu)?;
         self.library.flag(cx.world, cpu)?;
@@ -341,7 +351,7 @@ impl Kernel {
     }
 
     /// The stopper of `cpu` moves at most one task.
-    fn stop(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) -> Answer {
+    pub(super) fn stop(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) -> Answer {
         self.begin(cx, cpu, STOP, Cause::Active)?;
         self.finish(cx, cpu)?;
         match self.passes.by_cpu[cpu.idx()].did.pop_front() {
@@ -361,51 +371,4 @@ fn fill(moves: &mut Moves, tasks: Vec<TaskId>, from: CpuId, to: CpuId, cause: Ca
 
 fn cpu_of(cpu: i32) -> CpuId {
     CpuId(u16::try_from(cpu).unwrap_or(0))
-}
-
-impl Balancer for KernelPolicy {
-    fn newidle_balance(&mut self, mut cx: Cx<'_>, cpu: CpuId) -> bool {
-        self.ask(&mut cx, false, |kernel, cx| kernel.newidle(cx, cpu))
-    }
-
-    fn trigger_load_balance(&mut self, mut cx: Cx<'_>, cpu: CpuId) -> Trigger {
-        self.ask(&mut cx, Trigger::default(), |kernel, cx| kernel.trigger(cx, cpu))
-    }
-
-    fn nohz_csd_func(&mut self, mut cx: Cx<'_>, cpu: CpuId) -> bool {
-        self.ask(&mut cx, false, |kernel, cx| kernel.kicked(cx, cpu))
-    }
-
-    fn run_rebalance_domains(&mut self, mut cx: Cx<'_>, cpu: CpuId) {
-        self.ask(&mut cx, (), |kernel, cx| kernel.softirq(cx, cpu));
-    }
-
-    fn nohz_run_idle_balance(&mut self, mut cx: Cx<'_>, cpu: CpuId) -> bool {
-        self.ask(&mut cx, false, |kernel, cx| kernel.begin(cx, cpu, IDLE_ENTER, Cause::Nohz))
-    }
-
-    fn nohz_balance_enter_idle(&mut self, mut cx: Cx<'_>, cpu: CpuId) {
-        self.ask(&mut cx, (), |kernel, cx| {
-            kernel.library.present(cx.world)?;
-            done("tick_stopped", kernel.library.class.tick_stopped(number(cpu)))
-        });
-    }
-
-    fn balance_step(&mut self, mut cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
-        let step = self.ask(&mut cx, BalanceStep::Done, |kernel, cx| kernel.step(cx, cpu, moves));
-        if step == BalanceStep::Move {
-            moves.domain = self.domains.common(moves.to, moves.from);
-        }
-        step
-    }
-
-    fn active_load_balance_cpu_stop(&mut self, mut cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) {
-        moves.tasks.clear();
-        self.ask(&mut cx, (), |kernel, cx| kernel.stop(cx, cpu, moves));
-        moves.domain = self.domains.common(moves.to, moves.from);
-    }
-
-    fn domain_of(&self, from: CpuId, to: CpuId) -> u8 {
-        self.domains.common(from, to)
-    }
 }
