@@ -6,7 +6,7 @@
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "a test, which prints its tables and is told where the libraries are"
+    reason = "a test prints its tables, and fails where a file or a machine is missing"
 )]
 
 mod common;

@@ -58,8 +58,8 @@ struct Kernel {
 }
 
 impl KernelPolicy {
-    /// The library in the file `path`, with these settings. The file is read when the policy is attached; what is wrong with it ends the run
-    /// ([`SimError::PolicyFailed`](simsched_core::SimError::PolicyFailed)).
+    /// The library in the file `path`, with these settings. The file is read when the policy is attached; what is wrong
+    /// with it ends the run ([`SimError::PolicyFailed`](simsched_core::SimError::PolicyFailed)).
     #[must_use]
     pub fn new(path: &Path, settings: KernelSettings) -> KernelPolicy {
         KernelPolicy {

@@ -7,7 +7,7 @@
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "a test, which prints where two runs part and is told where the libraries are"
+    reason = "a test prints where two runs part, and fails where a file or a machine is missing"
 )]
 
 #[path = "../common/mod.rs"]

@@ -78,10 +78,10 @@ pub(crate) struct Plan {
     tasks: Vec<(TaskSpec, Vec<Op>)>,
 }
 
-/// One number after the other.
-struct Dice(Stream);
+/// Random numbers, one after the other.
+struct Random(Stream);
 
-impl Dice {
+impl Random {
     fn below(&mut self, end: u64) -> u64 {
         self.0.next_u64() % end
     }
@@ -94,7 +94,7 @@ impl Dice {
         from[usize::try_from(self.below(from.len() as u64)).unwrap()]
     }
 
-    /// A time of so many ns up to a thousand times that: short ones as often as long ones.
+    /// A time from `from` ns to a thousand times that, of each power of ten as often.
     fn time(&mut self, from: u64) -> Nanos {
         let scale = self.of(&[1, 10, 100]);
         Nanos(scale * (from + self.below(9 * from)))
@@ -109,24 +109,25 @@ impl Dice {
 impl Plan {
     /// The program of `seed`, for the fair class of 6.1 or, if `newer`, that of 6.12.
     pub(crate) fn new(seed: u64, newer: bool) -> Plan {
-        let mut dice = Dice(Seed(seed).stream("PLAN", u64::from(newer)));
-        let shape = [1 + dice.below(2), 1 + dice.below(3), 1 + dice.below(4), 1 + dice.below(2)];
+        let mut random = Random(Seed(seed).stream("PLAN", u64::from(newer)));
+        let shape =
+            [1 + random.below(2), 1 + random.below(3), 1 + random.below(4), 1 + random.below(2)];
         let cpus = shape.iter().product::<u64>();
-        let expr = expr(&mut dice, newer);
-        let masks = [CpuId(0); 3].map(|cpu| some_cpus(&mut dice, cpus, cpu));
-        let nr_tasks = 1 + dice.below(3 * cpus + 4);
+        let expr = expr(&mut random, newer);
+        let masks = [CpuId(0); 3].map(|cpu| some_cpus(&mut random, cpus, cpu));
+        let nr_tasks = 1 + random.below(3 * cpus + 4);
         let tasks = (0..nr_tasks)
             .map(|task| {
-                let cpu = CpuId(u16::try_from(dice.below(cpus)).unwrap());
+                let cpu = CpuId(u16::try_from(random.below(cpus)).unwrap());
                 // Every third is started by the one before it.
                 let start = match task % 3 {
                     2 => Start::Spawned,
                     _ => Start::AtZero(cpu),
                 };
                 let child = (task % 3 == 1 && task + 1 < nr_tasks).then(|| spawn(task + 1));
-                let ops = child.into_iter().chain(ops(&mut dice, task)).collect();
-                let allowed = dice.one_in(4).then(|| some_cpus(&mut dice, cpus, cpu));
-                let policy = dice.of(&[
+                let ops = child.into_iter().chain(ops(&mut random, task)).collect();
+                let allowed = random.one_in(4).then(|| some_cpus(&mut random, cpus, cpu));
+                let policy = random.of(&[
                     SchedPolicy::Normal,
                     SchedPolicy::Normal,
                     SchedPolicy::Normal,
@@ -137,7 +138,7 @@ impl Plan {
                 let spec = TaskSpec {
                     name: format!("t{task}"),
                     proc: ProcId(0),
-                    nice: dice.nice(),
+                    nice: random.nice(),
                     policy,
                     allowed,
                     start,
@@ -145,7 +146,7 @@ impl Plan {
                 (spec, ops)
             })
             .collect();
-        let linear = dice.one_in(2);
+        let linear = random.one_in(2);
         Plan { seed, shape, linear, expr, masks, tasks }
     }
 
@@ -161,7 +162,7 @@ impl Plan {
         Arc::new(Topology::parse(&text, "random.toml", None).unwrap())
     }
 
-    /// The tasks, and one that lets go who waits.
+    /// The tasks, and one that wakes the waiters of the futex and writes to the pipes.
     pub(crate) fn script(&self) -> Script {
         let procs = vec!["proc".to_owned()];
         let masks = self.masks.to_vec();
@@ -192,21 +193,21 @@ impl fmt::Display for Plan {
     }
 }
 
-fn expr(dice: &mut Dice, newer: bool) -> String {
+fn expr(random: &mut Random, newer: bool) -> String {
     let mut expr = if newer { "eevdf@6.12" } else { "cfs@6.1" }.to_owned();
-    let group = dice.of(&["root", "root", "container", "nested:2", "nested:3"]);
+    let group = random.of(&["root", "root", "container", "nested:2", "nested:3"]);
     if group != "root" {
         expr += &format!("+group={group}");
     }
     for feature in FEATURES[usize::from(newer)] {
-        if dice.one_in(10) {
-            let value = dice.of(&["on", "off"]);
+        if random.one_in(10) {
+            let value = random.of(&["on", "off"]);
             expr += &format!("+{feature}={value}");
         }
     }
     for number in NUMBERS[usize::from(newer)] {
-        if dice.one_in(8) {
-            expr += &format!("+{number}={}", dice.time(100_000).get());
+        if random.one_in(8) {
+            expr += &format!("+{number}={}", random.time(100_000).get());
         }
     }
     expr
@@ -217,8 +218,8 @@ fn spawn(task: u64) -> Op {
 }
 
 /// Some CPUs, `cpu` among them.
-fn some_cpus(dice: &mut Dice, cpus: u64, cpu: CpuId) -> CpuSet {
-    let mask = dice.0.next_u64();
+fn some_cpus(random: &mut Random, cpus: u64, cpu: CpuId) -> CpuSet {
+    let mask = random.0.next_u64();
     let mut some: CpuSet = (0..u16::try_from(cpus).unwrap())
         .filter(|cpu| mask >> (cpu % 64) & 1 == 1)
         .map(CpuId)
@@ -228,39 +229,39 @@ fn some_cpus(dice: &mut Dice, cpus: u64, cpu: CpuId) -> CpuSet {
 }
 
 /// What a task does: a few ops, over and over again.
-fn ops(dice: &mut Dice, task: u64) -> Vec<Op> {
-    let pipe = PipeId(u32::try_from(dice.below(3)).unwrap());
-    let kind = dice.below(5);
+fn ops(random: &mut Random, task: u64) -> Vec<Op> {
+    let pipe = PipeId(u32::try_from(random.below(3)).unwrap());
+    let kind = random.below(5);
     let mut once = Vec::new();
-    for _ in 0..1 + dice.below(6) {
+    for _ in 0..1 + random.below(6) {
         match kind {
             // One that computes,
-            0 => once.push(Op::Run(dice.time(100_000))),
+            0 => once.push(Op::Run(random.time(100_000))),
             // one that sleeps between,
-            1 => once.extend([Op::Run(dice.time(2_000)), Op::Sleep(dice.time(20_000))]),
+            1 => once.extend([Op::Run(random.time(2_000)), Op::Sleep(random.time(20_000))]),
             // two ends of a pipe,
-            2 => once.extend([Op::Write { pipe, bytes: 100 }, Op::Run(dice.time(1_000))]),
-            3 => once.extend([Op::Read { pipe, bytes: 100 }, Op::Run(dice.time(1_000))]),
+            2 => once.extend([Op::Write { pipe, bytes: 100 }, Op::Run(random.time(1_000))]),
+            3 => once.extend([Op::Read { pipe, bytes: 100 }, Op::Run(random.time(1_000))]),
             // and one that does all that there is.
-            _ => any(dice, pipe, task, &mut once),
+            _ => any(random, pipe, task, &mut once),
         }
     }
-    once.repeat(usize::try_from(1 + dice.below(300)).unwrap())
+    once.repeat(usize::try_from(1 + random.below(300)).unwrap())
 }
 
-fn any(dice: &mut Dice, pipe: PipeId, task: u64, ops: &mut Vec<Op>) {
+fn any(random: &mut Random, pipe: PipeId, task: u64, ops: &mut Vec<Op>) {
     let (lock, futex) = (LockId(0), FutexId(0));
-    let (task, mask) = (TaskId::new(usize::try_from(task).unwrap()), dice.of(&MASKS));
-    match dice.below(12) {
-        0 | 1 => ops.push(Op::Run(dice.time(1_000))),
-        2 | 3 => ops.push(Op::Sleep(dice.time(10_000))),
+    let (task, mask) = (TaskId::new(usize::try_from(task).unwrap()), random.of(&MASKS));
+    match random.below(12) {
+        0 | 1 => ops.push(Op::Run(random.time(1_000))),
+        2 | 3 => ops.push(Op::Sleep(random.time(10_000))),
         4 => ops.push(Op::Write { pipe, bytes: 3_000 }),
         5 => ops.push(Op::Read { pipe, bytes: 3_000 }),
         6 => ops.push(Op::FutexWait { futex, value: 0 }),
-        7 => ops.push(Op::FutexWake { futex, count: 2, sync: dice.one_in(2) }),
-        8 => ops.extend([Op::Lock(lock), Op::Run(dice.time(1_000)), Op::Unlock(lock)]),
+        7 => ops.push(Op::FutexWake { futex, count: 2, sync: random.one_in(2) }),
+        8 => ops.extend([Op::Lock(lock), Op::Run(random.time(1_000)), Op::Unlock(lock)]),
         9 => ops.push(Op::Yield),
-        10 => ops.push(Op::SetNice(dice.nice())),
+        10 => ops.push(Op::SetNice(random.nice())),
         _ => ops.push(Op::SetAffinity { task, mask }),
     }
 }
