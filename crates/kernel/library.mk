@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Makes library.so of the kernel in TREE with the compiler CC, in the current folder, which has the shim as `shim`.
+# Makes library.so of the kernel in TREE with the compiler CC, in the current folder, which has the shim as `shim` and
+# says in identity.h what the library is built of.
 #
 # kbuild/ is what the tree's own makefile makes: a configuration and generated headers. object/ is ours. Nothing in
 # the tree is written.
@@ -26,7 +27,7 @@ INCLUDE := -I$S/include -I$(TREE)/arch/x86/include -I$K/arch/x86/include/generat
 	-I$(TREE)/arch/x86/include/uapi -I$K/arch/x86/include/generated/uapi -I$(TREE)/include/uapi \
 	-I$K/include/generated/uapi -include $S/prefix.h -include $(TREE)/include/linux/compiler-version.h \
 	-include $(TREE)/include/linux/kconfig.h -include $(TREE)/include/linux/compiler_types.h \
-	-I$(TREE) -I$(TREE)/kernel/sched -I$S
+	-I$(TREE) -I$(TREE)/kernel/sched -I$S -I$(CURDIR)
 
 # Names of files that a message has are those of the tree and of the shim, wherever these lie.
 COMMON := -ffile-prefix-map=$(TREE)/= -ffile-prefix-map=$S/=shim/ -ffile-prefix-map=$(CURDIR)=.

@@ -108,14 +108,15 @@ fn build_library(args: &BuildArgs) -> Result<(), Failure> {
     })?;
     output::as_it_is(&built.said);
     output::print(&format!(
-        "library     {}, {} bytes\nrelease     {}\nsources     {}\nstubs       {} functions of the kernel that \
-         nobody has\nshim        {}\n",
+        "library        {}, {} bytes\nrelease        {}\nsources        {}\nconfiguration  {}\nshim           {}\n\
+         stubs          {} functions of the kernel that nobody has\n",
         args.output.display(),
         units::count(built.bytes),
         built.release,
         built.sources,
-        built.stubs,
+        built.configuration,
         shim_version(),
+        built.stubs,
     ))
 }
 

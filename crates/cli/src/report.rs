@@ -41,6 +41,9 @@ pub(crate) struct ScenarioReport {
     pub(crate) policy: String,
     /// The same with its version and all settings that are not the default.
     pub(crate) policy_full: String,
+    /// What the policy was built of, by name, where its name does not say that.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) policy_built_of: BTreeMap<String, String>,
     /// The workload's command line.
     pub(crate) workload: String,
     /// Its words as given.
@@ -66,6 +69,19 @@ pub(crate) struct ScenarioReport {
     /// Whether the whole run was asked for, with the start of its program.
     #[serde(skip_serializing_if = "is_off")]
     pub(crate) whole: bool,
+}
+
+impl ScenarioReport {
+    /// What the policy was built of, hashes by their first twelve digits; none if its name says all.
+    pub(crate) fn built_of(&self) -> Option<String> {
+        let short = |text: &str| match text.len() {
+            64 => text.chars().take(12).collect(),
+            _ => text.to_owned(),
+        };
+        let part = |(name, text): (&String, &String)| format!("{name} {}", short(text));
+        let parts: Vec<String> = self.policy_built_of.iter().map(part).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
 }
 
 fn is_off(on: &bool) -> bool {

@@ -220,6 +220,11 @@ impl Scenario {
         self.recorded.as_ref().map(|recorded| recorded.hash.clone()).or_else(of_text)
     }
 
+    /// What the policy was built of, by name, where its name does not say that.
+    pub(crate) fn policy_built_of(&self) -> Vec<(String, String)> {
+        self.spec.built_of()
+    }
+
     /// What the workload's file says and what changes nothing.
     pub(crate) fn without_effect(&self, seed: u64) -> Result<Vec<String>, Failure> {
         Ok(self.benchmark(seed)?.without_effect())
@@ -340,6 +345,7 @@ impl Scenario {
             nr_nodes: topology.nr_nodes(),
             policy: self.policy.clone(),
             policy_full: self.spec.name(),
+            policy_built_of: self.spec.built_of().into_iter().collect(),
             workload: self.benchmark(seed)?.command(),
             seed,
             settings: self.given.clone(),

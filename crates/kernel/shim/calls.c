@@ -2,11 +2,27 @@
 /* The calls of the host that concern one CPU, and what it may read. */
 #include <linux/utsname.h>
 #include <generated/utsrelease.h>
+#include "identity.h" /* written by what builds the library */
 #include "rq.h"
 
 int simsched_k_abi(void) { return SIMSCHED_K_ABI; }
 const char *simsched_k_release(void) { return UTS_RELEASE; }
 int simsched_k_hz(void) { return HZ; }
+
+const char *simsched_k_built_of(int i, const char **name)
+{
+	static const char *const all[][2] = {
+		{ "release", UTS_RELEASE },
+		{ "sources", SIMSCHED_SOURCES },
+		{ "configuration", SIMSCHED_CONFIGURATION },
+		{ "shim", SIMSCHED_SHIM },
+	};
+
+	if (i < 0 || i >= (int)ARRAY_SIZE(all))
+		return NULL;
+	*name = all[i][0];
+	return all[i][1];
+}
 
 int simsched_k_lay_down(int cpu)
 {

@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-#define SIMSCHED_K_ABI 5
+#define SIMSCHED_K_ABI 6
 #define SIMSCHED_K_API __attribute__((visibility("default")))
 
 /*
@@ -64,6 +64,11 @@ struct simsched_k_event {
 /* life */
 SIMSCHED_K_API int simsched_k_abi(void);
 SIMSCHED_K_API const char *simsched_k_release(void);
+/*
+ * What the library was built of, as a name and a text: "release", and SHA-256 of the "sources" of the scheduler, of the
+ * "configuration" of the tree, compiler included, and of the "shim". Null past the last. May be called before create().
+ */
+SIMSCHED_K_API const char *simsched_k_built_of(int i, const char **name);
 SIMSCHED_K_API int simsched_k_create(const struct simsched_k_machine *machine, unsigned long long seed);
 SIMSCHED_K_API void simsched_k_destroy(void);
 SIMSCHED_K_API int simsched_k_seed(unsigned long long seed);

@@ -28,7 +28,7 @@ pub(crate) use self::class::ClassLevel;
 use crate::error::KernelError;
 
 /// The version of the interface that this crate speaks.
-pub(crate) const ABI: i32 = 5;
+pub(crate) const ABI: i32 = 6;
 
 /// A library is a million bytes.
 const MOST_BYTES: u64 = 64 << 20;
@@ -143,6 +143,7 @@ interface! {
     others {
         fn create(*const CMachine, c_ulonglong) -> c_int;
         fn release() -> *const c_char;
+        fn built_of(c_int, *mut *const c_char) -> *const c_char;
         fn error() -> *const c_char;
         fn error_clear();
         fn events(*mut *const RawEvent) -> c_int;
@@ -227,6 +228,19 @@ impl Loaded {
     pub(crate) fn release(&mut self) -> String {
         // SAFETY: a constant text.
         unsafe { text((self.table.release)()) }
+    }
+
+    /// What it was built of, by name: its release, and hashes of the sources, the configuration and the shim.
+    pub(crate) fn built_of(&mut self) -> Vec<(String, String)> {
+        let one = |index: c_int| {
+            let mut name = ptr::null();
+            // SAFETY: constant texts; the name is written before anything but null is returned.
+            unsafe {
+                let found = (self.table.built_of)(index, &raw mut name);
+                (!found.is_null()).then(|| (text(name), text(found)))
+            }
+        };
+        (0..).map_while(one).collect()
     }
 
     /// What went wrong since this was last asked, as the kernel says it; empty if nothing did.

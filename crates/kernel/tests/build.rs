@@ -11,7 +11,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use simsched_kernel::KernelError;
+use simsched_kernel::build::shim_version;
+use simsched_kernel::{KernelError, KernelSpec};
+use simsched_policies::PolicySpec;
 
 use crate::common::{built, cache_of, can_build, scratch, tree};
 
@@ -24,6 +26,16 @@ fn debian(version: &str, release: &str) {
     assert_eq!(first.sources.len(), 64);
     assert!((50..250).contains(&first.stubs), "{} stubs", first.stubs);
     assert_eq!(fs::metadata(&library).unwrap().len(), first.bytes);
+    assert_eq!(first.configuration.len(), 64);
+    // A report of a run under it says what it was built of.
+    let built_of = KernelSpec::open(&library).unwrap().built_of();
+    let want = [
+        ("release", first.release.as_str()),
+        ("sources", &first.sources),
+        ("configuration", &first.configuration),
+        ("shim", &shim_version()),
+    ];
+    assert_eq!(built_of, want.map(|(name, text)| (name.to_owned(), text.to_owned())));
     // Nothing has changed, so nothing is compiled, and the library is the same.
     let bytes = fs::read(&library).unwrap();
     let before = object_times(&tree);

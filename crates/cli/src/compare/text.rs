@@ -57,6 +57,11 @@ fn head(comparison: &Comparison, topology: &Topology) -> String {
     if !full.is_empty() {
         line("policies", &full.join(", "));
     }
+    for scenario in runs.iter().filter_map(|side| side.first()).map(|run| &run.report.scenario) {
+        if let Some(text) = scenario.built_of() {
+            line("built of", &format!("{text} ({})", scenario.policy));
+        }
+    }
     if let Some(told) = bases(&full) {
         line("note", &told);
     }

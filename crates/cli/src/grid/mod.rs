@@ -181,11 +181,13 @@ impl Cell {
     }
 }
 
-/// The machine as its text and its mode, and what the workload reads: both belong to a cell.
+/// What belongs to a cell and its words do not say: the machine as its text and its mode, what the workload reads, and
+/// what the policy was built of.
 fn machine(args: &RunArgs, scenario: &Scenario) -> Result<String, Failure> {
     let text = topo::hash(&args.topo)?;
     let file = scenario.file_hash().unwrap_or_default();
-    Ok(format!("{text} {}{file}", scenario.topology().mode()))
+    let policy: String = scenario.policy_built_of().into_iter().map(|(_, hash)| hash).collect();
+    Ok(format!("{text} {}{file}{policy}", scenario.topology().mode()))
 }
 
 /// Runs the cells that are not done yet.

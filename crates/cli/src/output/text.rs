@@ -55,6 +55,7 @@ pub(super) fn scenario(page: &mut Page, scenario: &ScenarioReport, topology: &To
     let ScenarioReport { topology: name, mode, topology_file: file, .. } = scenario;
     page.line("machine", &format!("{name}@{mode} ({file}): {size}"));
     page.line("policy", &scenario.policy_full);
+    scenario.built_of().iter().for_each(|text| page.line("built of", text));
     let settings = scenario.settings.iter().map(|(key, value)| format!("{key}={value}"));
     let settings: Vec<String> = settings.collect();
     if !settings.is_empty() {

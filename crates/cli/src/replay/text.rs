@@ -17,6 +17,7 @@ pub(super) fn of(replayed: &Replayed, topology: &Topology, top: usize) -> String
     let machine = format!("{}@{}: {}", scenario.topology, scenario.mode, units::machine(topology));
     line("machine", &machine);
     line("policy", &scenario.policy_full);
+    scenario.built_of().iter().for_each(|text| line("built of", text));
     let settings: Vec<String> =
         scenario.settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
     if !settings.is_empty() {

@@ -52,6 +52,16 @@ impl Folder {
         self.path.join(PREPARED).exists()
     }
 
+    /// SHA-256 of the configuration of the prepared tree, 64 hexadecimal digits. It names the compiler's version.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(super) fn configuration(&self) -> Result<String, KernelError> {
+        let path = self.path.join("kbuild/.config");
+        let text = fs::read(&path).map_err(|error| KernelError::file(&path, error))?;
+        Ok(super::hex(&Sha256::digest(text)))
+    }
+
     /// How many functions nobody has: lines of the list that the linker's complaints were made to.
     ///
     /// # Errors

@@ -57,6 +57,8 @@ pub struct Built {
     pub release: String,
     /// SHA-256 of the sources of the scheduler, see [`Tree::hash`].
     pub sources: String,
+    /// SHA-256 of the configuration, which names the version of the compiler.
+    pub configuration: String,
     /// Functions of the kernel that the shim neither has nor stands for: calling one ends a run.
     pub stubs: usize,
     /// Size of the library in bytes.
@@ -85,6 +87,8 @@ pub fn build(what: &Build, at: &mut dyn FnMut(Stage)) -> Result<Built, KernelErr
     }
     make.run("prepared", "preparing the tree")?;
     at(Stage::Compile);
+    let configuration = folder.configuration()?;
+    shim::keep(&folder.path().join("identity.h"), identity(&sources, &configuration).as_bytes())?;
     let said = make.run("library.so", "compiling the scheduler")?;
     if tree.hash()? != sources {
         let what =
@@ -98,7 +102,15 @@ pub fn build(what: &Build, at: &mut dyn FnMut(Stage)) -> Result<Built, KernelErr
         None => check(&folder.library())?,
     }
     let bytes = folder.publish(&what.output)?;
-    Ok(Built { release: tree.release().to_owned(), sources, stubs, bytes, said })
+    Ok(Built { release: tree.release().to_owned(), sources, configuration, stubs, bytes, said })
+}
+
+/// What a library says that it was built of, as a header of the shim.
+fn identity(sources: &str, configuration: &str) -> String {
+    let shim = shim_version();
+    [("SOURCES", sources), ("CONFIGURATION", configuration), ("SHIM", &shim)]
+        .map(|(name, hash)| format!("#define SIMSCHED_{name} \"{hash}\"\n"))
+        .concat()
 }
 
 /// Tries a library: 16 tasks that compute on a machine of 16 CPUs in four LLCs must be four in each, with nothing said

@@ -54,17 +54,24 @@ pub fn shim_version() -> String {
 /// When something cannot be written.
 pub(super) fn write(folder: &Path) -> Result<(), KernelError> {
     for (path, bytes) in files() {
-        let path = folder.join(path);
-        let written = || -> io::Result<()> {
-            if fs::read(&path).is_ok_and(|old| old == bytes) {
-                return Ok(());
-            }
-            fs::create_dir_all(path.parent().expect("a file in a folder"))?;
-            fs::write(&path, bytes)
-        };
-        written().map_err(|error| KernelError::file(&path, error))?;
+        keep(&folder.join(path), bytes)?;
     }
     Ok(())
+}
+
+/// Writes a file, unless it is there as it should be.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn keep(path: &Path, bytes: &[u8]) -> Result<(), KernelError> {
+    let written = || -> io::Result<()> {
+        if fs::read(path).is_ok_and(|old| old == bytes) {
+            return Ok(());
+        }
+        fs::create_dir_all(path.parent().expect("a file in a folder"))?;
+        fs::write(path, bytes)
+    };
+    written().map_err(|error| KernelError::file(path, error))
 }
 
 #[cfg(test)]

@@ -91,6 +91,7 @@ pub struct KernelSpec {
     path: PathBuf,
     /// The first two numbers of the release, such as `6.12`.
     version: String,
+    built_of: Vec<(String, String)>,
     settings: Vec<Setting>,
 }
 
@@ -108,6 +109,7 @@ impl KernelSpec {
         let all = features.chain(knobs).chain([group]);
         Ok(KernelSpec {
             path: library.to_owned(),
+            built_of: class.built_of(),
             version: release.split('.').take(2).collect::<Vec<_>>().join("."),
             settings: all
                 .map(|(key, value)| Setting { key: kept(&key), default: value, value })
@@ -233,6 +235,10 @@ impl PolicySpec for KernelSpec {
 
     fn kernel(&self) -> Option<&str> {
         Some(&self.version)
+    }
+
+    fn built_of(&self) -> Vec<(String, String)> {
+        self.built_of.clone()
     }
 }
 

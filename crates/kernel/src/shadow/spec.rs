@@ -20,6 +20,7 @@ use crate::sys::ClassLevel;
 pub struct ShadowSpec {
     fair: FairSpec,
     library: PathBuf,
+    built_of: Vec<(String, String)>,
     /// What was compared in the runs that are over.
     seen: Arc<Mutex<Vec<Comparison>>>,
 }
@@ -30,8 +31,15 @@ impl ShadowSpec {
     /// # Errors
     /// When the file is no library of this version of the interface, or one whose scheduling class cannot be asked.
     pub fn new(fair: FairSpec, library: &Path) -> Result<ShadowSpec, KernelError> {
-        drop(ClassLevel::open(library)?);
-        Ok(ShadowSpec { fair, library: library.to_owned(), seen: Arc::default() })
+        let built_of = ClassLevel::open(library)?.built_of();
+        Ok(ShadowSpec { fair, library: library.to_owned(), built_of, seen: Arc::default() })
+    }
+
+    /// What the library was built of, by name: its release, and SHA-256 of the sources of the scheduler, of the
+    /// configuration and of the shim.
+    #[must_use]
+    pub fn library_built_of(&self) -> &[(String, String)] {
+        &self.built_of
     }
 
     /// What was compared in the runs that are over, in the order in which they ended, also of copies of this

@@ -163,6 +163,11 @@ impl ClassLevel {
         self.whole.release()
     }
 
+    /// What it was built of, by name: its release, and hashes of the sources, the configuration and the shim.
+    pub(crate) fn built_of(&mut self) -> Vec<(String, String)> {
+        self.whole.built_of()
+    }
+
     /// Ticks per second.
     pub(crate) fn hz(&mut self) -> c_int {
         self.whole.hz()

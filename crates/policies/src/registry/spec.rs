@@ -64,6 +64,12 @@ pub trait PolicySpec: Debug + Send + Sync {
         None
     }
 
+    /// What it was built of, by name, where its name does not say that, such as the release and the hashes of a library;
+    /// a report carries it.
+    fn built_of(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// The fair class that it asks for; none if it asks for another policy.
     fn fair(&self) -> Option<FairSpec> {
         None
