@@ -99,7 +99,7 @@ int simsched_core_schedule(int how)
 
 	switch (how) {
 	case SIMSCHED_K_EXIT:
-		current->flags |= PF_EXITING;
+		simsched_exiting(current);
 		WRITE_ONCE(current->__state, TASK_DEAD);
 		break;
 	case SIMSCHED_K_SLEEP:

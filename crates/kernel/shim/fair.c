@@ -22,8 +22,8 @@ static __always_inline struct rq *simsched_cpu_rq(int cpu)
 	int simsched_it = (cpu);                                                     \
 	if (IN("update_sg_lb_stats") || IN_QUEUES)                                   \
 		simsched_at_sum(simsched_it, IN("update_sg_lb_stats"));              \
-	if (IN("update_sg_wakeup_stats") || IN_GROUP)                                \
-		simsched_looks(simsched_it, IN_GROUP);                               \
+	if (IN("update_sg_wakeup_stats") || IN_GROUP || IN("task_cache_work"))       \
+		simsched_looks(simsched_it, !IN("update_sg_wakeup_stats"));          \
 	simsched_groups -= IN("update_sg_wakeup_stats");                             \
 	simsched_affine |= IN("wake_affine_weight");                                 \
 	simsched_cpu_rq(simsched_it); })

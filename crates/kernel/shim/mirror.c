@@ -49,7 +49,7 @@ int simsched_kp_exiting(int id)
 
 	if (!p)
 		return -ESRCH;
-	p->flags |= PF_EXITING;
+	simsched_exiting(p);
 	return 0;
 }
 

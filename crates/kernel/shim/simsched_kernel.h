@@ -91,9 +91,10 @@ SIMSCHED_K_API int simsched_k_knob(int i, unsigned value);
 SIMSCHED_K_API int simsched_k_hz(void);
 
 /* tasks */
+/* A process, whose threads share memory. Process 0, of kernel threads, is there from the start, and has none. */
 SIMSCHED_K_API int simsched_k_proc_new(void);
 /*
- * A child of the task that runs on cpu, in process proc (from proc_new), not yet awake. Returns its id. group: 0 is the root.
+ * A child of the task that runs on cpu, in process proc (0, or from proc_new), not yet awake. Returns its id. group: 0 is the root.
  * policy: SCHED_NORMAL, SCHED_BATCH or SCHED_IDLE, by the numbers of <linux/sched.h>.
  */
 SIMSCHED_K_API int simsched_k_fork(int cpu, int proc, int nice, int group, int policy);
@@ -262,7 +263,7 @@ SIMSCHED_K_API int simsched_kp_nice(int cpu, int task, int nice);
  */
 SIMSCHED_K_API int simsched_kp_look(int slot, unsigned long *mask, int words);
 /*
- * The CPUs at which select() has looked since the last reset(), each time that it did; how many groups it has summed up,
+ * The CPUs at which select() or the task work work() has looked since the last reset(), each time that it did; how many groups it has summed up,
  * and whether it has compared the waker's CPU with the previous one. Returns how many looks that were.
  */
 SIMSCHED_K_API int simsched_kp_looked(const int **cpus, int *groups, int *affine);
@@ -304,6 +305,8 @@ SIMSCHED_K_API int simsched_kp_idle_scan(int cpu, int nr);
 SIMSCHED_K_API int simsched_kp_imbalance(int cpu, int level, int imbalance);
 /* A task from fork(), which was never queued, has slept on cpu for so long that its averages are nothing. */
 SIMSCHED_K_API int simsched_kp_asleep(int cpu, int task);
+/* The CPU whose LLC the process prefers (cache-aware scheduling); -1: it prefers none, or the tree has none of that. */
+SIMSCHED_K_API int simsched_kp_prefers(int proc);
 struct simsched_kp_task_state {
 	long long vruntime;
 	long long deadline;      /* 0 where the kernel has none */

@@ -91,6 +91,13 @@ extern struct task_struct *simsched_clone(struct task_struct *parent, int pid, i
 extern void simsched_tasks_create(void);
 extern void simsched_tasks_boot(void);
 extern void *simsched_css(int group);
+extern void simsched_exiting(struct task_struct *p);
+
+/* mm.c */
+extern void *simsched_mm_new(void);
+extern void simsched_mm_enter(struct task_struct *p, void *mm);
+extern void simsched_mm_leave(struct task_struct *p);
+extern int simsched_mm_prefers(void *mm);
 
 extern struct task_struct *simsched_idle(int cpu);
 extern struct task_struct *simsched_stopper(int cpu);

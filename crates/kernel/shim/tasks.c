@@ -10,7 +10,8 @@ static struct task_struct **tasks;
 static int tasks_len, *spare, spare_len;
 static struct task_struct *idle[SIMSCHED_CPUS], *stopper[SIMSCHED_CPUS];
 
-struct process { struct signal_struct signal; struct sighand_struct sighand; };
+/* mm: null of the process of kernel threads */
+struct process { struct signal_struct signal; struct sighand_struct sighand; void *mm; };
 static struct process **processes;
 static int processes_len;
 
@@ -188,8 +189,29 @@ void put_task_struct_rcu_user(struct task_struct *p)
 
 int simsched_k_proc_new(void)
 {
+	int proc;
+
 	SIMSCHED_ENTER(0);
-	return processes_len < SIMSCHED_TASKS ? process_new() : -ENOMEM;
+	if (processes_len == SIMSCHED_TASKS)
+		return -ENOMEM;
+	proc = process_new();
+	processes[proc]->mm = simsched_mm_new();
+	return proc;
+}
+
+/* It has left its memory, and is a thread of its process no longer. */
+void simsched_exiting(struct task_struct *p)
+{
+	if (p->flags & PF_EXITING)
+		return;
+	p->flags |= PF_EXITING;
+	simsched_mm_leave(p);
+	p->signal->nr_threads--;
+}
+
+int simsched_kp_prefers(int proc)
+{
+	return proc > 0 && proc < processes_len ? simsched_mm_prefers(processes[proc]->mm) : -1;
 }
 
 int simsched_k_fork(int cpu, int proc, int nice, int group, int policy)
@@ -210,6 +232,9 @@ int simsched_k_fork(int cpu, int proc, int nice, int group, int policy)
 	p->static_prio = NICE_TO_PRIO(nice);
 	tasks[id] = p;
 	simsched_core_fork(p, group, policy);
+	p->signal->nr_threads++;
+	if (processes[proc]->mm)
+		simsched_mm_enter(p, processes[proc]->mm);
 	p->recent_used_cpu = cpu;
 	return id;
 }

@@ -131,6 +131,7 @@ interface! {
         fn tick(cpu: c_int) -> c_int;
         fn softirq(cpu: c_int) -> c_int;
         fn calls(cpu: c_int) -> c_int;
+        fn work(cpu: c_int) -> c_int;
         fn stop(cpu: c_int) -> c_int;
         fn timer(cpu: c_int, timer: c_int) -> c_int;
         fn idle_enter(cpu: c_int, polls: c_int, tickless: c_int) -> c_int;

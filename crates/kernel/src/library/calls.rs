@@ -119,7 +119,10 @@ impl Library {
         let id = self.id(task)?;
         let how = match why {
             Dequeue::Moved => MOVED,
-            Dequeue::Sleep if world.task(task).state == TaskState::Dead => EXIT,
+            Dequeue::Sleep if world.task(task).state == TaskState::Dead => {
+                self.task_state(world, task)?;
+                EXIT
+            }
             Dequeue::Sleep => SLEEP,
         };
         let stays = self.class.dequeue(number(cpu), id, how);
@@ -187,6 +190,12 @@ impl Library {
         let level = self.class.nice(number(world.this_cpu()), id, i32::from(row.nice));
         done("nice", level)?;
         Ok(answer_of(level))
+    }
+
+    /// The current task of `cpu` returns to user mode, and does its task work first.
+    pub(crate) fn work(&mut self, world: &World, cpu: CpuId) -> Answer {
+        self.clock(world, cpu)?;
+        done("work", self.class.work(number(cpu)))
     }
 
     /// A task has ended, and its CPU has switched away from it.

@@ -149,8 +149,11 @@ impl Library {
     /// A task begins as a child of who runs on `cpu`.
     fn fork(&mut self, world: &World, cpu: CpuId, task: TaskId) -> Answer<i32> {
         let row = world.task(task);
-        let process = self.process(row.proc)?;
-        let group = if world.tasks().is_background(task) { 0 } else { self.group };
+        // The machine's own tasks are kernel threads.
+        let (process, group) = match world.tasks().is_background(task) {
+            true => (0, 0),
+            false => (self.process(row.proc)?, self.group),
+        };
         let policy = match row.policy {
             SchedPolicy::Normal => NORMAL,
             SchedPolicy::Batch => BATCH,
@@ -168,6 +171,12 @@ impl Library {
         self.masks[task.idx()] = None;
         self.task_state(world, task)?;
         Ok(id)
+    }
+
+    /// The CPU whose LLC a process prefers; negative if it prefers none.
+    pub(crate) fn prefers(&mut self, proc: ProcId) -> i32 {
+        let process = self.procs.get(proc.idx()).copied().flatten();
+        process.map_or(-1, |process| self.class.prefers(process))
     }
 
     fn process(&mut self, proc: ProcId) -> Answer<i32> {

@@ -1,12 +1,12 @@
 //! `KernelPolicy` as a [`Policy`]: each question goes to the library.
 
 use simsched_core::{
-    Attached, Cx, Dequeue, Dequeued, Enqueue, Placement, Policy, Preempt, TaskId, Wakeup, World,
+    Attached, Cx, Dequeue, Dequeued, Enqueue, Look, Placement, Policy, Preempt, TaskId, Wakeup, World,
 };
 use simsched_policies::fair::{GROUP_LEVEL, TICK_GROUP_LEVEL};
 use simsched_topology::CpuId;
 
-use super::placement::placement;
+use super::placement::{looked, placement};
 use super::{KernelPolicy, walked};
 
 /// How often a task that nobody has forked has changed whom it wakes, and the tick in which that was halved last: it
@@ -119,8 +119,20 @@ impl Policy for KernelPolicy {
     fn task_tick(&mut self, mut cx: Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
         self.ask(&mut cx, Preempt::No, |kernel, cx| {
             let preempt = kernel.library.tick(cx.world, cpu)?;
+            kernel.take_events(cx)?;
+            kernel.homes.trace(&mut kernel.library, cx, curr);
             walked(&kernel.library, cx, curr, TICK_GROUP_LEVEL);
             Ok(preempt)
+        })
+    }
+
+    fn task_work(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
+        self.ask(&mut cx, Look::default(), |kernel, cx| {
+            kernel.take_events(cx)?;
+            kernel.library.work(cx.world, cpu)?;
+            kernel.homes.trace(&mut kernel.library, cx, task);
+            let (cpus, far) = looked(&mut kernel.library, cx.world, cpu);
+            Ok(Look { cpus, far, groups: 0 })
         })
     }
 

@@ -6,6 +6,7 @@
 
 mod balancer;
 mod class;
+mod homes;
 mod passes;
 mod placement;
 mod report;
@@ -20,6 +21,7 @@ use simsched_core::{
 use simsched_policies::fair::{FUNCTIONS, GROUP_LEVEL, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG};
 use simsched_topology::{CpuId, NodeId};
 
+use self::homes::Homes;
 use self::passes::Passes;
 use self::report::Domains;
 pub use self::spec::{KernelSpec, entry};
@@ -34,6 +36,7 @@ mod event {
     pub(super) const SOFTIRQ: i32 = 4;
     pub(super) const STOP: i32 = 5;
     pub(super) const MIGRATE: i32 = 8;
+    pub(super) const TASK_WORK: i32 = 11;
     pub(super) const BLOCKED: i32 = 12;
     pub(super) const LINE: i32 = 13;
 }
@@ -54,6 +57,7 @@ pub struct KernelPolicy {
 struct Kernel {
     library: Library,
     passes: Passes,
+    homes: Homes,
     events: Vec<RawEvent>,
 }
 
@@ -79,7 +83,8 @@ impl KernelPolicy {
                 rules = rules_of(&library.class.release());
                 self.domains = Domains::of(&mut library, world);
                 let passes = Passes::new(&mut library, world);
-                *self.kernel.get_mut() = Some(Kernel { library, passes, events: Vec::new() });
+                let (homes, events) = (Homes::default(), Vec::new());
+                *self.kernel.get_mut() = Some(Kernel { library, passes, homes, events });
             }
             Err(why) => self.why = why,
         }
@@ -154,6 +159,10 @@ impl Kernel {
                     walked(&self.library, cx, task, GROUP_LEVEL);
                 }
                 event::LINE => cx.touch(line(event)),
+                event::TASK_WORK => {
+                    let gone = || format!("task {} has work to do, and never came", event.task);
+                    cx.add_task_work(self.library.task_of(event.task).ok_or_else(gone)?);
+                }
                 _ => {}
             }
         }

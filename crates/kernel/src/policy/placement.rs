@@ -41,16 +41,12 @@ pub(super) fn placement(
     let cpus = world.topology().nr_cpus();
     let found = u16::try_from(to).ok().filter(|&to| usize::from(to) < cpus).map(CpuId);
     let cpu = found.ok_or_else(|| format!("select: found CPU {to}, expected one of {cpus}"))?;
-    let (looked, groups, affine) = library.class.looked();
-    let mut far = Far::default();
-    for &at in looked {
-        let at = CpuId(u16::try_from(at).expect("a CPU of the machine"));
-        far.count(world.topology().distance_class(waker, at));
-    }
+    let (scanned, far) = looked(library, world, waker);
+    let (_, groups, affine) = library.class.looked();
     let reason = match kind {
         WakeKind::Fork | WakeKind::Exec => SLOW_PATH,
         _ if groups > 0 => SLOW_PATH,
-        _ if !looked.is_empty() => {
+        _ if scanned > 0 => {
             if world.is_idle(cpu) {
                 SCAN
             } else {
@@ -61,15 +57,25 @@ pub(super) fn placement(
         _ if cpu == waker => WAKER,
         _ => RECENT,
     };
-    let count = |nr: usize| u16::try_from(nr).unwrap_or(u16::MAX);
     Ok(Placement {
         cpu,
         reason,
-        scanned: count(looked.len()),
+        scanned,
         far,
         groups: u16::try_from(groups).unwrap_or(0),
         affine,
     })
+}
+
+/// At how many CPUs the library has looked for `reader`, and how many of them are far from it.
+pub(super) fn looked(library: &mut Library, world: &World, reader: CpuId) -> (u16, Far) {
+    let (looked, _, _) = library.class.looked();
+    let mut far = Far::default();
+    for &at in looked {
+        let at = CpuId(u16::try_from(at).expect("a CPU of the machine"));
+        far.count(world.topology().distance_class(reader, at));
+    }
+    (u16::try_from(looked.len()).unwrap_or(u16::MAX), far)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `KernelSpec`: a library as a policy that a scenario can ask for, `kernel:FILE` in an expression.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -54,9 +55,14 @@ impl Value {
         }
     }
 
-    /// The least number that `key` takes: the kernel divides by the others.
-    fn least(key: &str) -> u32 {
-        u32::from(key != "migration_cost_ns")
+    /// The numbers that `key` takes: the kernel divides by most.
+    fn range(key: &str) -> RangeInclusive<u32> {
+        match key {
+            "llc_balancing.enabled" => 0..=1,
+            "migration_cost_ns" => 0..=u32::MAX,
+            _ if key.starts_with("llc_balancing.") => 0..=u32::MAX,
+            _ => 1..=u32::MAX,
+        }
     }
 
     /// This text as a value of the same kind, for `key`.
@@ -68,7 +74,7 @@ impl Value {
                 _ => None,
             },
             Value::Knob(_) => {
-                let number = text.parse().ok().filter(|&number: &u32| number >= Value::least(key));
+                let number = text.parse().ok().filter(|number| Value::range(key).contains(number));
                 number.map(|number| Value::Knob(Some(number)))
             }
             Value::Group(_) => Grouping::from_name(text).map(Value::Group),
@@ -79,7 +85,10 @@ impl Value {
     fn expected(self, key: &str) -> String {
         match self {
             Value::Feature(_) => "on or off".to_owned(),
-            Value::Knob(_) => format!("{} to {}", Value::least(key), u32::MAX),
+            Value::Knob(_) => {
+                let range = Value::range(key);
+                format!("{} to {}", range.start(), range.end())
+            }
             Value::Group(_) => Grouping::VALUES.join(", "),
         }
     }

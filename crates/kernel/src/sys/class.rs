@@ -107,6 +107,7 @@ class_level! {
         fn idle_since(cpu: c_int, clock: c_ulonglong);
         fn asleep(cpu: c_int, task: c_int);
         fn trigger(cpu: c_int);
+        fn prefers(process: c_int);
         fn tick_stopped(cpu: c_int);
         fn up();
         fn random(cpu: c_int, number: c_uint);
@@ -166,6 +167,11 @@ impl ClassLevel {
     /// What it was built of, by name: its release, and hashes of the sources, the configuration and the shim.
     pub(crate) fn built_of(&mut self) -> Vec<(String, String)> {
         self.whole.built_of()
+    }
+
+    /// The current task of `cpu` does its task work; how much there was.
+    pub(crate) fn work(&mut self, cpu: c_int) -> c_int {
+        self.whole.work(cpu)
     }
 
     /// Ticks per second.
@@ -263,7 +269,7 @@ impl ClassLevel {
         unsafe { (self.table.look_of)(slot, mask.as_mut_ptr().cast(), words) }
     }
 
-    /// The CPUs at which the last choice of a CPU has looked, how many groups it has summed up, and whether it has
+    /// The CPUs at which the last choice of a CPU, or scan of cache-aware scheduling, has looked, how many groups it has summed up, and whether it has
     /// compared the waker's CPU with the previous one.
     pub(crate) fn looked(&mut self) -> (&[c_int], c_int, bool) {
         let (mut first, mut groups, mut affine) = (ptr::null(), 0, 0);
