@@ -1,7 +1,8 @@
 //! `KernelPolicy` as a [`Policy`]: each question goes to the library.
 
 use simsched_core::{
-    Attached, Cx, Dequeue, Dequeued, Enqueue, Look, Placement, Policy, Preempt, TaskId, Wakeup, World,
+    Attached, Cx, Dequeue, Dequeued, Enqueue, Look, Placement, Policy, Preempt, TaskId, Wakeup,
+    World,
 };
 use simsched_policies::fair::{GROUP_LEVEL, TICK_GROUP_LEVEL};
 use simsched_topology::CpuId;

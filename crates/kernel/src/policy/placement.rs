@@ -57,14 +57,7 @@ pub(super) fn placement(
         _ if cpu == waker => WAKER,
         _ => RECENT,
     };
-    Ok(Placement {
-        cpu,
-        reason,
-        scanned,
-        far,
-        groups: u16::try_from(groups).unwrap_or(0),
-        affine,
-    })
+    Ok(Placement { cpu, reason, scanned, far, groups: u16::try_from(groups).unwrap_or(0), affine })
 }
 
 /// At how many CPUs the library has looked for `reader`, and how many of them are far from it.
