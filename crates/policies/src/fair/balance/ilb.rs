@@ -110,7 +110,7 @@ impl Fair {
             At::LockedToBalance => {
                 ilb.at = At::Balanced;
                 if ilb.flags & BALANCE_KICK != 0 {
-                    let walk = DomainPass::new(world, cpu, CpuIdleType::Idle, Cause::Nohz);
+                    let walk = DomainPass::new(world, cpu, (CpuIdleType::Idle, false), Cause::Nohz);
                     pass.domains = Some(walk);
                 }
             }

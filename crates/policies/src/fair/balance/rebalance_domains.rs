@@ -14,6 +14,8 @@ pub(super) struct DomainPass {
     cpu: CpuId,
     /// What it was doing.
     idle: CpuIdleType,
+    /// Whether it has more to do than tasks of `SCHED_IDLE`: asked when the walk begins, and when tasks were moved.
+    busy: bool,
     cause: Cause,
     /// The present domain.
     sd: usize,
@@ -31,10 +33,17 @@ pub(super) struct DomainPass {
 }
 
 impl DomainPass {
-    pub(super) fn new(world: &World, cpu: CpuId, idle: CpuIdleType, cause: Cause) -> DomainPass {
+    /// For the domains of `cpu`, which is idle or runs tasks of `SCHED_IDLE` alone where it is not `busy`.
+    pub(super) fn new(
+        world: &World,
+        cpu: CpuId,
+        (idle, busy): (CpuIdleType, bool),
+        cause: Cause,
+    ) -> DomainPass {
         DomainPass {
             cpu,
             idle,
+            busy,
             cause,
             sd: 0,
             goes_on: true,
@@ -94,7 +103,7 @@ impl Fair {
     /// Whether the domain of `walk` is balanced now; if not, the walk is at the next one.
     fn begins_balance(&mut self, world: &World, this: CpuId, walk: &mut DomainPass) -> bool {
         let flags = self.domains().of(walk.cpu)[walk.sd].flags;
-        let interval = self.sd_interval(world, walk.cpu, walk.sd, self.is_busy(world, walk));
+        let interval = self.sd_interval(world, walk.cpu, walk.sd, walk.busy);
         if flags.contains(SdFlags::SERIALIZE) {
             if self.balance.balancing.is_some() {
                 self.leave_domain(walk, interval);
@@ -117,16 +126,17 @@ impl Fair {
         if ended.moved > 0 {
             let is_idle = world.is_idle(walk.cpu);
             walk.idle = if is_idle { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
+            walk.busy = self.is_busy(world, walk.cpu, walk.idle);
         }
         self.balance.sd_mut(walk.cpu, walk.sd).last_balance = world.jiffies();
-        let interval = self.sd_interval(world, walk.cpu, walk.sd, self.is_busy(world, walk));
+        let interval = self.sd_interval(world, walk.cpu, walk.sd, walk.busy);
         self.release(walk);
         self.leave_domain(walk, interval);
     }
 
-    /// Whether the CPU of `walk` has more to do than tasks of `SCHED_IDLE`.
-    fn is_busy(&self, world: &World, walk: &DomainPass) -> bool {
-        walk.idle != CpuIdleType::Idle && !self.sched_idle_cpu(world, walk.cpu)
+    /// Whether `cpu` has more to do than tasks of `SCHED_IDLE`.
+    pub(super) fn is_busy(&self, world: &World, cpu: CpuId, idle: CpuIdleType) -> bool {
+        idle != CpuIdleType::Idle && !self.sched_idle_cpu(world, cpu)
     }
 
     fn release(&mut self, walk: &mut DomainPass) {

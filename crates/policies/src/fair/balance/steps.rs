@@ -159,7 +159,8 @@ impl Fair {
             Own::Locked => {
                 *own = Own::Balances;
                 self.update_blocked_averages(world, cpu);
-                pass.domains = Some(DomainPass::new(world, cpu, *idle, Cause::Periodic));
+                let busy = self.is_busy(world, cpu, *idle);
+                pass.domains = Some(DomainPass::new(world, cpu, (*idle, busy), Cause::Periodic));
             }
             Own::Balances => pass.work = Work::Nothing,
         }

@@ -215,7 +215,9 @@ impl<'a> Search<'a> {
         stats.h_nr_running += root.h_nr_running - queued;
         let nr_running = rq.nr_running - queued;
         stats.nr_running += nr_running;
-        let is_idle = rq.curr.is_none_or(|curr| curr == self.ask.task) && !rq.pending;
+        // Where the stopper is current, no task is, and it is not the idle task either.
+        let idle_or_own = rq.curr.map_or(!rq.stopping, |curr| curr == self.ask.task);
+        let is_idle = idle_or_own && !rq.pending;
         stats.idle_cpus += u32::from(nr_running == 0 && is_idle);
     }
 
