@@ -118,7 +118,11 @@ impl Library {
         self.flag(world, cpu)?;
         let id = self.id(task)?;
         let how = match why {
-            Dequeue::Moved => MOVED,
+            Dequeue::Moved => {
+                // The stopper counts when it is asked whether only tasks of `SCHED_IDLE` stay.
+                self.idleness(world, cpu)?;
+                MOVED
+            }
             Dequeue::Sleep if world.task(task).state == TaskState::Dead => {
                 self.task_state(world, task)?;
                 EXIT

@@ -93,6 +93,8 @@ impl Policy for Fair {
         if has_left {
             self.all.walked(Se::of(task), GROUP_LEVEL);
         }
+        // The stopper that moves a task has come to it: two on one CPU.
+        self.balance.overload |= why == Dequeue::Moved && cx.world.rq(cpu).stopper;
         self.note_dequeued(cx.world, cpu);
         if has_ended {
             self.caches_exit(task);
