@@ -107,7 +107,9 @@ impl Hierarchy {
         if self.is_eevdf {
             return self.check_virtual_time(queue);
         }
-        let latest_credit = cfs_rq.min_vruntime.wrapping_sub(self.tunables.latency_ns);
+        // A sleeper of `SCHED_IDLE` gets the least slice (`place_entity()`), which may be set to more than the latency.
+        let credit = self.tunables.latency_ns.max(self.tunables.min_granularity_ns);
+        let latest_credit = cfs_rq.min_vruntime.wrapping_sub(credit);
         ensure(cfs_rq.timeline.first_vruntime().is_none_or(|v| !before(v, latest_credit)), || {
             "the leftmost entity has more credit than a sleeper gets".to_owned()
         })

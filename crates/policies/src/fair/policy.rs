@@ -93,8 +93,6 @@ impl Policy for Fair {
         if has_left {
             self.all.walked(Se::of(task), GROUP_LEVEL);
         }
-        // The stopper that moves a task has come to it: two on one CPU.
-        self.balance.overload |= why == Dequeue::Moved && cx.world.rq(cpu).stopper;
         self.note_dequeued(cx.world, cpu);
         if has_ended {
             self.caches_exit(task);
@@ -183,6 +181,8 @@ impl Policy for Fair {
     fn put_prev_task(&mut self, cx: Cx<'_>, cpu: CpuId, prev: TaskId) {
         self.all.enter(cx.world);
         self.all.put_prev_task(Se::of(prev), cx.world.rq(cpu).clock_task);
+        // The stopper has come to it: two on one CPU (`add_nr_running()`).
+        self.balance.overload |= cx.world.rq(cpu).stopper;
         self.all.asked.take_resched(cpu);
         self.all.tell(cx);
     }
