@@ -47,7 +47,8 @@ use self::values::{duration, events, precision, seed, seeds, setting};
 #[command(
     after_help = "Example:\n  simsched run --topo genoa --policy cfs -- hackbench -g 2 -l 50\n\n\
                         The exit code is 0 when the run is done, 1 when what was judged falls \
-                        below its bar or cannot be judged (lab, validate), is less precise than \
+                        below its bar or cannot be judged (lab, validate), differs (kernel \
+                        shadow), is less precise than \
                         asked for (run --precision) or differs from the report that was to be \
                         repeated, 2 for bad input, 3 when the simulation failed, \
                         130 after Ctrl-C."
@@ -145,7 +146,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) file: FileArgs,
 
-    /// The policy: a base, its kernel version, features and settings (see `simsched policies`)
+    /// The policy: a base, its kernel version, features and settings (see `simsched policies`), or
+    /// kernel:FILE, the scheduler of a kernel tree (see `simsched kernel build`)
     #[arg(long, value_name = "BASE[@VERSION][+FEATURE|+KEY=VALUE]...", default_value = "cfs")]
     #[arg(value_parser = Text::POLICY, hide_possible_values = true)]
     pub(crate) policy: String,

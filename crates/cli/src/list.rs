@@ -141,13 +141,16 @@ fn show(name: &str, registry: &Registry) -> Result<(), Failure> {
     if name.contains(['@', '+']) {
         return changes(name, registry);
     }
+    if name.contains(':') {
+        return made_of_file(name, registry);
+    }
     let sections = sections(registry);
     let items = || sections.iter().flat_map(|section| &section.items);
     let Some(item) = items().find(|item| item.name == name) else {
         let hint = did_you_mean(&nearest(name, items().map(|item| item.name.as_str())));
         return Err(Failure::Input(format!(
-            "no policy, feature or setting is called `{name}`{hint}; `simsched policies list` \
-             lists them"
+            "no policy, feature or setting is called `{name}`, `simsched policies list` lists \
+             them{hint}"
         )));
     };
     let mut text = format!("{name}: {}\n", item.doc);
@@ -182,6 +185,29 @@ fn changes(expression: &str, registry: &Registry) -> Result<(), Failure> {
     if !selection.differences().is_empty() {
         text.push_str("its version:\n");
         text.push_str(&differences(selection.differences()));
+    }
+    output::print(&text)
+}
+
+/// What a policy that is made from a file was built of, its features and its settings.
+fn made_of_file(expression: &str, registry: &Registry) -> Result<(), Failure> {
+    let policy =
+        registry.parse(expression, &[]).map_err(|error| settings::refused(registry, error))?;
+    let mut text = format!("{}\n", policy.name());
+    let built_of = policy.built_of();
+    built_of.iter().for_each(|(name, what)| line(&mut text, name, what));
+    let all = policy.own_settings();
+    let width = all.iter().map(|setting| setting.key.len()).max().unwrap_or(0);
+    for (title, is_feature) in [
+        ("\nFEATURES (+NAME, +NO_NAME)\n", true),
+        ("\nSETTINGS (+NAME=VALUE, --set NAME=VALUE)\n", false),
+    ] {
+        text.push_str(title);
+        for it in all.iter().filter(|it| it.is_feature == is_feature) {
+            let value = if it.value.is_empty() { "by the machine" } else { &it.value };
+            let takes = if is_feature { String::new() } else { format!("  ({})", it.takes) };
+            text.push_str(&format!("  {:<width$}  {value}{takes}\n", it.key));
+        }
     }
     output::print(&text)
 }

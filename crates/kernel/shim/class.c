@@ -76,7 +76,7 @@ int simsched_kp_migrate(int cpu, int id, int to)
 	return 0;
 }
 
-int simsched_kp_enqueue(int cpu, int id, int why)
+int simsched_kp_enqueue(int cpu, int id, int why, int from)
 {
 	struct task_struct *p = simsched_task(id);
 	int before, flags = ENQUEUE_NOCLOCK;
@@ -88,6 +88,7 @@ int simsched_kp_enqueue(int cpu, int id, int why)
 	if (!p || task_cpu(p) != cpu)
 		return -EINVAL;
 	rq = take(cpu, &rf);
+	simsched_from = from;
 	switch (why) {
 	case SIMSCHED_KP_WAKEUP:
 		flags |= ENQUEUE_WAKEUP | (migrated[id] ? ENQUEUE_MIGRATED : 0);
@@ -102,6 +103,7 @@ int simsched_kp_enqueue(int cpu, int id, int why)
 	else
 		activate_task(rq, p, flags);
 	migrated[id] = false;
+	simsched_from = -1;
 	WRITE_ONCE(p->__state, TASK_RUNNING);
 	rq_unlock(rq, &rf);
 	return answer(cpu, before);
@@ -120,6 +122,7 @@ int simsched_kp_dequeue(int cpu, int id, int why)
 	if (why == SIMSCHED_KP_MOVED) {
 		deactivate_task(rq, p, DEQUEUE_NOCLOCK);
 	} else {
+		simsched_core_schedule_begins(rq);
 		WRITE_ONCE(p->__state, why == SIMSCHED_KP_EXIT ? TASK_DEAD : TASK_INTERRUPTIBLE);
 		simsched_core_block(rq, p, why == SIMSCHED_KP_EXIT);
 	}

@@ -31,14 +31,17 @@ int simsched_kp_pick(int cpu, int newidle)
 	SIMSCHED_ENTER(cpu);
 	prev = current;
 	rq = take(cpu, &rf);
+	simsched_core_schedule_begins(rq);
 	do {
 		if (pick_next_task_fair)
 			next = pick_next_task_fair(rq, prev, newidle ? &rf : NULL);
 		else
 			next = simsched_fair_pick(rq, prev, newidle ? &rf : NULL);
 	} while (next == RETRY_TASK);
-	if (next)
+	if (next) {
 		run(cpu, rq, prev, next);
+		simsched_core_schedule_ends(rq);
+	}
 	rq_unlock(rq, &rf);
 	return next ? simsched_id(next) : SIMSCHED_K_IDLE;
 }
@@ -55,6 +58,7 @@ int simsched_kp_idle(int cpu)
 	put_prev_task(rq, prev);
 	run(cpu, rq, prev, rq->idle);
 	set_next_task(rq, rq->idle);
+	simsched_core_schedule_ends(rq);
 	rq_unlock(rq, &rf);
 	return 0;
 }
@@ -71,6 +75,7 @@ int simsched_kp_stopper(int cpu)
 	put_prev_task(rq, prev);
 	run(cpu, rq, prev, simsched_stopper(cpu));
 	set_next_task(rq, simsched_stopper(cpu));
+	simsched_core_schedule_ends(rq);
 	rq_unlock(rq, &rf);
 	return 0;
 }

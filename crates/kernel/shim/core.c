@@ -26,6 +26,8 @@ void simsched_core_boot(void)
 		sched_cpu_activate(cpu);
 	}
 	simsched_set_cpu(0);
+	for (int cpu = 0; cpu < simsched_cpus; cpu++)
+		simsched_slice_timer(&cpu_rq(cpu)->hrtick_timer);
 	simsched_tasks_boot();
 	system_state = SYSTEM_RUNNING;
 }
@@ -63,6 +65,53 @@ int simsched_core_select(struct task_struct *p, int cpu, int flags)
 		return select(p, cpu, (void *)(long)flags);
 	return select(p, cpu, &flags);
 }
+
+/*
+ * The slice timer of a CPU, where the host has its own schedule(). Newer trees arm it at the end of schedule(), older ones
+ * stop it at its beginning.
+ */
+static bool scheduling[SIMSCHED_CPUS];
+
+void simsched_core_schedule_begins(void *of)
+{
+	struct rq *rq = of;
+
+	if (scheduling[cpu_of(rq)])
+		return;
+	scheduling[cpu_of(rq)] = true;
+#ifdef SIMSCHED_HAS_HRTICK_EXIT
+	hrtick_schedule_enter(rq);
+#else
+	if (sched_feat(HRTICK))
+		hrtick_clear(rq);
+#endif
+}
+
+void simsched_core_schedule_ends(void *of)
+{
+	struct rq *rq = of;
+
+	scheduling[cpu_of(rq)] = false;
+#ifdef SIMSCHED_HAS_HRTICK_EXIT
+	if (rq->hrtick_sched & HRTICK_SCHED_START) {
+		simsched_slice_after_schedule(&rq->hrtick_timer, rq->hrtick_delay);
+		rq->hrtick_sched &= ~HRTICK_SCHED_START;
+	} else {
+		hrtick_schedule_exit(rq);
+	}
+	rq->hrtick_sched = 0;
+#endif
+}
+
+/* A task was queued on cpu by another one, which asks for the start of the timer there. */
+void simsched_core_start_slice(int cpu, int from)
+{
+	simsched_set_cpu(from);
+	smp_call_function_single_async(cpu, &cpu_rq(cpu)->hrtick_csd);
+	simsched_set_cpu(cpu);
+}
+
+int simsched_kp_slices(void) { return sched_feat(HRTICK) != 0; }
 
 void simsched_core_block(void *rq, struct task_struct *p, int dead)
 {

@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-#define SIMSCHED_K_ABI 6
+#define SIMSCHED_K_ABI 7
 #define SIMSCHED_K_API __attribute__((visibility("default")))
 
 /*
@@ -49,6 +49,7 @@ enum simsched_k_event_kind {
 	SIMSCHED_K_SWITCH = 9,       /* cpu switched from task to task arg */
 	SIMSCHED_K_GONE = 10,        /* task is dead and its id may be used again */
 	SIMSCHED_K_TASK_WORK = 11,   /* task has work to do before it returns to user mode: work(cpu) */
+	SIMSCHED_K_SLICE = 14,       /* class level: the slice timer of cpu expires in when ns; if arg is 1, so long after the end of schedule() */
 	SIMSCHED_K_LINE = 13,        /* class level: the load of group task was read, or written if arg is 1 */
 	SIMSCHED_K_BLOCKED = 12,     /* class level: task, whose dequeue was delayed, has left the queue of cpu */
 };
@@ -223,7 +224,8 @@ SIMSCHED_K_API int simsched_kp_migrate(int cpu, int task, int to);
 #define SIMSCHED_KP_NEW 1      /* first time */
 #define SIMSCHED_KP_MOVED 2    /* after a dequeue with SIMSCHED_KP_MOVED */
 #define SIMSCHED_KP_DELAYED 3  /* it was woken while its dequeue was delayed */
-SIMSCHED_K_API int simsched_kp_enqueue(int cpu, int task, int why);
+/* from: the CPU that makes the call. */
+SIMSCHED_K_API int simsched_kp_enqueue(int cpu, int task, int why, int from);
 #define SIMSCHED_KP_SLEEP 0
 #define SIMSCHED_KP_EXIT 1
 /* Returns 1 if the dequeue is delayed, else 0. */
@@ -249,6 +251,12 @@ SIMSCHED_K_API int simsched_kp_preempt(int cpu, int task, int how);
 /* The end of a wakeup on cpu: how long it was idle. */
 SIMSCHED_K_API int simsched_kp_woken(int cpu, int task);
 SIMSCHED_K_API int simsched_kp_tick(int cpu);
+/*
+ * The slice timer of cpu (hrtick): events SLICE, and TIMER_CANCEL with cpu + 1 as the number of the timer. Another CPU
+ * starts it by event CALL. slices() says whether it is in use; slice(): it expires.
+ */
+SIMSCHED_K_API int simsched_kp_slices(void);
+SIMSCHED_K_API int simsched_kp_slice(int cpu);
 /* What the tick asks of the balancer: event SOFTIRQ, event CALL. */
 SIMSCHED_K_API int simsched_kp_trigger(int cpu);
 SIMSCHED_K_API int simsched_kp_yield(int cpu);

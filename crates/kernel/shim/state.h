@@ -103,6 +103,12 @@ extern struct task_struct *simsched_idle(int cpu);
 extern struct task_struct *simsched_stopper(int cpu);
 extern void *simsched_group(int group);
 
+/* timers.c */
+struct hrtimer;
+extern int simsched_from;
+extern void simsched_slice_timer(struct hrtimer *timer);
+extern void simsched_slice_after_schedule(struct hrtimer *timer, unsigned long long delay);
+
 /* class.c: the host asks at the level of the class, and has stoppers of its own */
 extern int simsched_class_level;
 extern void simsched_blocked(struct task_struct *p);
@@ -128,6 +134,9 @@ extern void simsched_fair_up(void);
 extern void simsched_fair_age(int cpu);
 extern void simsched_fair_weigh(int cpu);
 extern int simsched_core_select(struct task_struct *p, int cpu, int flags);
+extern void simsched_core_schedule_begins(void *rq);
+extern void simsched_core_schedule_ends(void *rq);
+extern void simsched_core_start_slice(int cpu, int from);
 extern void simsched_core_block(void *rq, struct task_struct *p, int dead);
 extern void simsched_core_requeue(void *rq, struct task_struct *p);
 extern int simsched_core_bandwidth(void *group, unsigned long long quota, unsigned long long period);

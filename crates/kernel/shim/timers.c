@@ -24,7 +24,9 @@ static struct hrtimer_clock_base base;
 ktime_t hrtimer_cb_get_time(const struct hrtimer *timer) { return simsched_now; }
 #else
 #define QUEUED state
-static struct hrtimer_clock_base base = { .get_time = ktime_get };
+/* Older trees ask here whether timers are of high resolution. */
+static struct hrtimer_cpu_base of_cpu = { .hres_active = 1 };
+static struct hrtimer_clock_base base = { .cpu_base = &of_cpu, .get_time = ktime_get };
 #endif
 
 /* The number of a timer lies in the first word of its tree node, which nothing else uses here. */
@@ -41,10 +43,19 @@ static int number(struct hrtimer *timer)
 	return *at;
 }
 
+/* The slice timers of the CPUs are the first ones. */
+void simsched_slice_timer(struct hrtimer *timer) { number(timer); }
+
+/* The CPU that makes the call, where that is not the one whose queue it changes. */
+int simsched_from = -1;
+
 static void begin(struct hrtimer *timer)
 {
 	timer->QUEUED = 1;
-	simsched_event(SIMSCHED_K_TIMER, simsched_cpu, SIMSCHED_K_IDLE, number(timer), timer->node.expires);
+	if (simsched_class_level && number(timer) == simsched_cpu + 1)
+		simsched_event(SIMSCHED_K_SLICE, simsched_cpu, 0, 0, timer->node.expires - simsched_now);
+	else
+		simsched_event(SIMSCHED_K_TIMER, simsched_cpu, SIMSCHED_K_IDLE, number(timer), timer->node.expires);
 }
 
 void hrtimer_init(struct hrtimer *timer, clockid_t clock, enum hrtimer_mode mode)
@@ -62,6 +73,10 @@ void hrtimer_start_range_ns(struct hrtimer *timer, ktime_t at, u64 range, const 
 {
 	if (mode & HRTIMER_MODE_REL)
 		at += simsched_now;
+	if (simsched_from >= 0 && simsched_from != simsched_cpu && number(timer) == simsched_cpu + 1) {
+		simsched_core_start_slice(simsched_cpu, simsched_from);
+		return;
+	}
 	timer->_softexpires = at;
 	timer->node.expires = at + range;
 	begin(timer);
@@ -89,6 +104,23 @@ u64 hrtimer_forward(struct hrtimer *timer, ktime_t now, ktime_t interval)
 	timer->node.expires += n * interval;
 	timer->_softexpires += n * interval;
 	return n;
+}
+
+/* The slice of the task that is picked ends so long after the end of schedule(). */
+void simsched_slice_after_schedule(struct hrtimer *timer, unsigned long long delay)
+{
+	timer->_softexpires = timer->node.expires = simsched_now + delay;
+	timer->QUEUED = 1;
+	simsched_event(SIMSCHED_K_SLICE, simsched_cpu, 0, 1, delay);
+}
+
+/* The host says when: at the level of the class, the end of schedule() is known to it only. */
+int simsched_kp_slice(int cpu)
+{
+	SIMSCHED_ENTER(cpu);
+	if (timers[cpu + 1]->node.expires > simsched_now)
+		timers[cpu + 1]->node.expires = simsched_now;
+	return simsched_k_timer(cpu, cpu + 1);
 }
 
 int simsched_k_timer(int cpu, int i)

@@ -16,4 +16,6 @@ mod registry;
 pub use conformance::{Effort, conformance};
 pub use error::PolicyError;
 pub use fifo::Fifo;
-pub use registry::{Chosen, Make, PolicyEntry, PolicySpec, Registry, RegistryError, Tunable, own};
+pub use registry::{
+    Chosen, Make, OwnSetting, PolicyEntry, PolicySpec, Registry, RegistryError, Tunable, own,
+};

@@ -25,7 +25,7 @@ use crate::error::PolicyError;
 
 pub use self::entry::{Make, PolicyEntry};
 pub use self::own::{Chosen, Tunable, own};
-pub use self::spec::PolicySpec;
+pub use self::spec::{OwnSetting, PolicySpec};
 
 /// The policies that can be named, in the order in which they are listed. A copy is cheap.
 #[derive(Clone, Debug)]
@@ -192,7 +192,9 @@ impl Registry {
 
     fn unknown(&self, name: &str) -> PolicyError {
         let names: Vec<&'static str> = self.policies().map(|it| it.name).chain(patches()).collect();
-        let (known, nearest) = (names.join(", "), nearest(name, names));
+        let policies = self.entries.iter().map(PolicyEntry::form);
+        let known = policies.chain(patches().map(str::to_owned)).collect::<Vec<_>>().join(", ");
+        let nearest = nearest(name, names);
         PolicyError::UnknownPolicy { name: name.to_owned(), known, nearest }
     }
 }

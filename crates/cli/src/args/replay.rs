@@ -23,7 +23,8 @@ pub(crate) struct ReplayArgs {
     #[arg(value_parser = Text::MACHINE, hide_possible_values = true)]
     pub(crate) topo: String,
 
-    /// The policy: a base, its kernel version, features and settings (see `simsched policies`)
+    /// The policy: a base, its kernel version, features and settings (see `simsched policies`), or
+    /// kernel:FILE, the scheduler of a kernel tree (see `simsched kernel build`)
     #[arg(long, value_name = "BASE[@VERSION][+FEATURE|+KEY=VALUE]...", default_value = "cfs")]
     #[arg(value_parser = Text::POLICY, hide_possible_values = true)]
     pub(crate) policy: String,

@@ -21,7 +21,8 @@ pub(crate) struct CompareArgs {
     #[arg(value_parser = Text::MACHINE, hide_possible_values = true)]
     pub(crate) topo: String,
 
-    /// A policy, at least two of them; the first is the base
+    /// A policy, at least two of them; the first is the base; kernel:FILE is the scheduler of a kernel
+    /// tree (see `simsched kernel build`)
     #[arg(long = "policy", value_name = "BASE[@VERSION][+FEATURE|+KEY=VALUE]...", required = true)]
     #[arg(value_parser = Text::POLICY, hide_possible_values = true)]
     pub(crate) policies: Vec<String>,

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 mod bad_input;
+#[cfg(target_os = "linux")]
+mod bisect;
 mod book;
 mod cache_aware_wakeup;
 mod common;

@@ -107,7 +107,7 @@ pub(super) fn is_writable(output: &Path) -> Result<(), KernelError> {
     let found = fs::metadata(parent(output)).and_then(|folder| {
         let is_other = fs::metadata(output).is_ok_and(|found| !found.is_file());
         let is_wrong = !folder.is_dir() || is_other || output.file_name().is_none();
-        let what = "found no plain file, expected one or none";
+        let what = "found a folder or a device, expected a plain file, or none yet";
         if is_wrong { Err(io::Error::other(what)) } else { Ok(()) }
     });
     found.map_err(|error| KernelError::file(output, error))

@@ -103,7 +103,8 @@ impl Library {
             Enqueue::Moved => 2,
             Enqueue::Delayed => 3,
         };
-        done("enqueue", self.class.enqueue(number(cpu), id, why))
+        let from = number(world.this_cpu());
+        done("enqueue", self.class.enqueue(number(cpu), id, why, from))
     }
 
     /// A task is taken from the runqueue of `cpu`.
@@ -176,6 +177,12 @@ impl Library {
         let level = self.class.tick(number(cpu));
         done("tick", level)?;
         Ok(answer_of(level))
+    }
+
+    /// The slice timer of `cpu` has expired (`hrtick()`).
+    pub(crate) fn slice(&mut self, world: &World, cpu: CpuId) -> Answer {
+        self.clock(world, cpu)?;
+        done("slice", self.class.slice(number(cpu)))
     }
 
     /// The current task of `cpu` lets others run first (`yield_task_fair()`).

@@ -82,7 +82,11 @@ impl Library {
         machine::create(&mut class, world)?;
         set_knobs(&mut class, settings)?;
         if u64::try_from(class.hz()) != Ok(world.hz()) {
-            return Err(format!("found {} ticks per second, expected {}", class.hz(), world.hz()));
+            return Err(format!(
+                "found hz={}, expected hz={}, with which libraries are built",
+                world.hz(),
+                class.hz()
+            ));
         }
         for feature in &settings.features {
             if class.feature(feature) != 0 {

@@ -1,8 +1,8 @@
 //! `KernelPolicy` as a [`Policy`]: each question goes to the library.
 
 use simsched_core::{
-    Attached, Cx, Dequeue, Dequeued, Enqueue, Look, Placement, Policy, Preempt, TaskId, Wakeup,
-    World,
+    Attached, CallId, Cx, Dequeue, Dequeued, Enqueue, Look, Placement, Policy, Preempt, TaskId,
+    TimerId, Wakeup, World,
 };
 use simsched_policies::fair::{GROUP_LEVEL, TICK_GROUP_LEVEL};
 use simsched_topology::CpuId;
@@ -60,6 +60,7 @@ impl Policy for KernelPolicy {
                 return Ok(());
             }
             kernel.raises(cx, cpu, |library, world| library.enqueue(world, cpu, task, why))?;
+            kernel.slices_afar(cx)?;
             // Who sleeps on its runqueue is placed anew there, and nothing above it changes.
             if why != Enqueue::Delayed {
                 walked(&kernel.library, cx, task, GROUP_LEVEL);
@@ -135,6 +136,14 @@ impl Policy for KernelPolicy {
             let (cpus, far) = looked(&mut kernel.library, cx.world, cpu);
             Ok(Look { cpus, far, groups: 0 })
         })
+    }
+
+    fn timer(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: TimerId) {
+        self.ask(&mut cx, (), |kernel, cx| kernel.slice_ends(cx, cpu));
+    }
+
+    fn called(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: CallId) {
+        self.ask(&mut cx, (), |kernel, cx| kernel.slice_starts(cx, cpu));
     }
 
     fn yield_task(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: TaskId) {

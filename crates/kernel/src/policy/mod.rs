@@ -10,6 +10,7 @@ mod homes;
 mod passes;
 mod placement;
 mod report;
+mod slices;
 mod spec;
 
 use std::cell::RefCell;
@@ -24,6 +25,7 @@ use simsched_topology::{CpuId, NodeId};
 use self::homes::Homes;
 use self::passes::Passes;
 use self::report::Domains;
+use self::slices::Slices;
 pub use self::spec::{KernelSpec, entry};
 use crate::library::{Answer, KernelSettings, Library, number};
 use crate::sys::RawEvent;
@@ -35,10 +37,12 @@ mod event {
     pub(super) const POLL: i32 = 3;
     pub(super) const SOFTIRQ: i32 = 4;
     pub(super) const STOP: i32 = 5;
+    pub(super) const TIMER_CANCEL: i32 = 7;
     pub(super) const MIGRATE: i32 = 8;
     pub(super) const TASK_WORK: i32 = 11;
     pub(super) const BLOCKED: i32 = 12;
     pub(super) const LINE: i32 = 13;
+    pub(super) const SLICE: i32 = 14;
 }
 
 /// The fair class of a kernel tree, as a policy.
@@ -58,6 +62,7 @@ struct Kernel {
     library: Library,
     passes: Passes,
     homes: Homes,
+    slices: Slices,
     events: Vec<RawEvent>,
 }
 
@@ -78,13 +83,16 @@ impl KernelPolicy {
     fn begin(&mut self, world: &World) -> Attached {
         let mut rules = KernelRules::default();
         let levels = usize::from(self.settings.grouping.levels());
+        let mut timers = 0;
         match Library::new(&self.path, world, &self.settings) {
             Ok(mut library) => {
                 rules = rules_of(&library.class.release());
                 self.domains = Domains::of(&mut library, world);
                 let passes = Passes::new(&mut library, world);
+                let slices = Slices::new(&mut library, world);
+                timers = slices.timers();
                 let (homes, events) = (Homes::default(), Vec::new());
-                *self.kernel.get_mut() = Some(Kernel { library, passes, homes, events });
+                *self.kernel.get_mut() = Some(Kernel { library, passes, homes, slices, events });
             }
             Err(why) => self.why = why,
         }
@@ -94,6 +102,7 @@ impl KernelPolicy {
             // The load of a group is where the group was created: on the first node.
             lines: vec![NodeId(0); levels],
             functions: if levels > 0 { FUNCTIONS } else { &[] },
+            timers,
             ..Attached::default()
         }
     }
@@ -108,7 +117,7 @@ impl KernelPolicy {
         let slot = self.kernel.get_mut();
         if let Some(kernel) = slot {
             let asked = question(kernel, cx).and_then(|answer| {
-                if !kernel.library.grouping.is_root() {
+                if !kernel.library.grouping.is_root() || kernel.slices.are_used() {
                     kernel.take_events(cx)?;
                 }
                 Ok(answer)
@@ -159,6 +168,8 @@ impl Kernel {
                     walked(&self.library, cx, task, GROUP_LEVEL);
                 }
                 event::LINE => cx.touch(line(event)),
+                event::SLICE => self.slices.arm(cx, event),
+                event::TIMER_CANCEL => self.slices.cancel(cx, event),
                 event::TASK_WORK => {
                     let gone = || format!("task {} has work to do, and never came", event.task);
                     cx.add_task_work(self.library.task_of(event.task).ok_or_else(gone)?);

@@ -11,6 +11,7 @@ use simsched_policies::fair::{GROUP_LEVEL, look_at, look_at_all};
 use simsched_topology::CpuId;
 
 use super::report::set_of;
+use super::slices::START_SLICE;
 use super::{Kernel, event, placement, walked};
 use crate::library::{Answer, Library, answer_of, done, number};
 
@@ -194,6 +195,9 @@ impl Kernel {
                     cx.resched(cpu_of(event.cpu));
                 }
                 event::STOP => pass.did.push_back(Did::Stopped { from: cpu_of(event.cpu) }),
+                event::CALL | event::POLL if self.slices.are_used() => {
+                    cx.call_on(cpu_of(event.cpu), START_SLICE);
+                }
                 event::CALL | event::POLL | event::SOFTIRQ => {
                     return Err(format!("a pass on CPU {cpu} asks for event {}", event.kind));
                 }
@@ -340,16 +344,6 @@ impl Kernel {
         })
     }
 
-    /// `cpu` was asked to balance for the idle CPUs, and whether it does.
-    pub(super) fn kicked(&mut self, cx: &mut Cx<'_>, cpu: CpuId) -> Answer<bool> {
-        self.take_events(cx)?;
-        self.library.idleness(cx.world, cpu)?;
-        self.library.flag(cx.world, cpu)?;
-        self.library.present(cx.world)?;
-        done("calls", self.library.class.calls(number(cpu)))?;
-        Ok(self.take_events(cx)?.iter().any(|event| event.kind == event::SOFTIRQ))
-    }
-
     /// The stopper of `cpu` moves at most one task.
     pub(super) fn stop(&mut self, cx: &mut Cx<'_>, cpu: CpuId, moves: &mut Moves) -> Answer {
         self.begin(cx, cpu, STOP, Cause::Active)?;
@@ -369,6 +363,6 @@ fn fill(moves: &mut Moves, tasks: Vec<TaskId>, from: CpuId, to: CpuId, cause: Ca
     (moves.from, moves.to, moves.cause, moves.reason) = (from, to, cause, placement::BALANCE);
 }
 
-fn cpu_of(cpu: i32) -> CpuId {
+pub(super) fn cpu_of(cpu: i32) -> CpuId {
     CpuId(u16::try_from(cpu).unwrap_or(0))
 }

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use simsched_core::Policy;
 use simsched_policies::catalog::Change;
 use simsched_policies::fair::features::Grouping;
-use simsched_policies::{PolicyEntry, PolicyError, PolicySpec};
+use simsched_policies::{OwnSetting, PolicyEntry, PolicyError, PolicySpec};
 use simsched_topology::nearest;
 
 use super::{KernelPolicy, placement};
@@ -140,8 +140,13 @@ impl KernelSpec {
     }
 
     fn nearest(&self, key: &str) -> Vec<&'static str> {
-        let key = key.strip_prefix("NO_").unwrap_or(key);
-        nearest(key, self.settings.iter().map(|setting| setting.key))
+        let keys = self.settings.iter().map(|setting| setting.key);
+        match key.strip_prefix("NO_") {
+            Some(key) => {
+                nearest(key, keys).into_iter().map(|key| kept(&format!("NO_{key}"))).collect()
+            }
+            None => nearest(key, keys),
+        }
     }
 
     fn kernel_settings(&self) -> KernelSettings {
@@ -236,6 +241,16 @@ impl PolicySpec for KernelSpec {
             default: default.text(),
         };
         self.changed().map(change).collect()
+    }
+
+    fn own_settings(&self) -> Vec<OwnSetting> {
+        let all = self.settings.iter().map(|&Setting { key, value, .. }| OwnSetting {
+            key,
+            value: value.text(),
+            takes: value.expected(key),
+            is_feature: matches!(value, Value::Feature(_)),
+        });
+        all.collect()
     }
 
     fn reasons(&self) -> Option<Vec<&'static str>> {

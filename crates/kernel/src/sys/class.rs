@@ -83,7 +83,7 @@ class_level! {
         fn clock(cpu: c_int, clock: c_ulonglong, clock_task: c_ulonglong, ticks: c_ulonglong);
         fn select(cpu: c_int, task: c_int, flags: c_int);
         fn migrate(cpu: c_int, task: c_int, to: c_int);
-        fn enqueue(cpu: c_int, task: c_int, why: c_int);
+        fn enqueue(cpu: c_int, task: c_int, why: c_int, from: c_int);
         fn dequeue(cpu: c_int, task: c_int, why: c_int);
         fn pick(cpu: c_int, newidle: c_int);
         fn idle(cpu: c_int);
@@ -107,6 +107,8 @@ class_level! {
         fn idle_since(cpu: c_int, clock: c_ulonglong);
         fn asleep(cpu: c_int, task: c_int);
         fn trigger(cpu: c_int);
+        fn slices();
+        fn slice(cpu: c_int);
         fn prefers(process: c_int);
         fn tick_stopped(cpu: c_int);
         fn up();

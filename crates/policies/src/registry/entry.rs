@@ -161,6 +161,14 @@ impl PolicyEntry {
     }
 
     /// The policy that `NAME[@VERSION]` means.
+    /// Its name as an expression has it.
+    pub(crate) fn form(&self) -> String {
+        match self.make {
+            Make::File { .. } => format!("{}:FILE", self.info.name),
+            _ => self.info.name.to_owned(),
+        }
+    }
+
     pub(crate) fn head(&self, text: &str) -> Result<Box<dyn PolicySpec>, PolicyError> {
         match self.make {
             Make::Parse { head, .. } => return head(text),

@@ -8,6 +8,19 @@ use simsched_topology::NumaImbalance;
 use crate::catalog::{Change, Difference, FairSpec};
 use crate::error::PolicyError;
 
+/// A feature or setting of a policy that is made from a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnSetting {
+    /// Its name.
+    pub key: &'static str,
+    /// Its value; empty where that depends on the machine.
+    pub value: String,
+    /// What it takes.
+    pub takes: String,
+    /// Whether it is a feature, which `+NAME` switches on.
+    pub is_feature: bool,
+}
+
 /// A policy that was asked for, before it is built: its name, its features and its settings.
 pub trait PolicySpec: Debug + Send + Sync {
     /// Its name: the version, and all that is not the default of that version. It names the same policy.
@@ -40,6 +53,11 @@ pub trait PolicySpec: Debug + Send + Sync {
 
     /// All features and settings that differ from the policy without version, features and settings.
     fn changes(&self) -> Vec<Change> {
+        Vec::new()
+    }
+
+    /// The features and settings of a policy that is made from a file, in its order: they are in no catalog.
+    fn own_settings(&self) -> Vec<OwnSetting> {
         Vec::new()
     }
 

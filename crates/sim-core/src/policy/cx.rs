@@ -181,6 +181,12 @@ pub enum When {
     /// At this instant.
     At(SimTime),
     /// So long after the end of the `schedule()` in which the timer's CPU is, or after now if it is in none
-    /// (`hrtick_start()`).
+    /// (`hrtick_start()`). A timer that is armed for an instant within [`When::NEAR`] of that stays as it is.
     AfterSchedule(Nanos),
+}
+
+impl When {
+    /// How near to each other two instants are between which the end of `schedule()` does not tell
+    /// (`hrtick_needs_rearm()`).
+    pub const NEAR: Nanos = Nanos(5_000);
 }

@@ -20,6 +20,8 @@ pub(super) struct PolicyTimer {
     /// The CPU on which it expires.
     cpu: CpuId,
     state: TimerState,
+    /// It is to be armed so long after the end of the `schedule()` in which its CPU is, and stays as it is until then.
+    deferred: Option<Nanos>,
 }
 
 /// How far a timer of the policy is.
@@ -27,10 +29,8 @@ pub(super) struct PolicyTimer {
 enum TimerState {
     /// It is not armed.
     Off,
-    /// It is armed so long after the end of the `schedule()` in which its CPU is.
-    Deferred(Nanos),
-    /// It is in the agenda.
-    Armed,
+    /// It is in the agenda, for this instant.
+    Armed(SimTime),
     /// It has expired, and waits for its CPU to be open to interrupts.
     Expired,
     /// Its interrupt is being handled.
@@ -38,7 +38,8 @@ enum TimerState {
 }
 
 impl PolicyTimer {
-    pub(super) const OFF: PolicyTimer = PolicyTimer { cpu: CpuId(0), state: TimerState::Off };
+    pub(super) const OFF: PolicyTimer =
+        PolicyTimer { cpu: CpuId(0), state: TimerState::Off, deferred: None };
 }
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
@@ -54,7 +55,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 continue;
             }
             match plan {
-                None => self.set_timer(timer, PolicyTimer::OFF, SimTime::NEVER),
+                None => self.stop_timer(timer),
                 Some((cpu, when)) if self.is_cpu(cpu) => self.start_timer(timer, cpu, when),
                 Some(_) => {}
             }
@@ -62,20 +63,34 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     }
 
     fn start_timer(&mut self, timer: TimerId, cpu: CpuId, when: When) {
-        let (state, at) = match when {
-            When::At(at) => (TimerState::Armed, at),
+        let at = match when {
+            When::At(at) => at,
             When::AfterSchedule(delay) if self.desks[cpu.idx()].in_schedule => {
+                if self.timers[timer.idx()].cpu != cpu {
+                    self.stop_timer(timer);
+                    self.timers[timer.idx()].cpu = cpu;
+                }
+                self.timers[timer.idx()].deferred = Some(delay);
                 self.desk(cpu).deferred_timers.push(timer);
-                (TimerState::Deferred(delay), SimTime::NEVER)
+                return;
             }
-            When::AfterSchedule(delay) => (TimerState::Armed, self.world.now() + delay),
+            When::AfterSchedule(delay) => self.world.now() + delay,
         };
-        self.set_timer(timer, PolicyTimer { cpu, state }, at);
+        self.set_timer(timer, cpu, at);
     }
 
-    fn set_timer(&mut self, timer: TimerId, to: PolicyTimer, at: SimTime) {
-        let event = Event::PolicyTimer(timer);
-        let was = std::mem::replace(&mut self.timers[timer.idx()], to);
+    /// `timer` expires on `cpu` at `at`, and not before 1 us from now.
+    fn set_timer(&mut self, timer: TimerId, cpu: CpuId, at: SimTime) {
+        self.stop_timer(timer);
+        let at = at.max(self.world.now() + MIN_DELTA);
+        self.timers[timer.idx()] =
+            PolicyTimer { cpu, state: TimerState::Armed(at), deferred: None };
+        self.agenda.arm(Event::PolicyTimer(timer), at);
+    }
+
+    /// `timer` does not expire. If it has, and its interrupt has not begun, that never comes.
+    fn stop_timer(&mut self, timer: TimerId) {
+        let was = std::mem::replace(&mut self.timers[timer.idx()], PolicyTimer::OFF);
         if was.state == TimerState::Expired {
             let waiting = &mut self.desks[was.cpu.idx()].timers;
             waiting.retain(|expired| *expired != Expired::Policy(timer));
@@ -83,11 +98,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.cpu(was.cpu).deferred.take(Deferred::TIMER);
             }
         }
-        if to.state == TimerState::Armed {
-            self.agenda.arm(event, at.max(self.world.now() + MIN_DELTA));
-        } else {
-            self.agenda.disarm(event);
-        }
+        self.agenda.disarm(Event::PolicyTimer(timer));
     }
 
     /// The end of `schedule()` on `cpu`: what was to be armed from there is (`hrtick_schedule_exit()`).
@@ -95,10 +106,15 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn start_deferred_timers(&mut self, cpu: CpuId) {
         while let Some(timer) = self.desk(cpu).deferred_timers.pop() {
             // It may have been cancelled, or armed anew, meanwhile.
-            let PolicyTimer { cpu: on, state } = self.timers[timer.idx()];
-            if let (true, TimerState::Deferred(delay)) = (on == cpu, state) {
-                let at = self.world.now() + delay;
-                self.set_timer(timer, PolicyTimer { cpu, state: TimerState::Armed }, at);
+            let PolicyTimer { cpu: on, state, deferred } = self.timers[timer.idx()];
+            let Some(delay) = deferred.filter(|_| on == cpu) else {
+                continue;
+            };
+            self.timers[timer.idx()].deferred = None;
+            let at = self.world.now() + delay;
+            match state {
+                TimerState::Armed(was) if at.0.abs_diff(was.0) <= When::NEAR.0 => {}
+                _ => self.set_timer(timer, cpu, at),
             }
         }
     }
@@ -135,7 +151,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             let row = self.world.task(TaskId::new(idx));
             row.on_rq && row.throttled
         };
-        let is_called = self.timers.iter().any(|timer| timer.state != TimerState::Off)
+        let is_called = self
+            .timers
+            .iter()
+            .any(|timer| timer.state != TimerState::Off || timer.deferred.is_some())
             || self.desks.iter().any(|desk| !desk.tick_stopped);
         is_called && (0..self.tasks.len()).any(holds)
     }

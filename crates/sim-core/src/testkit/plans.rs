@@ -39,7 +39,9 @@ impl Plans {
     pub fn armed(&mut self, now: SimTime, timer: TimerId, cpu: CpuId, when: When) {
         let (at, exact) = match when {
             When::At(at) => (at, true),
-            When::AfterSchedule(delay) => (now + delay, false),
+            When::AfterSchedule(delay) => {
+                (now + Nanos(delay.0.saturating_sub(When::NEAR.0)), false)
+            }
         };
         self.timers.insert(timer, Plan { cpu, from: at.max(now + SOONEST), exact });
     }

@@ -8,6 +8,7 @@ mod contracts;
 mod functions;
 mod memory;
 mod parts;
+mod rearm;
 mod rig;
 mod sem;
 mod stopper;
