@@ -45,9 +45,10 @@ KERNEL_FLAGS := $(COMMON) -nostdinc -D__KERNEL__ -fms-extensions -fshort-wchar -
 	-Werror=implicit-function-declaration -Werror=incompatible-pointer-types -Werror=int-conversion
 # What the preprocessor cannot see: whether a runqueue estimates idle times for wakeups; whether a timer says that it
 # is queued, and no longer its state; whether a task is picked apart from putting the one that ran; whether schedule()
-# arms the slice timer at its end.
+# arms the slice timer at its end; whether a runqueue knows of which class its next task is.
 KERNEL_FLAGS += $(if $(shell grep -s wake_avg_idle $(TREE)/kernel/sched/sched.h),-DSIMSCHED_HAS_WAKE_IDLE)
 KERNEL_FLAGS += $(if $(shell grep -s is_queued $(TREE)/include/linux/hrtimer_types.h),-DSIMSCHED_TIMER_IS_QUEUED)
+KERNEL_FLAGS += $(if $(shell grep -s "sched_class.*next_class;" $(TREE)/kernel/sched/sched.h),-DSIMSCHED_HAS_NEXT_CLASS)
 KERNEL_FLAGS += $(if $(shell grep -s "hrtick_schedule_exit" $(TREE)/kernel/sched/core.c),-DSIMSCHED_HAS_HRTICK_EXIT)
 KERNEL_FLAGS += $(if $(shell grep -s "extern.*pick_task_fair" $(TREE)/kernel/sched/sched.h),-DSIMSCHED_HAS_PICK_TASK)
 PLAIN_FLAGS := $(COMMON) -fno-builtin -I$S

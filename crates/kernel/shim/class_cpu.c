@@ -19,6 +19,9 @@ static void run(int cpu, struct rq *rq, struct task_struct *prev, struct task_st
 		WRITE_ONCE(prev->on_cpu, 0);
 		WRITE_ONCE(next->on_cpu, 1);
 	}
+#ifdef SIMSCHED_HAS_NEXT_CLASS
+	rq->next_class = next->sched_class;
+#endif
 	raw_cpu_write(simsched_current, next);
 }
 

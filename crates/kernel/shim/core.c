@@ -113,10 +113,14 @@ void simsched_core_start_slice(int cpu, int from)
 
 int simsched_kp_slices(void) { return sched_feat(HRTICK) != 0; }
 
+/* Newer trees are given the state of the task, others flags. */
 void simsched_core_block(void *rq, struct task_struct *p, int dead)
 {
 #ifdef DEQUEUE_SPECIAL
-	block_task(rq, p, DEQUEUE_NOCLOCK | (dead ? DEQUEUE_SPECIAL : 0));
+	if (__builtin_types_compatible_p(typeof(&block_task), void (*)(struct rq *, struct task_struct *, unsigned long)))
+		block_task(rq, p, READ_ONCE(p->__state));
+	else
+		block_task(rq, p, DEQUEUE_NOCLOCK | (dead ? DEQUEUE_SPECIAL : 0));
 #else
 	deactivate_task(rq, p, DEQUEUE_SLEEP | DEQUEUE_NOCLOCK);
 #endif

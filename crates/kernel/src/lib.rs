@@ -18,5 +18,5 @@ mod sys;
 pub use self::build::{Build, Built, build, check};
 pub use self::error::KernelError;
 pub use self::library::KernelSettings;
-pub use self::policy::{KernelPolicy, KernelSpec, entry};
+pub use self::policy::{KernelPolicy, KernelSpec, KernelTask, entry};
 pub use self::sys::Stub;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use simsched_core::testkit::Script;
 use simsched_core::{
-    Config, MaskId, Nanos, Observer, Op, Seed, Setup, SimTime, Simulator, Tracepoint, World,
+    Config, Nanos, Observer, Op, Seed, Setup, SimTime, Simulator, Tracepoint, World,
 };
 use simsched_kernel::{KernelPolicy, KernelSettings};
 use simsched_topology::{CpuId, Topology};
@@ -55,18 +55,20 @@ impl Turns {
     }
 }
 
-/// Two seconds of tasks of these nice values that compute on one CPU, with time in interrupts counted as theirs, as in
+/// Two seconds of tasks of these nice values that compute on one CPU, forked 140 us one after the other, with time in interrupts counted as theirs, as in
 /// the recorded kernels.
 fn turns(library: &Path, feature: &str, nices: &[i8]) -> Turns {
     let features = if feature.is_empty() { vec![] } else { vec![feature.to_owned()] };
     let settings = KernelSettings { features, ..KernelSettings::default() };
-    let pinned = std::iter::once(CPU).collect();
-    let mut script = Script::new(Setup { masks: vec![pinned], ..Setup::default() });
+    let mut script = Script::new(Setup { procs: vec!["hogs".to_owned()], ..Setup::default() });
+    let mut parent = Vec::new();
     for &nice in nices {
-        let task = script.task(CPU, &[Op::Run(Nanos(8_000_000_000))]);
+        let task = script.spawned(&[Op::Run(Nanos(8_000_000_000))]);
         script.spec(task).nice = nice;
-        script.spec(task).allowed = Some(MaskId(0));
+        script.spec(task).allowed = Some(std::iter::once(CPU).collect());
+        parent.extend([Op::Run(Nanos(130_000)), Op::Spawn(task)]);
     }
+    script.task(CPU, &parent);
     let text = include_str!("../../../topologies/t8.toml");
     let machine = Arc::new(Topology::parse(text, "t8.toml", Some("untraced")).unwrap());
     let seen = Turns { by_task: vec![Vec::new(); nices.len()], began: 0 };
@@ -118,6 +120,9 @@ fn a_slice_of_6_12_is_the_base_slice() {
     }
 }
 
+/// How many of 1,000 turns of this task lasted so many us, at least and at most.
+type Recorded = (usize, u64, [u64; 2]);
+
 /// Recorded (`7.3-t8`, two runs of each): how many of 1,000 turns of a task last so many us. There, threads of the
 /// kernel cut a turn short now and then; none do here, so up to 5 % more turns may last as long as they should.
 #[test]
@@ -128,8 +133,7 @@ fn turns_of_7_3_are_those_that_were_recorded() {
         return;
     }
     let Some(library) = common::library("7.3") else { return };
-    // Nice values; task, us, shares.
-    let recorded: [(&[i8], &[(usize, u64, [u64; 2])]); 4] = [
+    let recorded: [(&[i8], &[Recorded]); 4] = [
         (&[0, 0], &[(0, 2_803, [880, 954]), (1, 2_803, [883, 968])]),
         (&[0, 5], &[(0, 9_196, [800, 803]), (0, 5_196, [150, 151]), (1, 2_803, [994, 994])]),
         (

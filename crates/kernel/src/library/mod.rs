@@ -136,7 +136,11 @@ impl Library {
 
     /// The id of a task that has begun.
     pub(crate) fn id(&self, task: TaskId) -> Answer<i32> {
-        self.ids[task.idx()].ok_or_else(|| format!("task {task} has not begun there"))
+        self.ids
+            .get(task.idx())
+            .copied()
+            .flatten()
+            .ok_or_else(|| format!("task {task} has not begun there"))
     }
 
     /// The task of an id.

@@ -109,7 +109,12 @@ impl Policy for KernelPolicy {
                 .filter(|_| why == Enqueue::Moved)
             {
                 Some(answer) => Ok(answer),
-                None => kernel.library.preempt(cx.world, cpu, wakee, why),
+                None => {
+                    let answer = kernel.library.preempt(cx.world, cpu, wakee, why)?;
+                    // From 7.2 on it looks for the best entity, and a sleeper that it finds leaves.
+                    kernel.take_events(cx)?;
+                    Ok(answer)
+                }
             }
         })
     }

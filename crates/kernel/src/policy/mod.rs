@@ -12,6 +12,7 @@ mod placement;
 mod report;
 mod slices;
 mod spec;
+mod state;
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,7 @@ use self::passes::Passes;
 use self::report::Domains;
 use self::slices::Slices;
 pub use self::spec::{KernelSpec, entry};
+pub use self::state::KernelTask;
 use crate::library::{Answer, KernelSettings, Library, number};
 use crate::sys::RawEvent;
 
@@ -103,7 +105,6 @@ impl KernelPolicy {
             lines: vec![NodeId(0); levels],
             functions: if levels > 0 { FUNCTIONS } else { &[] },
             timers,
-            ..Attached::default()
         }
     }
 

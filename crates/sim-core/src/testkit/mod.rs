@@ -113,6 +113,11 @@ impl WorldKit {
         self.0.rq_update(cpu, |rq| rq.need_resched = need_resched);
     }
 
+    /// Sets whether the current task of `cpu` is to be rescheduled when it returns to user mode.
+    pub fn set_need_resched_lazy(&mut self, cpu: CpuId, lazy: bool) {
+        self.0.rq_update(cpu, |rq| rq.need_resched_lazy = lazy);
+    }
+
     /// Puts `cpu` into an idle state with this exit latency, or into none.
     pub fn set_exit_latency(&mut self, cpu: CpuId, exit_latency_us: Option<u32>) {
         self.0.set_idle_state(cpu, exit_latency_us);
