@@ -33,6 +33,8 @@ static void fill(const struct simsched_k_machine *m)
 	nr_cpu_ids = m->cpus;
 	nr_node_ids = nr_online_nodes = nodes = m->nodes;
 	node_reclaim_distance = m->reclaim ? m->reclaim : 30;
+	if (m->parts)
+		simsched_without_package();
 	simsched_smt_threads = simsched_core_threads = __max_smt_threads = m->smt;
 	atomic_set(&__num_online_cpus, m->cpus);
 	for (int i = 0; i < m->nodes * m->nodes; i++)

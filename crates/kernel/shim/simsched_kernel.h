@@ -29,6 +29,7 @@ struct simsched_k_machine {
 	int nodes;
 	int smt;              /* threads of a core */
 	int reclaim;          /* distance above which nodes are far; 0: 30 */
+	int parts;            /* 1: nodes are parts of packages, of which there is no level of domains then */
 	const int *core;
 	const int *cluster;
 	const int *llc;

@@ -123,6 +123,7 @@ extern void simsched_polled(int cpu);
 extern void simsched_core_boot(void);
 extern int simsched_core_schedule(int how);
 extern void simsched_clock_stable(void);
+extern void simsched_without_package(void);
 extern void simsched_core_seed(unsigned long long seed);
 extern int simsched_set_feature(char *name);
 extern void simsched_line(const void *at, int writes);

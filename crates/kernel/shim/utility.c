@@ -10,6 +10,14 @@ void simsched_clock_stable(void)
 	static_branch_enable(&__sched_clock_stable);
 }
 
+/* Where nodes are parts of packages, x86 has no level of the package: that of the node follows those of the caches. */
+void simsched_without_package(void)
+{
+	for (struct sched_domain_topology_level *tl = default_topology; tl->mask; tl++)
+		if (!strcmp(tl->name, "DIE") || !strcmp(tl->name, "PKG"))
+			tl->mask = NULL;
+}
+
 int simsched_k_feature_at(int i, const char **name)
 {
 	if (i < 0 || i >= __SCHED_FEAT_NR)

@@ -81,6 +81,7 @@ impl Host {
             nodes: shape.nodes,
             smt: shape.smt,
             reclaim: 0,
+            parts: false,
             core: &core,
             llc: &llc,
             node: &node,

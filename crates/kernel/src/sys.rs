@@ -42,6 +42,8 @@ pub(crate) struct RawMachine<'a> {
     pub(crate) smt: usize,
     /// The distance above which nodes are far; 0 is the usual one.
     pub(crate) reclaim: u32,
+    /// Nodes are parts of packages, of which there is no level of domains then.
+    pub(crate) parts: bool,
     pub(crate) core: &'a [c_int],
     pub(crate) llc: &'a [c_int],
     pub(crate) node: &'a [c_int],
@@ -55,6 +57,7 @@ struct CMachine {
     nodes: c_int,
     smt: c_int,
     reclaim: c_int,
+    parts: c_int,
     core: *const c_int,
     cluster: *const c_int,
     llc: *const c_int,
@@ -215,6 +218,7 @@ impl Loaded {
             nodes: number(machine.nodes),
             smt: number(machine.smt),
             reclaim: c_int::try_from(machine.reclaim).unwrap_or(c_int::MAX),
+            parts: c_int::from(machine.parts),
             core: machine.core.as_ptr(),
             cluster: ptr::null(),
             llc: machine.llc.as_ptr(),

@@ -1,7 +1,7 @@
 //! The machine of a simulation, as the library numbers it.
 
 use simsched_core::World;
-use simsched_topology::{CpuId, NodeId, Topology};
+use simsched_topology::{Arch, CpuId, NodeId, Topology};
 
 use super::{Answer, done, number};
 use crate::sys::{ClassLevel, RawMachine};
@@ -22,12 +22,22 @@ pub(super) fn create(class: &mut ClassLevel, world: &World) -> Answer {
         nodes,
         smt: topology.cpus().iter().map(|cpu| topology.smt_mask(cpu).len()).max().unwrap_or(1),
         reclaim: topology.reclaim_distance(),
+        parts: topology.arch() == Arch::X86 && has_numa_in_package(topology),
         core: &of(&|cpu| topology.core_of(cpu).0),
         llc: &of(&|cpu| topology.llc_of(cpu).0),
         node: &of(&|cpu| topology.node_of(cpu).0),
         distance: &distance,
     };
     done("create", class.create(&machine, world.seed().0))
+}
+
+/// Whether some package holds CPUs of several nodes.
+fn has_numa_in_package(topology: &Topology) -> bool {
+    let mut of_package = vec![None; topology.nr_packages()];
+    topology.cpus().iter().any(|cpu| {
+        let node = topology.node_of(cpu);
+        *of_package[topology.package_of(cpu).idx()].get_or_insert(node) != node
+    })
 }
 
 /// How many CPUs each domain above `cpu` has, from the lowest.
