@@ -47,10 +47,9 @@ use self::values::{duration, events, precision, seed, seeds, setting};
 #[command(
     after_help = "Example:\n  simsched run --topo genoa --policy cfs -- hackbench -g 2 -l 50\n\n\
                         The exit code is 0 when the run is done, 1 when what was judged falls \
-                        below its bar or cannot be judged (lab, validate), differs (kernel \
-                        shadow), is less precise than \
-                        asked for (run --precision) or differs from the report that was to be \
-                        repeated, 2 for bad input, 3 when the simulation failed, \
+                        below its bar or cannot be judged (lab, validate), is less precise than \
+                        asked for (run --precision) or differs (kernel shadow, a report that was \
+                        to be repeated), 2 for bad input, 3 when the simulation failed, \
                         130 after Ctrl-C."
 )]
 pub(crate) struct Cli {
