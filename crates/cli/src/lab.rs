@@ -30,11 +30,11 @@ use crate::progress::Progress;
 use crate::settings::Settings;
 
 /// Does what `simsched lab` is asked for.
-pub(crate) fn lab(args: &LabArgs) -> Result<(), Failure> {
+pub(crate) fn lab(args: &LabArgs, registry: &Registry) -> Result<(), Failure> {
     let folders = args.folders.iter().map(|path| Folder::open(path));
     let folders = folders.collect::<Result<Vec<_>, _>>()?;
     let benches = folders.into_iter().flat_map(Folder::variants);
-    let benches = benches.map(|folder| Bench::new(folder, args)).collect::<Result<Vec<_>, _>>()?;
+    let benches = benches.map(|folder| Bench::new(folder, args, registry)).collect::<Result<Vec<_>, _>>()?;
     let jobs: Vec<Job<'_>> = benches.iter().flat_map(Bench::jobs).collect();
     check_only(&benches, args)?;
     interrupt::listen();
@@ -77,8 +77,8 @@ enum On {
 }
 
 impl Bench {
-    fn new(folder: Folder, args: &LabArgs) -> Result<Bench, Failure> {
-        let on = On::of(&folder, args)?;
+    fn new(folder: Folder, args: &LabArgs, registry: &Registry) -> Result<Bench, Failure> {
+        let on = On::of(&folder, args, registry)?;
         let all = if matches!(on, On::Nothing) { Vec::new() } else { folder.reference()? };
         let scenarios = asked_for(all, &args.only);
         if let (On::Recorded(label), Some(scenario)) = (&on, scenarios.first()) {
@@ -94,7 +94,7 @@ impl Bench {
 }
 
 impl On {
-    fn of(folder: &Folder, args: &LabArgs) -> Result<On, Failure> {
+    fn of(folder: &Folder, args: &LabArgs, registry: &Registry) -> Result<On, Failure> {
         if let Some(label) = &args.recorded {
             return Ok(On::Recorded(label.clone()));
         }
@@ -104,10 +104,10 @@ impl On {
         };
         let policy = args.policy.as_deref().or_else(|| policy_of(folder.kernel(), variant));
         let Some(policy) = policy else { return Ok(On::Nothing) };
-        let bed = bed(folder, policy, args)?;
+        let bed = bed(folder, policy, args, registry)?;
         Ok(match folder.variant() {
             Some(Variant::OffToOn) => {
-                let on = self::bed(folder, &format!("{policy}+{PATCH}"), args)?;
+                let on = self::bed(folder, &format!("{policy}+{PATCH}"), args, registry)?;
                 On::Pair(Box::new(Pair { off: bed, on }))
             }
             Some(Variant::Groups) => On::Groups(bed),
@@ -120,12 +120,18 @@ impl On {
 const PATCH: &str = "wakeup_bias_prev";
 
 /// The simulated machine of a folder.
-fn bed(folder: &Folder, policy: &str, args: &LabArgs) -> Result<Bed, Failure> {
-    let settings = Settings::sort_onto(&Registry::builtin(), config(), policy, &args.settings)?;
+fn bed(
+    folder: &Folder,
+    policy: &str,
+    args: &LabArgs,
+    registry: &Registry,
+) -> Result<Bed, Failure> {
+    let settings = Settings::sort_onto(registry, config(), policy, &args.settings)?;
     Ok(Bed {
         topology: Arc::new(folder.machine(Tracer::On)?),
         untraced: Arc::new(folder.machine(Tracer::Off)?),
         kernel: Kernel::named(folder.kernel()),
+        registry: registry.clone(),
         policy: policy.to_owned(),
         settings: settings.policy,
         config: settings.config,

@@ -106,7 +106,7 @@ fn dispatch(command: &Command, registry: &Registry) -> Result<(), Failure> {
         Command::Explain(args) => pages::explain(args),
         Command::Topo(args) => topo::topo(&args.command),
         Command::Policies(args) => list::policies(args, registry),
-        Command::Lab(args) => lab::lab(args),
+        Command::Lab(args) => lab::lab(args, registry),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),
         Command::Replay(args) => replay::replay(args, registry),

@@ -27,6 +27,7 @@ int simsched_kp_clock(int cpu, unsigned long long clock, unsigned long long cloc
 	irq = clock - rq->clock;
 	rq->clock = clock;
 	rq->clock_task += delta;
+	rq->clock_update_flags |= RQCF_UPDATED;
 	irq = moved && irq > delta ? irq - delta : 0;
 	if (irq && sched_feat(NONTASK_CAPACITY))
 		update_irq_load_avg(rq, irq);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use simsched_core::{Config, Observer, Policy, Seed, SimTime, Simulator, Status, Workload};
-use simsched_policies::catalog as policies;
+use simsched_policies::{Registry, catalog as policies};
 use simsched_topology::Topology;
 use simsched_workloads::hackbench::{self, Hackbench};
 use simsched_workloads::lab::{self, Counted, CountedRun, Kernel, Lab, WithKthreads};
@@ -57,6 +57,8 @@ pub struct Bed {
     pub untraced: Arc<Topology>,
     /// The kernel that was recorded there, as far as programs meet it in their own code.
     pub kernel: Kernel,
+    /// The policies that can be named.
+    pub registry: Registry,
     /// The policy, such as `cfs@6.1`.
     pub policy: String,
     /// Settings of the policy.
@@ -175,7 +177,7 @@ impl Bed {
         seed: u64,
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<Done<W, O>>, LabError> {
-        let policy = policies::build(&self.policy, &self.settings)?;
+        let policy = self.registry.parse(&self.policy, &self.settings)?.build();
         let config = Config { seed: Seed(seed), ..self.config };
         let failed = |error| LabError::Run { scenario: name.to_owned(), error };
         let mut run = Simulator::new(Arc::clone(topology), policy, programs, observer, config)

@@ -7,6 +7,7 @@ use simsched_lab::folder::Recorded;
 use simsched_lab::reference::Scenario;
 use simsched_lab::run::{Bed, config};
 use simsched_lab::value::Value;
+use simsched_policies::Registry;
 use simsched_topology::Topology;
 use simsched_workloads::lab::Kernel;
 
@@ -15,6 +16,7 @@ pub(crate) fn bed(policy: &str) -> Bed {
         topology: Arc::new(Topology::builtin("t16", Some("lab")).unwrap()),
         untraced: Arc::new(Topology::builtin("t16", Some("untraced")).unwrap()),
         kernel: Kernel::V6_1,
+        registry: Registry::builtin(),
         policy: policy.to_owned(),
         settings: Vec::new(),
         config: config(),

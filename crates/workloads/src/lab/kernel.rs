@@ -14,6 +14,9 @@ impl Kernel {
     /// The kernel of this name, such as `6.12`.
     #[must_use]
     pub fn named(name: &str) -> Kernel {
-        if name == "6.12" { Kernel::V6_12 } else { Kernel::V6_1 }
+        match name {
+            "6.12" | "7.2" | "7.3" => Kernel::V6_12,
+            _ => Kernel::V6_1,
+        }
     }
 }
