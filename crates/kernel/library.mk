@@ -8,6 +8,7 @@
 ifeq ($(origin CC),default)
 CC := gcc
 endif
+CLANG := $(findstring clang,$(shell $(CC) --version))
 S := $(CURDIR)/shim
 K := $(CURDIR)/kbuild
 O := object
@@ -34,14 +35,15 @@ COMMON := -ffile-prefix-map=$(TREE)/= -ffile-prefix-map=$S/=shim/ -ffile-prefix-
 # For both sides: position-independent, nothing visible that does not say so, a section for each function so that
 # the linker drops what is not reached, and nothing that the process around would have to provide.
 COMMON += -std=gnu11 -O2 -g1 -Wall -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -fno-common \
-	-fno-stack-protector -fno-asynchronous-unwind-tables -mpreferred-stack-boundary=4 -fcf-protection=none
+	-fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none
+COMMON += $(if $(CLANG),-mstack-alignment=16,-mpreferred-stack-boundary=4)
 
 # The kernel's own dialect. A function that is not declared would become a stub and answer 0: that is an error.
 KERNEL_FLAGS := $(COMMON) -nostdinc -D__KERNEL__ -fms-extensions -fshort-wchar -funsigned-char \
 	-fno-strict-aliasing -fno-strict-overflow -fno-delete-null-pointer-checks -mno-sse -mno-sse2 -mno-mmx \
 	-mno-3dnow -mno-avx -mno-80387 -mno-fp-ret-in-387 -m64 -march=x86-64 \
 	-Wno-unused -Wno-pointer-sign -Wno-format-security -Wno-address-of-packed-member -Wno-frame-address \
-	-Wno-sign-compare -Wno-main -Wno-psabi -Wno-maybe-uninitialized \
+	-Wno-sign-compare -Wno-main -Wno-psabi $(if $(CLANG),-Wno-gnu,-Wno-maybe-uninitialized) \
 	-Werror=implicit-function-declaration -Werror=incompatible-pointer-types -Werror=int-conversion
 # What the preprocessor cannot see: whether a runqueue estimates idle times for wakeups; whether a timer says that it
 # is queued, and no longer its state; whether a task is picked apart from putting the one that ran; whether schedule()

@@ -34,7 +34,8 @@ pub(crate) fn lab(args: &LabArgs, registry: &Registry) -> Result<(), Failure> {
     let folders = args.folders.iter().map(|path| Folder::open(path));
     let folders = folders.collect::<Result<Vec<_>, _>>()?;
     let benches = folders.into_iter().flat_map(Folder::variants);
-    let benches = benches.map(|folder| Bench::new(folder, args, registry)).collect::<Result<Vec<_>, _>>()?;
+    let benches =
+        benches.map(|folder| Bench::new(folder, args, registry)).collect::<Result<Vec<_>, _>>()?;
     let jobs: Vec<Job<'_>> = benches.iter().flat_map(Bench::jobs).collect();
     check_only(&benches, args)?;
     interrupt::listen();
@@ -120,12 +121,7 @@ impl On {
 const PATCH: &str = "wakeup_bias_prev";
 
 /// The simulated machine of a folder.
-fn bed(
-    folder: &Folder,
-    policy: &str,
-    args: &LabArgs,
-    registry: &Registry,
-) -> Result<Bed, Failure> {
+fn bed(folder: &Folder, policy: &str, args: &LabArgs, registry: &Registry) -> Result<Bed, Failure> {
     let settings = Settings::sort_onto(registry, config(), policy, &args.settings)?;
     Ok(Bed {
         topology: Arc::new(folder.machine(Tracer::On)?),

@@ -32,6 +32,7 @@ mod random_machines;
 mod registry;
 mod room;
 mod runqueue_invariants;
+mod sched_idle_balance;
 mod select_task_rq;
 mod select_twin;
 mod util_avg;

@@ -101,7 +101,7 @@ fn another_release_runs_otherwise() {
 /// The kept results of random programs: a line for each program and version.
 const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/random_programs.txt");
 /// How many programs there are, and how many of them the ordinary tests run again.
-const PROGRAMS: u64 = 200;
+const PROGRAMS: u64 = 400;
 const SAMPLE: u64 = 50;
 
 /// What a comparison of the program of this seed says, in a line.
@@ -124,7 +124,7 @@ fn line(seed: u64, version: &str, library: &Path) -> String {
 }
 
 /// Random programs on random machines, with random groups, features and numbers. All of them are run where
-/// `UPDATE_GOLDEN` is set, a minute, and else the first ones; what they say must be what is kept. Each release has a
+/// `UPDATE_GOLDEN` is set, two minutes, and else the first ones; what they say must be what is kept. Each release has a
 /// thread, in which copies of its library come and go: nothing of one is seen in another.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "as for all kept outputs")]

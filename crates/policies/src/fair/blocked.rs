@@ -3,6 +3,7 @@
 use simsched_topology::CpuId;
 
 use super::entity::EntityId;
+use super::features::Version;
 use super::group::GroupId;
 use super::hierarchy::{Hierarchy, Update};
 use super::tg_load::Source;
@@ -25,7 +26,11 @@ impl Hierarchy {
                 if !self.skip_blocked_update(se) {
                     self.update_load_avg(self.cfs_rq_of(se), se, now, Update::Tg);
                 }
-                if self.queue(queue).is_decayed() && !self.has_listed_child(group, cpu) {
+                let cfs_rq = self.queue(queue);
+                // What its group has still to be told, it is told when it is aged again.
+                let is_told =
+                    self.features.version < Version::V6_12 || cfs_rq.tg_load_avg_contrib == 0;
+                if cfs_rq.is_decayed() && is_told && !self.has_listed_child(group, cpu) {
                     self.queue_mut(queue).on_list = false;
                 }
             }

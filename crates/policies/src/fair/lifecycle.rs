@@ -254,7 +254,8 @@ impl Fair {
         self.all.entity_mut(se).update_load_avg_blocked(now);
     }
 
-    /// The weight of a task follows its nice value, which its row already holds.
+    /// The weight of a task follows its nice value, which its row already holds. One that is queued leaves its queue
+    /// for that and comes back, with all that follows from either.
     /// Source: `set_user_nice()`, `prio_changed_fair()`.
     pub(super) fn set_user_nice(&mut self, world: &World, task: TaskId) -> Preempt {
         let (se, row) = (EntityId::of(task), world.task(task));
@@ -268,6 +269,7 @@ impl Fair {
         let is_running = world.curr(cpu) == Some(task);
         if is_queued {
             self.all.dequeue_task(se, DequeueFlags::SAVE, now);
+            self.note_dequeued(world, cpu);
         }
         if is_running {
             self.all.put_prev_task(se, now);
@@ -277,6 +279,8 @@ impl Fair {
         self.all.entity_mut(se).load = load;
         if is_queued {
             self.all.enqueue_task(se, EnqueueFlags::RESTORE, now);
+            self.note_sched_idle(cpu);
+            self.note_overload(world, cpu, 1);
         }
         if is_running {
             self.all.set_next_task(se, now);

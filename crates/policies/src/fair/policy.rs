@@ -79,7 +79,7 @@ impl Policy for Fair {
             self.refresh_at_enqueue(cx.world, cpu, task);
         }
         self.note_sched_idle(cpu);
-        self.note_overload(cx.world, cpu);
+        self.note_overload(cx.world, cpu, 0);
         self.all.tell(cx);
     }
 

@@ -245,7 +245,7 @@ impl Fair {
         (rq.active_balance, rq.push_cpu) = (true, env.cpu);
         rq.push_llc = env.migration_type == MigrationType::LlcTask;
         // The stopper counts as a task.
-        self.note_overload(world, src);
+        self.note_overload(world, src, 0);
         Next::Step(At::Stopped, BalanceStep::Stop { from: src })
     }
 

@@ -124,10 +124,11 @@ impl Fair {
         Trigger { softirq, kick: self.nohz_balancer_kick(world, cpu) }
     }
 
-    /// `cpu`, which has so many tasks before another one comes, will have more than one.
+    /// A task comes to `cpu`, of which the world counts so many there already (it has left for a moment): `cpu` will
+    /// have more than one, and had not.
     /// Source: `add_nr_running()`.
     #[inline]
-    pub(super) fn note_overload(&mut self, world: &World, cpu: CpuId) {
-        self.balance.overload |= world.rq(cpu).nr_running == 1;
+    pub(super) fn note_overload(&mut self, world: &World, cpu: CpuId, counted: u32) {
+        self.balance.overload |= world.rq(cpu).nr_running == 1 + counted;
     }
 }
