@@ -195,7 +195,7 @@ fn made_of_file(expression: &str, registry: &Registry) -> Result<(), Failure> {
         registry.parse(expression, &[]).map_err(|error| settings::refused(registry, error))?;
     let mut text = format!("{}\n", policy.name());
     let built_of = policy.built_of();
-    built_of.iter().for_each(|(name, what)| line(&mut text, name, what));
+    built_of.iter().for_each(|(name, what)| text.push_str(&format!("  {name:<13}  {what}\n")));
     let all = policy.own_settings();
     let width = all.iter().map(|setting| setting.key.len()).max().unwrap_or(0);
     for (title, is_feature) in [
@@ -204,9 +204,8 @@ fn made_of_file(expression: &str, registry: &Registry) -> Result<(), Failure> {
     ] {
         text.push_str(title);
         for it in all.iter().filter(|it| it.is_feature == is_feature) {
-            let value = if it.value.is_empty() { "by the machine" } else { &it.value };
             let takes = if is_feature { String::new() } else { format!("  ({})", it.takes) };
-            text.push_str(&format!("  {:<width$}  {value}{takes}\n", it.key));
+            text.push_str(&format!("  {:<width$}  {}{takes}\n", it.key, it.value));
         }
     }
     output::print(&text)

@@ -5,6 +5,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::common::{check, prints};
+
 /// As the tests of `simsched-kernel` have it, which use the tree, too.
 fn scratch() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kernel")
@@ -108,4 +110,22 @@ fn the_script_of_the_docs_finds_the_commit() {
     let p99 = said.lines().filter(|line| line.starts_with("p99 ")).count();
     assert!((2..=3).contains(&p99), "so many trees were built: {said}");
     fs::remove_dir_all(copy.join(".git")).unwrap();
+    is_shown(&home.join("step.so"));
+}
+
+/// What a library has, and what it has not.
+fn is_shown(library: &Path) {
+    let policy = format!("kernel:{}", library.display());
+    let shown = prints(&format!("policies show {policy}"));
+    let has = |words: &[&str]| {
+        let mut lines = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        assert!(lines.any(|line| line.starts_with(words)), "{words:?}: {shown}");
+    };
+    has(&["SIS_UTIL", "on"]);
+    has(&["HRTICK", "off"]);
+    has(&["base_slice_ns"]);
+    assert!(shown.contains("  release        6.12."), "{shown}");
+    check(&format!("policies show {policy}+NO_SIS_UTLI"), 2, &["NO_SIS_UTLI", "`NO_SIS_UTIL`"]);
+    let without = format!("run --topo t8 --policy {} -- hackbench -g 1", library.display());
+    check(&without, 2, &["failed to find policy", "kernel:FILE"]);
 }

@@ -13,7 +13,7 @@ use crate::error::PolicyError;
 pub struct OwnSetting {
     /// Its name.
     pub key: &'static str,
-    /// Its value; empty where that depends on the machine.
+    /// Its value, in words where that depends on the machine.
     pub value: String,
     /// What it takes.
     pub takes: String,
