@@ -38,16 +38,31 @@ void simsched_core_seed(unsigned long long seed)
 		prandom_seed_state(per_cpu_ptr(&sched_rnd_state, cpu), seed + 0x9e3779b97f4a7c15ull * (cpu + 1));
 }
 
+static void move_to(struct task_struct *p, struct task_group *tg)
+{
+	p->sched_task_group = tg;
+	set_task_rq(p, smp_processor_id());
+}
+
+/*
+ * What starts without a parent is forked by the idle task, which no machine does: it stands for somebody of the group, in
+ * whose queue task_fork_fair() places the child.
+ */
 void simsched_core_fork(struct task_struct *p, int group, int policy)
 {
 	struct kernel_clone_args args = { .cset = simsched_css(group) };
+	bool stands_for = is_idle_task(current);
 
+	if (stands_for)
+		move_to(current, simsched_group(group));
 	p->prio = p->normal_prio = p->static_prio;
 	p->policy = policy;
 	set_load_weight(p, false);
 	sched_fork(0, p);
 	p->prio = p->normal_prio;
 	sched_cgroup_fork(p, &args);
+	if (stands_for)
+		move_to(current, simsched_group(0));
 	sched_post_fork(p);
 }
 

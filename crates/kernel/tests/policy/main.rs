@@ -101,7 +101,7 @@ fn another_release_runs_otherwise() {
 /// The kept results of random programs: a line for each program and version.
 const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/random_programs.txt");
 /// How many programs there are, and how many of them the ordinary tests run again.
-const PROGRAMS: u64 = 400;
+const PROGRAMS: u64 = 500;
 const SAMPLE: u64 = 50;
 
 /// What a comparison of the program of this seed says, in a line.

@@ -79,7 +79,10 @@ impl Policy for Fair {
             self.refresh_at_enqueue(cx.world, cpu, task);
         }
         self.note_sched_idle(cpu);
-        self.note_overload(cx.world, cpu, 0);
+        // Who sleeps on its runqueue is counted there, and does not come to it (`add_nr_running()`).
+        if why != Enqueue::Delayed {
+            self.note_overload(cx.world, cpu, 0);
+        }
         self.all.tell(cx);
     }
 
