@@ -68,7 +68,7 @@ fn driver(row: &Value, version: Version) -> Driver {
                 let entity = driver.host.policy.entity_mut(task);
                 entity.rel_deadline = true;
                 *driver.host.policy.request_mut(task) =
-                    Request { deadline: 1_000_000 - behind, vlag: 0, slice: 0 };
+                    Request { deadline: 1_000_000 - behind, ..Request::default() };
             }
             tasks[task.idx()].queue(&mut driver, task);
         }

@@ -53,7 +53,7 @@ fn queue(row: &Value) -> Fair {
         (se.load, se.vruntime) = (load(weight), vruntime);
         se.on_rq = curr != Some(at) || row["curr_on_rq"] != 0;
         nr_running += u32::from(se.on_rq);
-        *fair.request_mut(task) = Request { deadline, vlag: 0, slice };
+        *fair.request_mut(task) = Request { deadline, slice, ..Request::default() };
         if curr == Some(at) {
             fair.cfs_rq_mut(CPU).curr = Some(EntityId::of(task));
         } else {
@@ -114,7 +114,8 @@ fn a_placement_agrees_with_the_kernel() {
         let se = fair.entity_mut(task);
         se.load = load(weight);
         (se.custom_slice, se.rel_deadline) = (custom != 0, relative != 0);
-        *fair.request_mut(task) = Request { deadline, vlag: vlag.cast_signed(), slice };
+        let vlag = vlag.cast_signed();
+        *fair.request_mut(task) = Request { deadline, vlag, slice, ..Request::default() };
         fair.place_entity(task, row["initial"] != 0);
         let (se, request) = (fair.entity(task), fair.request(EntityId::of(task)));
         let out = [se.vruntime, request.deadline, request.slice, u64::from(se.rel_deadline)];
@@ -129,7 +130,7 @@ fn a_placement_agrees_with_the_kernel() {
 fn a_deadline_moves_as_in_the_kernel() {
     let rows = for_each_row("6.12/eevdf_update_deadline.csv", |row| {
         let (deadline, slice) = (row.get("deadline_in"), row.get("slice_in"));
-        let mut request = Request { deadline, vlag: 0, slice };
+        let mut request = Request { deadline, slice, ..Request::default() };
         let common = (!row.flag("custom_slice")).then_some(BASE_SLICE);
         let weight = load(row.get("weight"));
         let is_served = request.update_deadline(row.get("vruntime"), weight, common);
@@ -153,7 +154,8 @@ fn lag_is_limited_as_in_the_kernel() {
 fn a_change_of_weight_keeps_lag_as_in_the_kernel() {
     let rows = for_each_row("6.12/eevdf_reweight.csv", |row| {
         let slice = row.get("slice");
-        let mut request = Request { deadline: row.get("deadline_in"), vlag: 0, slice };
+        let deadline = row.get("deadline_in");
+        let mut request = Request { deadline, slice, ..Request::default() };
         let weights: [u64; 2] = [row.get("old_weight"), row.get("new_weight")];
         let limit = lag_limit(slice, TICK, load(weights[0]));
         let (avruntime, vruntime) = (row.get("avruntime"), row.get("vruntime_in"));

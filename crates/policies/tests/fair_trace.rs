@@ -9,20 +9,25 @@
 
 use serde_json::Value;
 use simsched_core::testkit::{PolicyHost, WorldKit};
-use simsched_core::{Dequeue, Dequeued, Enqueue, Preempt, SchedPolicy, TaskId};
+use simsched_core::{Dequeue, Dequeued, Enqueue, Preempt, SchedPolicy, TaskId, TimerId, When};
 use simsched_policies::fair::{
     CfsRq, Entity, EntityId, Fair, Features, GroupId, Overrides, Request, TaskGroup, UtilEst,
     Version,
 };
 use simsched_topology::CpuId;
 
-use crate::common::{for_each_json, ints, lines, one_cpu};
+use crate::common::{for_each_json, ints, lines, one_cpu, vectors_73};
 
 const CPU: CpuId = CpuId(0);
 
 struct Replay {
     host: PolicyHost<Fair>,
-    resched: bool,
+    /// The request to reschedule that is pending.
+    due: Preempt,
+    /// The current task has yielded, which ends in `schedule()`.
+    yields: bool,
+    /// When the slice timer expires; 0 where it is not armed.
+    slice_end: u64,
     version: Version,
 }
 
@@ -41,7 +46,9 @@ impl Replay {
             homes.push(GroupId(u32::try_from(step["group"].as_u64().unwrap()).unwrap()));
             slices.push(step["slice"].as_u64().unwrap_or(0));
         }
-        let mut fair = Fair::new(Features::of(version), Overrides::default());
+        let mut features = Features::of(version);
+        features.hrtick &= header["sysctl"]["hrtick"] != 0;
+        let mut fair = Fair::new(features, Overrides::default());
         if header["groups"] != "0 root" {
             let below = |parent| TaskGroup::new(Some(GroupId(parent)));
             fair.set_groups(vec![below(0), below(1), below(0)]);
@@ -56,7 +63,13 @@ impl Replay {
                 host.policy.request_mut(task).slice = slice;
             }
         }
-        Replay { host, resched: false, version }
+        if let Some(cpus) = header["online_cpus_for_shares"].as_u64() {
+            let groups = if header["groups"] == "0 root" { 0 } else { 3 };
+            for group in (1..=groups).map(GroupId) {
+                host.policy.group_mut(group).nr_cpus = u32::try_from(cpus).unwrap();
+            }
+        }
+        Replay { host, due: Preempt::No, yields: false, slice_end: 0, version }
     }
 
     fn step(&mut self, step: &Value) {
@@ -80,6 +93,16 @@ impl Replay {
                     self.note(preempt);
                 }
             }
+            "hrtick" => {
+                self.slice_end = 0;
+                self.host.timer(CPU, TimerId(0));
+                self.settle();
+            }
+            "yield" => {
+                self.host.yield_task(CPU, curr.unwrap());
+                self.yields = true;
+                self.settle();
+            }
             "sleep" => {
                 assert_eq!(task, curr);
                 let curr = curr.unwrap();
@@ -91,7 +114,7 @@ impl Replay {
             }
             "resched" => {
                 let idle = curr.is_none() && self.host.kit.world().rq(CPU).nr_running > 0;
-                assert!(self.resched || idle, "nobody asked for {step}");
+                assert!(self.due != Preempt::No || self.yields || idle, "nobody asked for {step}");
                 self.schedule();
             }
             "nice" => {
@@ -100,6 +123,7 @@ impl Replay {
                 self.host.kit.task(task).nice = nice;
                 let preempt = self.host.reweight_task(task);
                 self.note(preempt);
+                self.settle();
             }
             "shares" => {
                 let group = GroupId(u32::try_from(step["g"].as_u64().unwrap()).unwrap());
@@ -127,6 +151,7 @@ impl Replay {
         }
         let preempt = self.host.wakeup_preempt(CPU, task, why);
         self.note(preempt);
+        self.settle();
     }
 
     fn count(&mut self, by: i32) {
@@ -135,14 +160,37 @@ impl Replay {
     }
 
     fn note(&mut self, preempt: Preempt) {
-        self.resched |= preempt == Preempt::Hard;
+        if self.due == Preempt::No || preempt == Preempt::Hard {
+            self.due = preempt;
+        }
+        self.host.kit.set_need_resched(CPU, self.due == Preempt::Hard);
     }
 
     /// Makes true what the last call has asked for.
     fn settle(&mut self) {
-        while let Some(cpu) = self.host.actions.next_resched() {
-            self.resched |= self.host.kit.world().curr(cpu).is_some();
-            self.host.kit.set_need_resched(cpu, self.resched);
+        while let Some(task) = self.host.actions.next_blocked() {
+            self.host.kit.task(task).on_rq = false;
+            self.count(-1);
+        }
+        let runs = self.host.kit.world().curr(CPU).is_some();
+        while self.host.actions.next_resched().is_some() {
+            self.note(if runs { Preempt::Hard } else { Preempt::No });
+        }
+        while self.host.actions.next_resched_lazy().is_some() {
+            self.note(if runs { Preempt::Lazy } else { Preempt::No });
+        }
+        while let Some((_, plan)) = self.host.actions.next_timer() {
+            let now = self.host.kit.world().rq(CPU).clock;
+            match plan {
+                None => self.slice_end = 0,
+                Some((_, When::AfterSchedule(delay))) => {
+                    let end = now + delay.get();
+                    if self.slice_end == 0 || end.abs_diff(self.slice_end) > When::NEAR.get() {
+                        self.slice_end = end;
+                    }
+                }
+                Some((_, when)) => panic!("{when:?}"),
+            }
         }
     }
 
@@ -150,18 +198,15 @@ impl Replay {
         let prev = self.host.kit.world().curr(CPU);
         let next = self.host.pick_next(CPU, prev);
         self.settle();
-        self.resched = false;
+        (self.due, self.yields) = (Preempt::No, false);
         self.host.kit.set_need_resched(CPU, false);
-        while let Some(task) = self.host.actions.next_blocked() {
-            self.host.kit.task(task).on_rq = false;
-            self.count(-1);
-        }
         if let (Some(prev), None) = (prev, next) {
             self.host.put_prev_task(CPU, prev);
         }
         self.host.kit.run_on(CPU, next);
         if next.is_none() {
             self.host.idle_entered(CPU);
+            self.settle();
         }
     }
 
@@ -171,7 +216,15 @@ impl Replay {
         for (task, vruntime) in (0..).map(TaskId).zip(ints(&step["v"])) {
             assert_eq!(self.host.policy.entity(task).vruntime, vruntime, "task {task}: {step}");
         }
-        self.host.check(CPU).unwrap();
+        self.host.check(CPU).unwrap_or_else(|err| panic!("{err}: {step}"));
+        if let Some(due) = step.get("rs")
+            && curr >= 0
+        {
+            assert_eq!(due, self.due as u8, "the request that is pending: {step}");
+        }
+        if let Some(end) = step.get("ht") {
+            assert_eq!(end, self.slice_end, "the end of the slice: {step}");
+        }
         let Some(tasks) = step.get("task") else { return };
         for (task, dump) in (0..).map(TaskId).zip(tasks.as_array().unwrap()) {
             let se = self.host.policy.entity(task);
@@ -182,19 +235,29 @@ impl Replay {
             };
             let util_est = u64::from(util_est);
             let request = self.request(EntityId::of(task));
-            assert_eq!(entity_dump(se, request, util_est), numbers(dump), "task {task}: {step}");
+            let mut own = entity_dump(se, request, self.version);
+            own.push(util_est);
+            assert_eq!(own, numbers(dump), "task {task}: {step}");
         }
         for (group, dump) in (0..).map(GroupId).zip(step["rq"].as_array().unwrap()) {
             let rq = self.host.policy.group_cfs_rq(group, CPU);
-            let rq = if self.version.is_eevdf() { eevdf_dump(rq) } else { queue_dump(rq) };
+            let rq = match self.version {
+                Version::V7_3 => flat_dump(rq),
+                version if version.is_eevdf() => eevdf_dump(rq),
+                _ => queue_dump(rq),
+            };
             assert_eq!(rq, numbers(dump), "group {group:?}: {step}");
         }
         for (group, dump) in (1..).map(GroupId).zip(step["gse"].as_array().unwrap()) {
             let se = self.host.policy.group_entity(group, CPU).unwrap();
             assert_eq!(se.util_est, UtilEst::default());
-            let load_avg = self.host.policy.group(group).load_avg.cast_unsigned();
+            let row = self.host.policy.group(group);
             let request = self.request(self.host.policy.group_cfs_rq(group, CPU).se.unwrap());
-            let dumped = entity_dump(se, request, load_avg);
+            let mut dumped = entity_dump(se, request, self.version);
+            dumped.push(row.load_avg.cast_unsigned());
+            if self.version == Version::V7_3 {
+                dumped.push(row.runnable_avg.cast_unsigned());
+            }
             assert_eq!(dumped, numbers(dump), "group {group:?}: {step}");
         }
     }
@@ -211,7 +274,7 @@ fn numbers(value: &Value) -> Vec<u64> {
 }
 
 /// In the order of the files.
-fn entity_dump(se: &Entity, request: Option<&Request>, last: u64) -> Vec<u64> {
+fn entity_dump(se: &Entity, request: Option<&Request>, version: Version) -> Vec<u64> {
     let avg = &se.avg;
     let mut dump = vec![
         u64::from(se.on_rq),
@@ -231,8 +294,11 @@ fn entity_dump(se: &Entity, request: Option<&Request>, last: u64) -> Vec<u64> {
         let flags = [se.sched_delayed, se.rel_deadline].map(u64::from);
         dump.extend([request.deadline, request.slice, request.vlag.cast_unsigned()]);
         dump.extend(flags);
+        if version == Version::V7_3 {
+            dump.insert(2, request.weight);
+            dump.push(request.vprot);
+        }
     }
-    dump.push(last);
     dump
 }
 
@@ -246,6 +312,20 @@ fn eevdf_dump(rq: &CfsRq) -> Vec<u64> {
         rq.eevdf.avg_load.cast_unsigned(),
     ];
     [&plain[..3], &virtual_time, &plain[4..]].concat()
+}
+
+/// In the order of the files. Virtual time is that of the root; the other queues have none.
+fn flat_dump(rq: &CfsRq) -> Vec<u64> {
+    let plain = queue_dump(rq);
+    let virtual_time = [
+        u64::from(rq.h_nr_runnable()),
+        rq.eevdf.zero_vruntime,
+        rq.eevdf.avg_vruntime.cast_unsigned(),
+        rq.eevdf.avg_load.cast_unsigned(),
+    ];
+    let told =
+        [rq.tg_load_avg_contrib, rq.tg_runnable_avg_contrib, u64::from(rq.util_est_enqueued)];
+    [&plain[..3], &virtual_time, &plain[4..12], &told].concat()
 }
 
 /// In the order of the files.
@@ -271,18 +351,27 @@ fn queue_dump(rq: &CfsRq) -> Vec<u64> {
 
 #[track_caller]
 fn check(file: &str, steps: usize) {
-    let version = if file.starts_with("6.1/") { Version::V6_1 } else { Version::V6_12 };
+    assert_eq!(seen(file), steps);
+}
+
+/// How many steps of `file` the class has taken as the kernel has.
+fn seen(file: &str) -> usize {
+    let version = match file.split('/').next().unwrap() {
+        "6.1" => Version::V6_1,
+        "6.12" => Version::V6_12,
+        _ => Version::V7_3,
+    };
     let mut replay = Replay::new(file, version);
     let mut resched_due = false;
-    let seen = for_each_json(file, |_, step| {
+    for_each_json(file, |_, step| {
         let is_resched = step["op"] == "resched";
         assert!(!resched_due || is_resched, "a reschedule is missing before {step}");
         replay.step(step);
         replay.compare(step);
         let idle = replay.host.kit.world().curr(CPU).is_none();
-        resched_due = replay.resched || (idle && replay.host.kit.world().rq(CPU).nr_running > 0);
-    });
-    assert_eq!(seen, steps);
+        let has_work = replay.host.kit.world().rq(CPU).nr_running > 0;
+        resched_due = replay.due != Preempt::No || replay.yields || (idle && has_work);
+    })
 }
 
 macro_rules! traces {
@@ -311,4 +400,28 @@ traces! {
     eevdf_nested_groups_5 "6.12/fair_trace_5.jsonl" 300
     eevdf_root_only_with_idle_policy_6 "6.12/fair_trace_6.jsonl" 300
     eevdf_nested_groups_with_nice_and_shares_7 "6.12/fair_trace_7.jsonl" 301
+}
+
+macro_rules! traces_of_7_3 {
+    ($($name:ident $file:literal $steps:literal)*) => {$(
+        #[test]
+        fn $name() {
+            vectors_73($file, $steps, seen);
+        }
+    )*};
+}
+
+traces_of_7_3! {
+    vectors_7_3_fair_trace_0 "fair_trace_0.jsonl" 301
+    vectors_7_3_fair_trace_1 "fair_trace_1.jsonl" 300
+    vectors_7_3_fair_trace_2 "fair_trace_2.jsonl" 300
+    vectors_7_3_fair_trace_3 "fair_trace_3.jsonl" 301
+    vectors_7_3_fair_trace_4 "fair_trace_4.jsonl" 300
+    vectors_7_3_fair_trace_5 "fair_trace_5.jsonl" 300
+    vectors_7_3_fair_trace_6 "fair_trace_6.jsonl" 300
+    vectors_7_3_fair_trace_7 "fair_trace_7.jsonl" 300
+    vectors_7_3_fair_trace_8 "fair_trace_8.jsonl" 301
+    vectors_7_3_fair_trace_9 "fair_trace_9.jsonl" 300
+    vectors_7_3_fair_trace_10 "fair_trace_10.jsonl" 300
+    vectors_7_3_fair_trace_11 "fair_trace_11.jsonl" 303
 }

@@ -142,7 +142,7 @@ fn update_tg_load_avg_agrees_with_the_kernel() {
         let update = group.update_tg_load_avg(&mut child, None);
         row.expect("contrib_out", child.tg_load_avg_contrib);
         row.expect("tg_load_avg_out", group.load_avg);
-        let is_written = matches!(update, TgUpdate::Written(_));
+        let is_written = matches!(update, TgUpdate::Written { .. });
         assert_eq!(is_written, row.text("contrib_in") != row.text("contrib_out"), "{row:?}");
         let unknown = child.avg.load_avg.abs_diff(child.tg_load_avg_contrib);
         assert!(unknown <= child.tg_load_avg_contrib / 64, "{row:?}");
@@ -165,7 +165,7 @@ fn the_rate_limit_agrees_with_the_kernel() {
         row.expect("contrib_out", child.tg_load_avg_contrib);
         row.expect("tg_load_avg_out", group.load_avg);
         row.expect("last_update_out", child.last_update_tg_load_avg);
-        let is_written = matches!(update, TgUpdate::Written(_));
+        let is_written = matches!(update, TgUpdate::Written { .. });
         assert_eq!(
             is_written,
             row.text("last_update_in") != row.text("last_update_out"),

@@ -1,6 +1,9 @@
 //! `Asked`: what the class asks of the simulator beside the answer of a call, until the call ends.
 
-use simsched_core::{Access, Charge, CostedFunction, Cx, FuncId, LineId, TaskId, Touch};
+use simsched_core::{
+    Access, Charge, CostedFunction, Cx, FuncId, LineId, Nanos, Preempt, TaskId, TimerId, Touch,
+    When,
+};
 use simsched_topology::{CpuId, CpuSet};
 
 use super::{EntityId, Hierarchy};
@@ -39,6 +42,12 @@ pub(super) struct Asked {
     any: bool,
     /// CPUs whose current task is to be rescheduled (`resched_curr()` in `update_curr()`).
     resched: CpuSet,
+    /// Those where that can wait for its return to user mode (`resched_curr_lazy()`, 7.2 and later).
+    lazy: CpuSet,
+    /// CPUs whose slice timer is to expire so long after `schedule()`.
+    slices: Vec<(CpuId, Nanos)>,
+    /// CPUs whose slice timer is armed.
+    armed: CpuSet,
     /// Sleepers that have left their runqueues (`__block_task()`).
     blocked: Vec<TaskId>,
     /// Only tasks of `SCHED_IDLE` stayed when one of them did.
@@ -60,6 +69,45 @@ impl Asked {
     pub(super) fn resched(&mut self, cpu: CpuId) {
         self.any = true;
         self.resched.insert(cpu);
+    }
+
+    /// The current task of `cpu` is to be rescheduled when it returns to user mode.
+    #[inline]
+    pub(super) fn resched_lazy(&mut self, cpu: CpuId) {
+        self.any = true;
+        self.lazy.insert(cpu);
+    }
+
+    /// How the current task of `cpu` is to be rescheduled; the requests are gone with the answer.
+    #[inline]
+    pub(super) fn take_due(&mut self, cpu: CpuId) -> Preempt {
+        if !self.any {
+            return Preempt::No;
+        }
+        match (self.resched.remove(cpu), self.lazy.remove(cpu)) {
+            (true, _) => Preempt::Hard,
+            (false, true) => Preempt::Lazy,
+            (false, false) => Preempt::No,
+        }
+    }
+
+    /// The slice of the current task of `cpu` ends so long after `schedule()` (`hrtick_start()`).
+    #[inline]
+    pub(super) fn end_slice(&mut self, cpu: CpuId, delay: Nanos) {
+        self.any = true;
+        self.armed.insert(cpu);
+        self.slices.push((cpu, delay));
+    }
+
+    /// Whether the slice of the current task of `cpu` has an end (`hrtick_active()`).
+    #[inline]
+    pub(super) fn has_slice_end(&self, cpu: CpuId) -> bool {
+        self.armed.contains(cpu)
+    }
+
+    /// The slice timer of `cpu` has expired, or was cancelled; true if it was armed.
+    pub(super) fn slice_ended(&mut self, cpu: CpuId) -> bool {
+        self.armed.remove(cpu)
     }
 
     /// Whether this call has asked for a reschedule of `cpu`.
@@ -119,6 +167,13 @@ impl Asked {
         while let Some(cpu) = self.resched.first() {
             self.resched.remove(cpu);
             cx.resched(cpu);
+        }
+        while let Some(cpu) = self.lazy.first() {
+            self.lazy.remove(cpu);
+            cx.resched_lazy(cpu);
+        }
+        for (cpu, delay) in self.slices.drain(..) {
+            cx.arm(TimerId(u32::from(cpu.0)), cpu, When::AfterSchedule(delay));
         }
         self.touched.drain(..).for_each(|touch| cx.touch(touch));
         for (what, times) in (0..).map(FuncId).zip(std::mem::take(&mut self.calls)) {

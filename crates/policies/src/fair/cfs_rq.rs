@@ -3,9 +3,9 @@
 use simsched_core::pelt::SchedAvg;
 use simsched_topology::CpuId;
 
-use super::eevdf::EevdfRq;
 use super::entity::EntityId;
 use super::group::GroupId;
+use super::order::eevdf::EevdfRq;
 use super::timeline::Timeline;
 use super::weight::{LoadWeight, scale_load_down};
 
@@ -87,6 +87,11 @@ pub struct CfsRq {
     pub removed: Removed,
     /// Whose queue it is.
     pub group: GroupId,
+    /// The part of the group's `runnable_avg` that is from here (7.3).
+    pub tg_runnable_avg_contrib: u64,
+    /// Sums are raised to what their averages need at least in their full width, and `load_sum` also where an entity
+    /// joins (7.2 and later); before, in 32 bits.
+    pub wide: bool,
     /// Its virtual time and who waits, where the discipline is EEVDF.
     pub eevdf: EevdfRq,
 }
@@ -127,6 +132,8 @@ impl CfsRq {
             se_runnable: 0,
             removed: Removed::default(),
             group,
+            tg_runnable_avg_contrib: 0,
+            wide: false,
             eevdf: EevdfRq::new(MIN_VRUNTIME),
         }
     }
@@ -160,11 +167,12 @@ impl CfsRq {
         self.idle_h_nr_running > 0 && self.idle_h_nr_running == self.h_nr_running
     }
 
-    /// Runnable tasks here and below: queued, and not asleep (`h_nr_runnable`).
+    /// Runnable tasks here and below: queued, and not asleep (`h_nr_runnable`). In 7.3 it is one less than that for a
+    /// moment, while a sleeper leaves; then it wraps as in the kernel.
     #[inline]
     #[must_use]
     pub fn h_nr_runnable(&self) -> u32 {
-        self.h_nr_running - self.h_nr_delayed
+        self.h_nr_running.wrapping_sub(self.h_nr_delayed)
     }
 
     /// The estimated utilization of the CPU: what runs now or what is known of those who wait.

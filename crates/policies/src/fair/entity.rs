@@ -143,14 +143,30 @@ impl Entity {
     /// Source: `update_curr()`.
     #[inline]
     pub(super) fn charge(&mut self, now: u64) -> u64 {
+        let delta_exec = self.account(now);
+        if delta_exec != 0 {
+            self.vruntime = self.vruntime.wrapping_add(calc_delta_fair(delta_exec, self.load));
+        }
+        delta_exec
+    }
+
+    /// [`Entity::charge`] without its virtual time. Source: `update_se()`, Linux 7.3.
+    #[inline]
+    pub(super) fn account(&mut self, now: u64) -> u64 {
         let delta_exec = now.wrapping_sub(self.exec_start);
         if delta_exec.cast_signed() <= 0 {
             return 0;
         }
         self.exec_start = now;
         self.sum_exec_runtime = self.sum_exec_runtime.wrapping_add(delta_exec);
-        self.vruntime = self.vruntime.wrapping_add(calc_delta_fair(delta_exec, self.load));
         delta_exec
+    }
+
+    /// It is current from `now` on, in ns of `clock_task`. Source: `update_stats_curr_start()`, `set_next_entity()`.
+    #[inline]
+    pub(super) fn starts(&mut self, now: u64) {
+        self.exec_start = now;
+        self.prev_sum_exec_runtime = self.sum_exec_runtime;
     }
 
     fn new(load: LoadWeight, cfs_rq: QueueId) -> Entity {

@@ -7,11 +7,12 @@ use simsched_topology::CpuId;
 use super::asked::{Asked, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG};
 use super::balance::Mru;
 use super::cfs_rq::CfsRq;
-use super::eevdf::{Nodes, Request};
 use super::entity::{Entity, EntityId, QueueId};
 use super::features::{Features, Version};
 use super::group::{GroupId, TaskGroup};
 use super::llc::{CacheAware, LlcWakeup};
+use super::order::Order;
+use super::order::eevdf::{Nodes, Request};
 use super::tg_load::{Source, TgLoad};
 use super::tunables::Tunables;
 
@@ -48,11 +49,10 @@ pub struct Hierarchy {
     pub(super) mru: Mru,
     pub(super) tunables: Tunables,
     pub(super) features: Features,
-    /// The discipline is EEVDF; the rest of the fields is empty if not.
-    pub(super) is_eevdf: bool,
-    /// By entity: what it asks for.
+    pub(super) order: Order,
+    /// By entity: what it asks for (empty under CFS).
     pub(super) requests: Vec<Request>,
-    /// By entity: where it waits.
+    /// By entity: where it waits (empty under CFS).
     pub(super) nodes: Nodes,
     /// What the call under way asks for beside its answer.
     pub(super) asked: Asked,
@@ -93,7 +93,7 @@ impl Hierarchy {
             mru: Mru::new(nr_cpus, world.tasks().len()),
             tunables,
             features,
-            is_eevdf: features.version.is_eevdf(),
+            order: Order::of(features.version),
             requests: Vec::new(),
             nodes: Nodes::default(),
             asked: Asked::with_capacity(world.tasks().len()),
@@ -107,7 +107,7 @@ impl Hierarchy {
             all.push_group(*group);
         }
         all.tg = TgLoad::new(world, &all.groups, &all.features);
-        if all.is_eevdf {
+        if all.order != Order::Cfs {
             all.requests = vec![Request::default(); all.entities.len()];
             all.nodes = Nodes::new(all.entities.len());
         }
@@ -125,9 +125,10 @@ impl Hierarchy {
                 self.entities.push(Entity::new_group(above, below, depth));
                 EntityId::new(self.entities.len() - 1)
             });
-            self.queues.push(CfsRq::new(cpu, id, se, TIMELINE_CAPACITY));
+            let queue = CfsRq::new(cpu, id, se, TIMELINE_CAPACITY);
+            self.queues.push(CfsRq { wide: self.features.version.is_exact(), ..queue });
         }
-        self.groups.push(group);
+        self.groups.push(TaskGroup { nr_cpus: self.nr_cpus, ..group });
     }
 
     /// How many groups there are, the root included.
@@ -202,32 +203,6 @@ impl Hierarchy {
         let depth = self.queue(queue).se.map_or(0, |above| self.entity(above).depth + 1);
         let se = self.entity_mut(se);
         (se.cfs_rq, se.depth) = (queue, depth);
-    }
-
-    /// Charges the running entity of `queue` for the time since its last accounting, and moves
-    /// the floor of virtual time. Source: `update_curr()`.
-    #[inline]
-    pub(super) fn update_curr(&mut self, queue: QueueId, now: u64) {
-        let cfs_rq = &mut self.queues[queue.idx()];
-        let Some(curr) = cfs_rq.curr else { return };
-        if self.is_eevdf {
-            return self.update_curr_eevdf(queue, curr, now);
-        }
-        let se = &mut self.entities[curr.idx()];
-        let ran = se.charge(now);
-        if ran == 0 {
-            return;
-        }
-        cfs_rq.update_min_vruntime(se.on_rq.then_some(se.vruntime));
-        self.account_llc(queue, curr, ran);
-    }
-
-    /// Source: `update_min_vruntime()`.
-    #[inline]
-    pub(super) fn update_min_vruntime(&mut self, queue: QueueId) {
-        let cfs_rq = &mut self.queues[queue.idx()];
-        let curr = cfs_rq.curr.map(|curr| &self.entities[curr.idx()]);
-        cfs_rq.update_min_vruntime(curr.filter(|se| se.on_rq).map(|se| se.vruntime));
     }
 
     /// Brings the averages of `se` and of its queue to `now`. Source: `update_load_avg()`.
@@ -358,22 +333,14 @@ impl Hierarchy {
         }
         self.asked.did(UPDATE_CFS_GROUP);
         let load_avg = self.tg.read(&mut self.asked, &self.groups, child.group);
-        let shares = self.groups[child.group.idx()].shares_of(child, load_avg);
+        let group = &self.groups[child.group.idx()];
+        let shares = match self.order {
+            Order::Flat => group.shares_by(self.features.cgroup_mode, child, load_avg),
+            Order::Cfs | Order::Eevdf => group.shares_of(child, load_avg),
+        };
         if !since_6_12 || self.entities[se.idx()].load.weight != shares {
             self.reweight_entity(se, shares, now);
         }
-    }
-
-    /// Source: `reweight_entity()`.
-    pub(super) fn reweight_entity(&mut self, se: EntityId, weight: u64, now: u64) {
-        if self.is_eevdf {
-            return self.reweight_entity_eevdf(se, weight, now);
-        }
-        let queue = self.cfs_rq_of(se);
-        if self.entity(se).on_rq && self.queue(queue).curr == Some(se) {
-            self.update_curr(queue, now);
-        }
-        self.queues[queue.idx()].reweight_entity(&mut self.entities[se.idx()], weight);
     }
 }
 

@@ -3,10 +3,11 @@
 use simsched_core::World;
 use simsched_topology::CpuId;
 
-use super::eevdf::{EevdfRq, QueuedCurr};
 use super::entity::{EntityId, QueueId};
 use super::group::GroupId;
 use super::hierarchy::Hierarchy;
+use super::order::Order;
+use super::order::eevdf::EevdfRq;
 use super::timeline::before;
 
 impl Hierarchy {
@@ -66,10 +67,20 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// The entities that are queued on one queue.
+    /// The entities that are queued on one queue. Where all tasks are in one tree, that does not tell.
     fn queued(&self, queue: QueueId) -> impl Iterator<Item = EntityId> {
+        let rows = if self.order == Order::Flat { self.entities.len() } else { 0 };
+        let of_rows = (0..rows).map(EntityId::new);
+        let of_tree = self.competing(queue).filter(move |_| rows == 0);
+        let is_here =
+            move |&se: &EntityId| rows == 0 || self.entity(se).on_rq && self.cfs_rq_of(se) == queue;
+        of_rows.chain(of_tree).filter(is_here)
+    }
+
+    /// The entities that compete in the tree of one queue.
+    fn competing(&self, queue: QueueId) -> impl Iterator<Item = EntityId> {
         let cfs_rq = self.queue(queue);
-        let curr = cfs_rq.curr.filter(|&curr| self.entity(curr).on_rq);
+        let curr = self.tree_curr(queue).filter(|&curr| self.entity(curr).on_rq);
         let waiting = cfs_rq.timeline.iter().chain(self.nodes.iter(cfs_rq.eevdf.timeline));
         curr.into_iter().chain(waiting)
     }
@@ -104,9 +115,12 @@ impl Hierarchy {
             .iter()
             .is_sorted_by(|&a, &b| !before(self.entity(b).vruntime, self.entity(a).vruntime));
         ensure(is_sorted, || "the timeline is out of order".to_owned())?;
-        if self.is_eevdf {
-            return self.check_virtual_time(queue);
-        }
+        self.check_order(queue)
+    }
+
+    /// Nobody on `queue` is further behind it than a sleeper is placed.
+    pub(super) fn check_credit(&self, queue: QueueId) -> Result<(), String> {
+        let cfs_rq = self.queue(queue);
         // A sleeper of `SCHED_IDLE` gets the least slice (`place_entity()`), which may be set to more than the latency.
         let credit = self.tunables.latency_ns.max(self.tunables.min_granularity_ns);
         let latest_credit = cfs_rq.min_vruntime.wrapping_sub(credit);
@@ -119,21 +133,21 @@ impl Hierarchy {
 impl Hierarchy {
     /// The sums of the queue are those of its entities, the tree is in the order of deadlines, nobody is
     /// owed what others do not owe, and somebody may run.
-    fn check_virtual_time(&self, queue: QueueId) -> Result<(), String> {
+    pub(super) fn check_virtual_time(&self, queue: QueueId) -> Result<(), String> {
         let cfs_rq = self.queue(queue);
         let waiting = || self.nodes.iter(cfs_rq.eevdf.timeline);
         let mut recount = EevdfRq::new(cfs_rq.eevdf.zero_vruntime);
         for se in waiting() {
             let (entity, request, key) =
                 (self.entity(se), self.requests[se.idx()], self.nodes.key(se));
-            recount.add(entity.vruntime, entity.weight());
+            recount.add(entity.vruntime, self.tree_weight(se));
             let same = key.vruntime == entity.vruntime && key.deadline == request.deadline;
             ensure(same && key.slice == request.slice, || {
                 format!("entity {} has changed while it waits", se.idx())
             })?;
         }
-        let timeline = cfs_rq.eevdf.timeline;
-        ensure(EevdfRq { timeline, ..recount } == cfs_rq.eevdf, || {
+        let (timeline, curr) = (cfs_rq.eevdf.timeline, cfs_rq.eevdf.curr);
+        ensure(EevdfRq { timeline, curr, ..recount } == cfs_rq.eevdf, || {
             format!("virtual time sums up to {recount:?}, not {:?}", cfs_rq.eevdf)
         })?;
         let deadline = |se: EntityId| self.requests[se.idx()].deadline;
@@ -143,21 +157,20 @@ impl Hierarchy {
         if cfs_rq.nr_running == 0 {
             return Ok(());
         }
-        let curr = cfs_rq.curr.map(|curr| self.entity(curr)).filter(|curr| curr.on_rq);
-        let avruntime = recount.avg_vruntime(curr.map(QueuedCurr::from));
+        let avruntime = recount.avg_vruntime(self.queued_curr(queue));
         let lag = |se: EntityId| {
             let entity = self.entity(se);
             let vlag = avruntime.wrapping_sub(entity.vruntime).cast_signed();
-            i128::from(vlag) * i128::from(entity.weight())
+            i128::from(vlag) * i128::from(self.tree_weight(se))
         };
         let (owed, load) = self
-            .queued(queue)
-            .fold((0, 0), |(owed, load), se| (owed + lag(se), load + self.entity(se).weight()));
+            .competing(queue)
+            .fold((0, 0), |(owed, load), se| (owed + lag(se), load + self.tree_weight(se)));
         ensure(owed <= 0 && owed > -i128::from(load), || {
             format!("all together are owed {owed} at a weight of {load}")
         })?;
-        let mut queued = self.queued(queue);
-        ensure(queued.any(|se| self.is_eligible(queue, se)), || "nobody is eligible".to_owned())
+        let mut competing = self.competing(queue);
+        ensure(competing.any(|se| self.is_eligible(queue, se)), || "nobody is eligible".to_owned())
     }
 }
 

@@ -168,11 +168,6 @@ impl Fair {
             self.wakees[child.idx()] = self.wakees[parent.idx()];
         }
         self.wakees[child.idx()].recent_used_cpu = cpu;
-        if self.all.is_eevdf {
-            // It is placed where it is queued; nothing of it is owed (`__sched_fork()`).
-            self.all.set_task_rq(se, cpu);
-            return;
-        }
         self.all.task_fork(se, cpu, world.rq(cpu).clock_task);
     }
 
@@ -212,12 +207,7 @@ impl Fair {
         let se = EntityId::of(task);
         // A queued task was detached by its dequeue, which also made its virtual time relative.
         if !world.task(task).on_rq {
-            let queue = self.all.cfs_rq_of(se);
-            let min_vruntime = self.all.queue(queue).min_vruntime;
-            if !self.all.is_eevdf {
-                let entity = self.all.entity_mut(se);
-                entity.vruntime = entity.vruntime.wrapping_sub(min_vruntime);
-            }
+            self.all.leave(se);
             self.sync_entity_load_avg(se);
             self.all.remove_entity_load_avg(se, true);
             if self.features.migrate_se_pelt_lag {
@@ -285,7 +275,7 @@ impl Fair {
         if is_running {
             self.all.set_next_task(se, now);
         }
-        if !is_queued || self.all.root(cpu).nr_running == 1 {
+        if !is_queued || self.all.tree_nr(Hierarchy::root_of(cpu)) == 1 {
             return Preempt::No;
         }
         match world.curr(cpu) {
@@ -301,21 +291,5 @@ impl Fair {
             }
             None => Preempt::Hard,
         }
-    }
-}
-
-impl Hierarchy {
-    /// Source: `task_fork_fair()`; `child_runs_first` is 0.
-    fn task_fork(&mut self, se: EntityId, cpu: CpuId, now: u64) {
-        self.set_task_rq(se, cpu);
-        let queue = self.cfs_rq_of(se);
-        if let Some(curr) = self.queue(queue).curr {
-            self.update_curr(queue, now);
-            self.entity_mut(se).vruntime = self.entity(curr).vruntime;
-        }
-        self.place_initial(queue, se, now);
-        let min_vruntime = self.queue(queue).min_vruntime;
-        let entity = self.entity_mut(se);
-        entity.vruntime = entity.vruntime.wrapping_sub(min_vruntime);
     }
 }

@@ -26,11 +26,12 @@ fn add_positive(field: &mut u64, amount: i64) {
     *field = if amount < 0 && sum > *field { 0 } else { sum };
 }
 
-/// Raises a sum to `avg * PELT_MIN_DIVIDER`. The kernel takes this maximum in 32 bits: a larger
-/// sum loses its high half.
+/// Raises a sum to `avg * PELT_MIN_DIVIDER`. Up to 7.0 the kernel takes this maximum in 32 bits: a larger sum loses its
+/// high half.
 #[inline]
-fn floor_of(sum: u64, avg: u64) -> u32 {
-    low32(sum).max(low32(avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER))))
+fn floor_of(sum: u64, avg: u64, wide: bool) -> u64 {
+    let least = avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER));
+    if wide { sum.max(least) } else { u64::from(low32(sum).max(low32(least))) }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the kernel's u32 arithmetic")]
@@ -42,17 +43,18 @@ const fn low32(val: u64) -> u32 {
 impl CfsRq {
     #[inline]
     fn floor_load(&mut self) {
-        self.avg.load_sum = u64::from(floor_of(self.avg.load_sum, self.avg.load_avg));
+        self.avg.load_sum = floor_of(self.avg.load_sum, self.avg.load_avg, self.wide);
     }
 
     #[inline]
     fn floor_runnable(&mut self) {
-        self.avg.runnable_sum = u64::from(floor_of(self.avg.runnable_sum, self.avg.runnable_avg));
+        let avg = &mut self.avg;
+        avg.runnable_sum = floor_of(avg.runnable_sum, avg.runnable_avg, self.wide);
     }
 
     #[inline]
     fn floor_util(&mut self) {
-        self.avg.util_sum = floor_of(u64::from(self.avg.util_sum), self.avg.util_avg);
+        self.avg.util_sum = low32(floor_of(u64::from(self.avg.util_sum), self.avg.util_avg, false));
     }
 
     /// Source: `enqueue_load_avg()`.
@@ -61,6 +63,9 @@ impl CfsRq {
         self.avg.load_avg = self.avg.load_avg.wrapping_add(se.avg.load_avg);
         let sum = se.weight().wrapping_mul(se.avg.load_sum);
         self.avg.load_sum = self.avg.load_sum.wrapping_add(sum);
+        if self.wide {
+            self.floor_load();
+        }
     }
 
     /// Source: `dequeue_load_avg()`.

@@ -2,9 +2,9 @@
 //!
 //! From the ground up: weights and virtual time (`weight`, `timeline`), entities and queues
 //! (`entity`, `cfs_rq`, `group`), load tracking (`load_avg`, `util_est`, `h_load`), all of them
-//! in one [`Hierarchy`], on which tasks are queued (`queueing`) in an order: that of CFS
-//! (`discipline`), or since 6.6 that of EEVDF (`eevdf`), which queues in its own way; beside it what is remembered of wakers and of idleness (`wakee`, `idle`), and on top the choice of a
-//! CPU (`select`).
+//! in one [`Hierarchy`], on which tasks are queued (`queueing`) in an order (`order`): that of CFS, or since 6.6 that
+//! of EEVDF; beside it what is remembered of wakers and of idleness (`wakee`, `idle`), and on top the choice of a
+//! CPU (`select`) and load balancing (`balance`).
 
 mod asked;
 mod balance;
@@ -12,8 +12,6 @@ mod balancer;
 mod blocked;
 mod cache_hooks;
 mod cfs_rq;
-mod discipline;
-mod eevdf;
 mod entity;
 mod group;
 mod group_type;
@@ -24,6 +22,7 @@ mod invariants;
 mod lifecycle;
 mod llc;
 mod load_avg;
+mod order;
 mod policy;
 mod queueing;
 mod report;
@@ -54,19 +53,19 @@ pub use self::balance::{
     scale_rt_capacity,
 };
 pub use self::cfs_rq::{CfsRq, Removed};
-pub use self::discipline::wakeup_preempt_entity;
-pub use self::eevdf::{
-    DeadlineTree, EevdfRq, Key, Nodes, QueuedCurr, Request, entity_lag, lag_limit,
-};
 pub use self::entity::{Entity, EntityId, QueueId, UtilEst, task_load};
 pub use self::features::{Features, Version};
-pub use self::group::{GroupId, TaskGroup, TgUpdate};
+pub use self::group::{CgroupMode, GroupId, TaskGroup, TgUpdate};
 pub use self::group_type::{Candidate, GroupStats, GroupType, NumaType};
 pub use self::hierarchy::Hierarchy;
 pub use self::idle::{IdleStats, LlcShared, nr_idle_scan};
 pub use self::llc::{
     CacheAware, Direction, LlcAvg, LlcIds, LlcLimits, LlcRoom, LlcRule, LlcStats, LlcVerdict,
     LlcWakeup, MmId, OCCUPANCY_ONE, Occupancy, Processes, RqLlc,
+};
+pub use self::order::cfs::wakeup_preempt_entity;
+pub use self::order::eevdf::{
+    DeadlineTree, EevdfRq, Key, Nodes, QueuedCurr, Request, entity_lag, lag_limit,
 };
 pub use self::select::{AffineLoads, reason, wake_affine_weight};
 pub use self::task_hot::{HotCheck, task_hot};

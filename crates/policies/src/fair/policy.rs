@@ -2,7 +2,7 @@
 
 use simsched_core::{
     Attached, Cx, Dequeue, Dequeued, Enqueue, KernelRules, Look, Placement, Policy, Preempt,
-    TaskId, TaskState, TtwuQueue, Wakeup, World,
+    TaskId, TaskState, TimerId, TtwuQueue, Wakeup, World,
 };
 use simsched_topology::{CpuId, Domains, Kernel};
 
@@ -36,7 +36,7 @@ impl Policy for Fair {
             reasons: reason::NAMES,
             lines: self.all.tg.lines(),
             functions: self.all.functions(),
-            ..Attached::default()
+            timers: if self.features.hrtick { self.all.nr_cpus } else { 0 },
         }
     }
 
@@ -135,10 +135,7 @@ impl Policy for Fair {
     fn task_tick(&mut self, mut cx: Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
         self.all.enter(cx.world);
         let (se, now) = (Se::of(curr), cx.world.rq(cpu).clock_task);
-        let preempt = match self.all.is_eevdf {
-            true => self.all.task_tick_eevdf(cpu, se, now),
-            false => self.all.task_tick(se, now),
-        };
+        let preempt = self.all.task_tick(cpu, se, now);
         self.all.walked(se, TICK_GROUP_LEVEL);
         self.caches_tick(cpu, curr);
         if self.caches_have_work(curr) {
@@ -146,6 +143,17 @@ impl Policy for Fair {
         }
         self.all.tell(cx);
         preempt
+    }
+
+    fn timer(&mut self, mut cx: Cx<'_>, cpu: CpuId, _timer: TimerId) {
+        self.all.enter(cx.world);
+        self.all.asked.slice_ended(cpu);
+        match self.all.slice_end(cpu, cx.world.rq(cpu).clock_task) {
+            Preempt::No => {}
+            Preempt::Lazy => cx.resched_lazy(cpu),
+            Preempt::Hard => cx.resched(cpu),
+        }
+        self.all.tell(cx);
     }
 
     fn task_work(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
@@ -158,11 +166,7 @@ impl Policy for Fair {
         self.all.enter(cx.world);
         if cx.world.rq(cpu).nr_running != 1 {
             let (curr, now) = (Se::of(curr), cx.world.rq(cpu).clock_task);
-            if self.all.is_eevdf {
-                self.all.yield_task_eevdf(curr, now);
-            } else {
-                self.all.yield_task(curr, now);
-            }
+            self.all.yield_task(curr, now);
         }
         self.all.tell(cx);
     }
@@ -171,9 +175,9 @@ impl Policy for Fair {
         self.all.enter(cx.world);
         let cpu = self.all.queue(self.all.cfs_rq_of(Se::of(task))).cpu;
         let preempt = self.set_user_nice(cx.world, task);
-        let is_due = self.all.asked.take_resched(cpu);
+        let due = self.all.asked.take_due(cpu);
         self.all.tell(cx);
-        if is_due { Preempt::Hard } else { preempt }
+        if due == Preempt::No || preempt == Preempt::Hard { preempt } else { due }
     }
 
     fn task_dead(&mut self, cx: Cx<'_>, task: TaskId) {
@@ -186,12 +190,15 @@ impl Policy for Fair {
         self.all.put_prev_task(Se::of(prev), cx.world.rq(cpu).clock_task);
         // The stopper has come to it: two on one CPU (`add_nr_running()`).
         self.balance.overload |= cx.world.rq(cpu).stopper;
-        self.all.asked.take_resched(cpu);
+        self.all.asked.take_due(cpu);
         self.all.tell(cx);
     }
 
     #[inline]
-    fn idle_entered(&mut self, cx: Cx<'_>, cpu: CpuId) {
+    fn idle_entered(&mut self, mut cx: Cx<'_>, cpu: CpuId) {
+        if self.all.asked.slice_ended(cpu) {
+            cx.cancel(TimerId(u32::from(cpu.0)));
+        }
         self.update_idle_core(cx.world, cpu);
     }
 }

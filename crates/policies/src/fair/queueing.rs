@@ -1,6 +1,7 @@
-//! A task joins and leaves the queues of its CPU, level by level from the task to the root.
+//! What is the same for a task that joins or leaves the queues of its CPU in whatever order: how it comes and goes,
+//! what is counted, and the estimate of its utilization.
 
-use simsched_core::{Dequeue, Enqueue, SchedPolicy};
+use simsched_core::{Dequeue, Enqueue};
 use simsched_topology::CpuId;
 
 use super::entity::{EntityId, QueueId};
@@ -83,144 +84,11 @@ impl From<Dequeue> for DequeueFlags {
 }
 
 impl Hierarchy {
-    /// Source: `enqueue_task_fair()`.
-    pub(super) fn enqueue_task(&mut self, se: EntityId, flags: EnqueueFlags, now: u64) {
-        if self.is_eevdf {
-            return self.enqueue_task_eevdf(se, flags, now);
-        }
-        let idle = u32::from(self.entity(se).policy == SchedPolicy::Idle);
-        self.util_est_enqueue(se);
-        let (mut flags, mut above, mut joining) = (flags, Some(se), true);
-        while let Some(se) = above {
-            let queue = self.cfs_rq_of(se);
-            joining &= !self.entity(se).on_rq;
-            if joining {
-                self.enqueue_entity(queue, se, flags, now);
-                flags = EnqueueFlags::ABOVE;
-            } else {
-                self.refresh_level(queue, se, now);
-            }
-            let cfs_rq = self.queue_mut(queue);
-            cfs_rq.h_nr_running += 1;
-            cfs_rq.idle_h_nr_running += idle;
-            above = cfs_rq.se;
-        }
-    }
-
-    /// False if a task that sleeps stays queued, being delayed. Source: `dequeue_task_fair()`.
-    pub(super) fn dequeue_task(&mut self, se: EntityId, flags: DequeueFlags, now: u64) -> bool {
-        if self.is_eevdf {
-            return self.dequeue_task_eevdf(se, flags, now);
-        }
-        let task = se;
-        let idle = u32::from(self.entity(task).policy == SchedPolicy::Idle);
-        self.util_est_dequeue(task);
-        let (mut level, mut above, mut leaving) = (flags, Some(task), true);
-        while let Some(se) = above {
-            let queue = self.cfs_rq_of(se);
-            if leaving {
-                self.dequeue_entity(queue, se, level, now);
-            } else {
-                self.refresh_level(queue, se, now);
-            }
-            let cfs_rq = self.queue_mut(queue);
-            cfs_rq.h_nr_running -= 1;
-            cfs_rq.idle_h_nr_running -= idle;
-            above = cfs_rq.se;
-            if leaving {
-                leaving = cfs_rq.load.weight == 0;
-                match above {
-                    // The sleeper's neighbours shall run for the rest of its slice.
-                    Some(parent) if !leaving && flags.sleep => {
-                        self.set_next_buddy(parent);
-                    }
-                    _ => level.sleep = true,
-                }
-            }
-        }
-        if flags.sleep {
-            self.util_est_update(task);
-        }
-        true
-    }
-
     /// A level that stays queued while a task below it comes or goes.
     pub(super) fn refresh_level(&mut self, queue: QueueId, se: EntityId, now: u64) {
         self.update_load_avg(queue, se, now, Update::Tg);
         self.se_update_runnable(se);
         self.update_cfs_group(se, now);
-    }
-
-    /// Source: `enqueue_entity()`.
-    #[inline]
-    fn enqueue_entity(&mut self, queue: QueueId, se: EntityId, flags: EnqueueFlags, now: u64) {
-        let renorm = !flags.wakeup || flags.migrated;
-        let is_curr = self.queue(queue).curr == Some(se);
-        if renorm && is_curr {
-            self.renorm(queue, se);
-        }
-        self.update_curr(queue, now);
-        if renorm && !is_curr {
-            self.renorm(queue, se);
-        }
-        self.update_load_avg(queue, se, now, Update::Attach);
-        self.se_update_runnable(se);
-        self.update_cfs_group(se, now);
-        self.account_entity_enqueue(queue, se);
-        if flags.wakeup {
-            self.place_wakeup(queue, se, now);
-        }
-        let (entity, cfs_rq) = (&mut self.entities[se.idx()], &mut self.queues[queue.idx()]);
-        if flags.migrated {
-            entity.exec_start = 0;
-        }
-        if !is_curr {
-            cfs_rq.timeline.insert(entity.vruntime, se);
-        }
-        entity.on_rq = true;
-        cfs_rq.on_list = true;
-    }
-
-    /// Makes a relative virtual time absolute.
-    #[inline]
-    fn renorm(&mut self, queue: QueueId, se: EntityId) {
-        let min_vruntime = self.queue(queue).min_vruntime;
-        let se = self.entity_mut(se);
-        se.vruntime = se.vruntime.wrapping_add(min_vruntime);
-    }
-
-    /// Source: `dequeue_entity()`.
-    #[inline]
-    fn dequeue_entity(&mut self, queue: QueueId, se: EntityId, flags: DequeueFlags, now: u64) {
-        let is_task = self.entity(se).my_q.is_none();
-        let detach = is_task && flags.migrating;
-        self.update_curr(queue, now);
-        let update = if detach { Update::Detach } else { Update::Tg };
-        self.update_load_avg(queue, se, now, update);
-        self.se_update_runnable(se);
-        self.clear_buddies(queue, se);
-
-        let (entity, cfs_rq) = (&mut self.entities[se.idx()], &mut self.queues[queue.idx()]);
-        if cfs_rq.curr != Some(se) {
-            cfs_rq.timeline.remove(entity.vruntime, se);
-        }
-        entity.on_rq = false;
-        cfs_rq.load.sub(entity.load.weight);
-        cfs_rq.nr_running -= 1;
-        cfs_rq.idle_nr_running -= u32::from(entity.is_idle());
-        if is_task {
-            self.mru.remove(se.task());
-            if let Some(llc) = &mut self.llc {
-                llc.dequeue(se.task(), cfs_rq.cpu);
-            }
-        }
-        if !flags.sleep {
-            entity.vruntime = entity.vruntime.wrapping_sub(cfs_rq.min_vruntime);
-        }
-        self.update_cfs_group(se, now);
-        if !flags.save {
-            self.update_min_vruntime(queue);
-        }
     }
 
     /// Source: `account_entity_enqueue()`.
@@ -234,6 +102,21 @@ impl Hierarchy {
             self.mru.push_front(cfs_rq.cpu, se.task());
             if let Some(llc) = &mut self.llc {
                 llc.enqueue(se.task(), cfs_rq.cpu);
+            }
+        }
+    }
+
+    /// Source: `account_entity_dequeue()`.
+    #[inline]
+    pub(super) fn account_entity_dequeue(&mut self, queue: QueueId, se: EntityId) {
+        let (entity, cfs_rq) = (&self.entities[se.idx()], &mut self.queues[queue.idx()]);
+        cfs_rq.load.sub(entity.load.weight);
+        cfs_rq.nr_running -= 1;
+        cfs_rq.idle_nr_running -= u32::from(entity.is_idle());
+        if entity.my_q.is_none() {
+            self.mru.remove(se.task());
+            if let Some(llc) = &mut self.llc {
+                llc.dequeue(se.task(), cfs_rq.cpu);
             }
         }
     }

@@ -9,7 +9,7 @@ use super::entity::{Entity, EntityId, QueueId};
 use super::hierarchy::Hierarchy;
 use super::idle::{IdleStats, LlcShared};
 use super::wakee::Wakee;
-use super::{Fair, LlcAvg, Request, Tunables};
+use super::{Fair, GroupId, LlcAvg, Request, TaskGroup, Tunables};
 
 impl Fair {
     /// The entity of `task`, to change.
@@ -105,6 +105,11 @@ impl Fair {
     pub fn pick_next_entity(&self, cpu: CpuId, curr: Option<TaskId>) -> Option<TaskId> {
         let picked = self.all.pick_next_entity(Hierarchy::root_of(cpu), curr.map(EntityId::of));
         picked.map(EntityId::task)
+    }
+
+    /// A task group, to change.
+    pub fn group_mut(&mut self, group: GroupId) -> &mut TaskGroup {
+        &mut self.all.groups[group.idx()]
     }
 
     /// `task_h_load()`.

@@ -60,6 +60,8 @@ pub(super) struct TgLoad {
     /// A write goes to the node of the runqueue's CPU, not to that of the executing CPU.
     by_runqueue: bool,
     ratelimit: bool,
+    /// Queues tell of their runnable averages, too (7.3).
+    both: bool,
     /// A migration moves contributions and writes nothing.
     pub(super) nomig: bool,
     /// The time by `sched_clock()`, and the executing CPU's node, of the call that is under way.
@@ -99,6 +101,7 @@ impl TgLoad {
             per_node: features.tg_per_node,
             by_runqueue: features.tg_node == TgNode::Runqueue,
             ratelimit: features.tg_ratelimit,
+            both: features.version.is_flat(),
             nomig: features.tg_nomig,
             clock: world.sched_clock(),
             node: 0,
@@ -168,13 +171,15 @@ impl TgLoad {
         let level = &mut self.counts.levels[self.levels[group.idx()]];
         self.counts.calls[source as usize] += 1;
         level.calls += 1;
-        match child.update_tg_contrib(self.ratelimit.then_some(self.clock)) {
+        match child.update_tg_contrib(self.ratelimit.then_some(self.clock), self.both) {
             TgUpdate::Small => self.counts.small += 1,
             TgUpdate::Limited => self.counts.limited += 1,
-            TgUpdate::Written(delta) => {
+            TgUpdate::Written { load, runnable } => {
                 level.writes += 1;
                 self.counts.writes[source as usize] += 1;
-                let row = self.add(groups, group, child.cpu, delta);
+                let row = self.add(groups, group, child.cpu, load);
+                let sum = &mut groups[group.idx()].runnable_avg;
+                *sum = sum.wrapping_add(runnable);
                 asked.touch(TgLoad::line(row), Access::Write, UPDATE_LOAD_AVG);
             }
         }

@@ -167,6 +167,34 @@ fn mul_u64_u32_shr(a: u64, mul: u64, shift: i32) -> u64 {
     ((u128::from(a) * u128::from(mul)) >> (shift & 63)) as u64
 }
 
+/// `delta * weight / load` of unsigned 64 bits: the product wraps, and the quotient is truncated.
+/// Source: `__calc_delta()`, Linux 7.2.
+///
+/// # Panics
+/// When `load` is 0.
+#[inline]
+#[must_use]
+pub const fn calc_delta_exact(delta: u64, weight: u64, load: u64) -> u64 {
+    delta.wrapping_mul(weight) / load
+}
+
+/// Real time as virtual time of an entity of this weight, at full resolution: the same for nice 0.
+/// Source: `calc_delta_fair()`, Linux 7.2.
+#[inline]
+#[must_use]
+pub const fn calc_delta_fair_exact(delta: u64, weight: u64) -> u64 {
+    if weight == NICE_0_LOAD { delta } else { calc_delta_exact(delta, NICE_0_LOAD, weight) }
+}
+
+/// What is left of the weight of a task, or of a group in which it is, one level up: `weight` is what it has there, the
+/// entity's is `own`, and that of all of its queue `queue` (`None` at the root). At least 2.
+/// Source: `__calc_prop_weight()`, Linux 7.3.
+#[inline]
+#[must_use]
+pub fn calc_prop_weight(weight: u64, own: u64, queue: Option<u64>) -> u64 {
+    (weight.wrapping_mul(own) / queue.unwrap_or(NICE_0_LOAD)).max(2)
+}
+
 /// Real time as virtual time of an entity of this weight: the same for nice 0.
 /// Source: `calc_delta_fair()`.
 #[inline]

@@ -6,7 +6,7 @@ pub(crate) mod twin;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use flate2::read::GzDecoder;
@@ -14,10 +14,36 @@ use serde_json::Value;
 use simsched_topology::Topology;
 
 /// The lines of a compressed file below `tests/data`.
-pub(crate) fn lines(file: &str) -> impl Iterator<Item = String> {
+pub(crate) fn lines(file: &str) -> Box<dyn Iterator<Item = String>> {
+    if let Some(name) = file.strip_prefix("7.3/")
+        && let Some(folder) = other_vectors()
+    {
+        let path = folder.join(name);
+        let file = File::open(&path).unwrap_or_else(|err| panic!("{}: {err}", path.display()));
+        return Box::new(BufReader::new(file).lines().map(Result::unwrap));
+    }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(format!("{file}.gz"));
     let file = File::open(&path).unwrap_or_else(|err| panic!("{}: {err}", path.display()));
-    BufReader::new(GzDecoder::new(file)).lines().map(Result::unwrap)
+    Box::new(BufReader::new(GzDecoder::new(file)).lines().map(Result::unwrap))
+}
+
+/// The folder of vectors of 7.3 that are to be read in place of those of `tests/data/7.3`
+/// (`SIMSCHED_VECTORS_73`), not compressed.
+fn other_vectors() -> Option<PathBuf> {
+    #[expect(clippy::disallowed_methods, reason = "which vectors a test reads")]
+    let folder = std::env::var_os("SIMSCHED_VECTORS_73")?;
+    Some(PathBuf::from(folder))
+}
+
+/// Runs `check` with a file of `tests/data/7.3`, which has so many rows: `check` returns how many it has seen. Of
+/// another folder any number will do, and a file that is not there is passed over.
+#[track_caller]
+pub(crate) fn vectors_73(name: &str, rows: usize, check: impl FnOnce(&str) -> usize) {
+    match other_vectors() {
+        Some(folder) if !folder.join(name).exists() => {}
+        Some(_) => assert!(check(&format!("7.3/{name}")) > 0, "{name} is empty"),
+        None => assert_eq!(check(&format!("7.3/{name}")), rows, "rows of {name}"),
+    }
 }
 
 /// A row of a CSV file, whose fields are asked for by the name of their column.

@@ -26,6 +26,8 @@ pub use wakeup_level::WakeupLevel;
 
 use simsched_topology::NumaImbalance;
 
+use super::group::CgroupMode;
+
 /// Switches of the fair class, named as in `kernel/sched/features.h`; and patches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
@@ -115,6 +117,10 @@ pub struct Features {
     pub always_check: bool,
     /// `refresh_at_enqueue`, a control.
     pub refresh_at_enqueue: bool,
+    /// `HRTICK`: a slice ends when it is used up, not at the next tick (7.2 and later).
+    pub hrtick: bool,
+    /// `cgroup_mode`, how groups weigh (7.3).
+    pub cgroup_mode: CgroupMode,
     /// In which group the workload is.
     pub grouping: Grouping,
     /// How `imb_numa_nr` of the domains is computed.
@@ -140,7 +146,7 @@ impl Features {
     #[must_use]
     pub const fn of(version: Version) -> Features {
         let since_6_0 = !matches!(version, Version::V5_16);
-        let since_6_12 = matches!(version, Version::V6_12 | Version::V7_0);
+        let since_6_12 = version as u8 >= Version::V6_12 as u8;
         Features {
             gentle_fair_sleepers: true,
             start_debit: true,
@@ -185,6 +191,8 @@ impl Features {
             cache_aware_wakeup_level: WakeupLevel::L3,
             always_check: false,
             refresh_at_enqueue: false,
+            hrtick: version.is_exact(),
+            cgroup_mode: CgroupMode::Concur,
             grouping: Grouping::ROOT,
             numa_imbalance: if since_6_0 { NumaImbalance::Merged } else { NumaImbalance::V5_16 },
             fork_imbalance: None,

@@ -17,6 +17,8 @@ pub enum Version {
     V6_12,
     /// Linux 7.0.
     V7_0,
+    /// Linux 7.3.4, as Debian has it.
+    V7_3,
 }
 
 /// One thing in which a version differs from the default.
@@ -133,7 +135,22 @@ impl Version {
     #[inline]
     #[must_use]
     pub const fn is_eevdf(self) -> bool {
-        matches!(self, Version::V6_6 | Version::V6_12 | Version::V7_0)
+        self as u8 >= Version::V6_6 as u8
+    }
+
+    /// Whether virtual time is reckoned by 64-bit divisions and full weights, and not by reciprocals and weights scaled
+    /// down (7.2 and later).
+    #[inline]
+    #[must_use]
+    pub(in crate::fair) const fn is_exact(self) -> bool {
+        self as u8 >= Version::V7_3 as u8
+    }
+
+    /// Whether all tasks of a CPU are in one tree, whatever their groups (7.3).
+    #[inline]
+    #[must_use]
+    pub(in crate::fair) const fn is_flat(self) -> bool {
+        self as u8 >= Version::V7_3 as u8
     }
 
     /// The version that is meant if none is named, of the same discipline.
@@ -152,6 +169,7 @@ impl Version {
             Version::V6_6 => "6.6",
             Version::V6_12 => "6.12",
             Version::V7_0 => "7.0",
+            Version::V7_3 => "7.3",
         }
     }
 
@@ -165,6 +183,7 @@ impl Version {
             Version::V6_6 => "Linux 6.6, the first one with EEVDF",
             Version::V6_12 => "Linux 6.12.117 as Debian has it, with what was carried back into it",
             Version::V7_0 => "Linux 7.0, by its description: no number of that kernel is at hand",
+            Version::V7_3 => "Linux 7.3.4 as Debian has it",
         }
     }
 
@@ -177,6 +196,7 @@ impl Version {
             Version::V6_5 => V6_5,
             Version::V6_6 => V6_6,
             Version::V7_0 => V7_0,
+            Version::V7_3 => &[],
         }
     }
 }

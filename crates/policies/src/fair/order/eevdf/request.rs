@@ -13,6 +13,10 @@ pub struct Request {
     pub vlag: i64,
     /// How long it wants to run, in ns of real time.
     pub slice: u64,
+    /// Up to which virtual time it is protected while it runs (7.2 and later; see `vlag`).
+    pub vprot: u64,
+    /// The weight of the task among all of its CPU, whatever its groups, at full resolution (7.3; `se->h_load`).
+    pub weight: u64,
 }
 
 /// `dividend / divisor` towards zero, where the divisor is a sum of weights. Source: `div_s64()`,
@@ -21,6 +25,12 @@ pub struct Request {
 pub(super) fn div_s64(dividend: i64, divisor: i64) -> i64 {
     debug_assert!(i32::try_from(divisor).is_ok(), "the kernel divides by 32 bits");
     dividend / divisor
+}
+
+/// A span of virtual time of an entity whose weight changes. Source: `rescale_entity()`, Linux 7.2.
+#[inline]
+fn rescaled(span: i64, [old, new]: [u64; 2]) -> i64 {
+    span.wrapping_mul(old.cast_signed()) / new.cast_signed()
 }
 
 /// How far an entity may be behind or ahead of its queue, in virtual time: the time that it cannot be
@@ -49,12 +59,35 @@ impl Request {
         load: LoadWeight,
         base_slice: Option<u64>,
     ) -> bool {
+        self.renew(vruntime, base_slice, |slice| calc_delta_fair(slice, load))
+    }
+
+    /// [`Request::update_deadline`], where `virtual_time` tells the virtual time of a slice.
+    #[inline]
+    pub(super) fn renew(
+        &mut self,
+        vruntime: u64,
+        base_slice: Option<u64>,
+        virtual_time: impl FnOnce(u64) -> u64,
+    ) -> bool {
         if vruntime.wrapping_sub(self.deadline).cast_signed() < 0 {
             return false;
         }
         self.slice = base_slice.unwrap_or(self.slice);
-        self.deadline = vruntime.wrapping_add(calc_delta_fair(self.slice, load));
+        self.deadline = vruntime.wrapping_add(virtual_time(self.slice));
         true
+    }
+
+    /// The weight of the entity changes from the first of `weights` to the second, at full resolution: its lag changes,
+    /// and its deadline and its protection where these are relative. Source: `rescale_entity()`, Linux 7.2.
+    pub(in crate::fair) fn rescale(&mut self, weights: [u64; 2], deadline: bool, vprot: bool) {
+        self.vlag = rescaled(self.vlag, weights);
+        if deadline {
+            self.deadline = rescaled(self.deadline.cast_signed(), weights).cast_unsigned();
+        }
+        if vprot {
+            self.vprot = rescaled(self.vprot.cast_signed(), weights).cast_unsigned();
+        }
     }
 
     /// A queued entity at `vruntime` changes its weight while its queue is at `avruntime`: neither what

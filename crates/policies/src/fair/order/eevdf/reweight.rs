@@ -7,7 +7,7 @@ use crate::fair::hierarchy::Hierarchy;
 
 impl Hierarchy {
     /// Source: `reweight_entity()`.
-    pub(in crate::fair) fn reweight_entity_eevdf(&mut self, se: EntityId, weight: u64, now: u64) {
+    pub(super) fn reweight_entity_eevdf(&mut self, se: EntityId, weight: u64, now: u64) {
         let queue = self.cfs_rq_of(se);
         let (is_curr, on_rq) = (self.queue(queue).curr == Some(se), self.entity(se).on_rq);
         if on_rq {

@@ -6,6 +6,7 @@ use simsched_topology::CpuId;
 use crate::fair::entity::{EntityId, QueueId};
 use crate::fair::features::Version;
 use crate::fair::hierarchy::{Hierarchy, Update};
+use crate::fair::order::nested::find_matching_se;
 use crate::fair::timeline::before;
 use crate::fair::weight::calc_delta_fair;
 
@@ -13,7 +14,7 @@ impl Hierarchy {
     /// Charges the running entity of `queue`; whose request is served, or who has lost its protection
     /// and is ahead, has to go if others wait. Source: `update_curr()`.
     #[inline]
-    pub(in crate::fair) fn update_curr_eevdf(&mut self, queue: QueueId, curr: EntityId, now: u64) {
+    pub(super) fn update_curr_eevdf(&mut self, queue: QueueId, curr: EntityId, now: u64) {
         let ran = self.entities[curr.idx()].charge(now);
         if ran == 0 {
             return;
@@ -41,19 +42,19 @@ impl Hierarchy {
 
     /// Source: `update_deadline()`.
     #[inline]
-    fn update_deadline(&mut self, queue: QueueId, se: EntityId) -> bool {
-        let slice = self.common_slice(se);
-        let entity = &self.entities[se.idx()];
-        let request = &mut self.requests[se.idx()];
-        let is_served = request.update_deadline(entity.vruntime, entity.load, slice);
+    pub(in crate::fair) fn update_deadline(&mut self, queue: QueueId, se: EntityId) -> bool {
+        let (slice, vruntime) = (self.common_slice(se), self.entity(se).vruntime);
+        let mut request = self.requests[se.idx()];
+        let is_served = request.renew(vruntime, slice, |slice| self.virtual_time(slice, se));
         if is_served {
+            self.requests[se.idx()] = request;
             self.avg_vruntime(queue);
         }
         is_served
     }
 
     /// Whether `wakee`, just queued on `cpu`, preempts `curr`. Source: `check_preempt_wakeup_fair()`.
-    pub(in crate::fair) fn check_preempt_wakeup_eevdf(
+    pub(super) fn check_preempt_wakeup_eevdf(
         &mut self,
         world: &World,
         cpu: CpuId,
@@ -70,7 +71,7 @@ impl Hierarchy {
         if is_marked || !self.features.wakeup_preemption {
             return Preempt::No;
         }
-        let [se, pse] = self.find_matching_se(curr, wakee);
+        let [se, pse] = find_matching_se(self, curr, wakee);
         match [se, pse].map(|se| self.entity(se).is_idle()) {
             [true, false] => {
                 self.cancel_protect_slice(se);
@@ -111,12 +112,7 @@ impl Hierarchy {
 
     /// The tick on `curr`, at every level. Source: `task_tick_fair()`, `entity_tick()`.
     #[inline]
-    pub(in crate::fair) fn task_tick_eevdf(
-        &mut self,
-        cpu: CpuId,
-        curr: EntityId,
-        now: u64,
-    ) -> Preempt {
+    pub(super) fn task_tick_eevdf(&mut self, cpu: CpuId, curr: EntityId, now: u64) -> Preempt {
         let mut above = Some(curr);
         while let Some(se) = above {
             let queue = self.cfs_rq_of(se);
@@ -130,7 +126,7 @@ impl Hierarchy {
 
     /// `curr` lets others run first: it gives up the rest of its request, as if it had run. In 6.6 it asks
     /// for one more instead. Source: `yield_task_fair()`.
-    pub(in crate::fair) fn yield_task_eevdf(&mut self, curr: EntityId, now: u64) {
+    pub(super) fn yield_task_eevdf(&mut self, curr: EntityId, now: u64) {
         let queue = self.cfs_rq_of(curr);
         self.clear_buddies(queue, curr);
         self.update_curr(queue, now);

@@ -7,7 +7,7 @@ use crate::fair::hierarchy::{Hierarchy, Update};
 impl Hierarchy {
     /// A task begins to be delayed, or ends: it counts as queued and as not runnable meanwhile. A group
     /// that is delayed has no tasks. Source: `set_delayed()`, `clear_delayed()`.
-    pub(super) fn set_delayed(&mut self, se: EntityId, delayed: bool) {
+    pub(in crate::fair) fn set_delayed(&mut self, se: EntityId, delayed: bool) {
         self.entity_mut(se).sched_delayed = delayed;
         let mut above = Some(se).filter(|&se| self.entity(se).my_q.is_none());
         while let Some(se) = above {

@@ -1,6 +1,6 @@
 //! `EevdfRq`: the virtual time of one queue, as the weighted mean of its entities'.
 
-use crate::fair::entity::Entity;
+use crate::fair::entity::EntityId;
 
 use super::tree::DeadlineTree;
 
@@ -9,15 +9,8 @@ use super::tree::DeadlineTree;
 pub struct QueuedCurr {
     /// Its virtual time.
     pub vruntime: u64,
-    /// Its weight, scaled down.
+    /// Its weight, scaled down (to 7.0), or at full resolution.
     pub weight: u64,
-}
-
-impl From<&Entity> for QueuedCurr {
-    #[inline]
-    fn from(se: &Entity) -> QueuedCurr {
-        QueuedCurr { vruntime: se.vruntime, weight: se.weight() }
-    }
 }
 
 /// What a queue knows of its virtual time (fields of `struct cfs_rq` since 6.6).
@@ -26,8 +19,8 @@ impl From<&Entity> for QueuedCurr {
 /// V = reference + floor(sum of weight * (vruntime - reference) / sum of weight)
 /// ```
 ///
-/// over the waiting entities and the running one, with weights scaled down. The sum is exact, so `V`
-/// does not depend on the reference, which follows it.
+/// over the waiting entities and the running one, with weights scaled down (to 7.0), or at full resolution. The sum is
+/// exact, so `V` does not depend on the reference, which follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EevdfRq {
     /// The reference, near `V`.
@@ -38,6 +31,9 @@ pub struct EevdfRq {
     pub avg_load: i64,
     /// The waiting entities.
     pub timeline: DeadlineTree,
+    /// The current task, where all tasks of a CPU are in one tree (7.3): the queues of its groups have it, or the
+    /// group above it, as [`CfsRq::curr`](crate::fair::CfsRq::curr).
+    pub curr: Option<EntityId>,
 }
 
 impl EevdfRq {
@@ -45,7 +41,7 @@ impl EevdfRq {
     #[must_use]
     pub fn new(zero_vruntime: u64) -> EevdfRq {
         let timeline = DeadlineTree::default();
-        EevdfRq { zero_vruntime, avg_vruntime: 0, avg_load: 0, timeline }
+        EevdfRq { zero_vruntime, avg_vruntime: 0, avg_load: 0, timeline, curr: None }
     }
 
     /// The distance of a virtual time from the reference. Source: `entity_key()`.
@@ -54,7 +50,7 @@ impl EevdfRq {
         vruntime.wrapping_sub(self.zero_vruntime).cast_signed()
     }
 
-    /// An entity of this weight, scaled down, waits. Source: `avg_vruntime_add()`.
+    /// An entity of this weight waits. Source: `avg_vruntime_add()`.
     #[inline]
     pub fn add(&mut self, vruntime: u64, weight: u64) {
         let weight = weight.cast_signed();
@@ -92,9 +88,24 @@ impl EevdfRq {
             // The only one is the mean; an empty queue stays where it is.
             curr.map_or(0, |curr| self.key(curr.vruntime))
         };
+        self.move_zero(delta);
+        self.zero_vruntime
+    }
+
+    /// The reference moves. Source: `update_zero_vruntime()`.
+    #[inline]
+    pub(super) fn move_zero(&mut self, delta: i64) {
         self.avg_vruntime = self.avg_vruntime.wrapping_sub(self.avg_load.wrapping_mul(delta));
         self.zero_vruntime = self.zero_vruntime.wrapping_add_signed(delta);
-        self.zero_vruntime
+    }
+
+    /// The virtual time at which the current entity is not owed anything any more: just behind that of all others.
+    /// Source: `ineligible_vruntime()`, Linux 7.3.
+    #[inline]
+    #[must_use]
+    pub fn ineligible_vruntime(&self) -> u64 {
+        let delta = self.avg_vruntime.checked_div_euclid(self.avg_load).unwrap_or(0);
+        self.zero_vruntime.wrapping_add_signed(delta).wrapping_add(1)
     }
 
     /// Whether an entity at `vruntime` has had no more than its part: `vruntime <= V`, without the
@@ -106,7 +117,15 @@ impl EevdfRq {
         sum >= self.key(vruntime).wrapping_mul(load)
     }
 
-    /// The weight of all who compete, scaled down.
+    /// [`EevdfRq::is_eligible`] with a product of 128 bits. Source: `vruntime_eligible()`, Linux 7.2.
+    #[inline]
+    #[must_use]
+    pub fn is_eligible_exact(&self, curr: Option<QueuedCurr>, vruntime: u64) -> bool {
+        let (sum, load) = self.with(curr);
+        i128::from(sum) >= i128::from(self.key(vruntime)) * i128::from(load)
+    }
+
+    /// The weight of all who compete.
     #[inline]
     #[must_use]
     pub fn load(&self, curr: Option<QueuedCurr>) -> i64 {

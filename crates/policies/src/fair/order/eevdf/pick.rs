@@ -1,22 +1,24 @@
 //! Picking: the earliest deadline of those who are owed time, and the protection of who runs.
 
+use super::Eevdf;
 use super::tree::Key;
 use crate::fair::GROUP_LEVEL;
 use crate::fair::entity::{EntityId, QueueId};
 use crate::fair::features::Version;
 use crate::fair::hierarchy::Hierarchy;
+use crate::fair::order::nested;
 use crate::fair::queueing::DequeueFlags;
 use crate::fair::timeline::before;
-use crate::fair::weight::calc_delta_fair;
 use simsched_topology::CpuId;
 
 impl Hierarchy {
     /// `se` waits on `queue`. Source: `__enqueue_entity()`.
     #[inline]
     pub(in crate::fair) fn wait_by_deadline(&mut self, queue: QueueId, se: EntityId) {
+        let weight = self.tree_weight(se);
         let (entity, request) = (&self.entities[se.idx()], &self.requests[se.idx()]);
         let eevdf = &mut self.queues[queue.idx()].eevdf;
-        eevdf.add(entity.vruntime, entity.weight());
+        eevdf.add(entity.vruntime, weight);
         let (deadline, slice) = (request.deadline, request.slice);
         let key = Key { deadline, vruntime: entity.vruntime, slice };
         self.nodes.insert(&mut eevdf.timeline, se, key);
@@ -25,10 +27,11 @@ impl Hierarchy {
     /// `se` waits no more. Source: `__dequeue_entity()`.
     #[inline]
     pub(in crate::fair) fn wait_no_more(&mut self, queue: QueueId, se: EntityId) {
+        let weight = self.tree_weight(se);
         let entity = &self.entities[se.idx()];
         let eevdf = &mut self.queues[queue.idx()].eevdf;
         self.nodes.remove(&mut eevdf.timeline, se);
-        eevdf.sub(entity.vruntime, entity.weight());
+        eevdf.sub(entity.vruntime, weight);
     }
 
     /// `se`, which begins to run, is not to be preempted until its request is served; since 6.17 for no
@@ -43,49 +46,71 @@ impl Hierarchy {
                 false => self.tunables.normalized_base_slice_ns,
             };
             if slice < request.slice {
-                until = self.earlier(until, se, slice);
+                until = match self.features.version.is_flat() && self.features.preempt_short {
+                    true => earlier(until, self.queue(queue).eevdf.ineligible_vruntime()),
+                    false => self.earlier(until, self.entity(se).vruntime, se, slice),
+                };
             }
         }
-        self.requests[se.idx()].vlag = until.cast_signed();
+        self.set_protection(se, until);
     }
 
-    /// The earlier of `until` and the time at which `se` has run for `slice`.
-    fn earlier(&self, until: u64, se: EntityId, slice: u64) -> u64 {
-        let se = self.entity(se);
-        let end = se.vruntime.wrapping_add(calc_delta_fair(slice, se.load));
-        if before(end, until) { end } else { until }
+    /// The virtual time up to which `se`, which runs, is protected (6.17 and later).
+    #[inline]
+    fn protection(&self, se: EntityId) -> u64 {
+        let request = &self.requests[se.idx()];
+        if self.features.version.is_exact() { request.vprot } else { request.vlag.cast_unsigned() }
+    }
+
+    #[inline]
+    fn set_protection(&mut self, se: EntityId, until: u64) {
+        let request = &mut self.requests[se.idx()];
+        if self.features.version.is_exact() {
+            request.vprot = until;
+        } else {
+            request.vlag = until.cast_signed();
+        }
+    }
+
+    /// The earlier of `until` and the time at which `se` has run for `slice` from `vruntime` on.
+    fn earlier(&self, until: u64, vruntime: u64, se: EntityId, slice: u64) -> u64 {
+        earlier(until, vruntime.wrapping_add(self.virtual_time(slice, se)))
     }
 
     /// A shorter request has come: the protection of `se` ends with it (6.17 and later).
     /// Source: `update_protect_slice()`.
-    pub(super) fn update_protect_slice(&mut self, queue: QueueId, se: EntityId) {
+    pub(in crate::fair) fn update_protect_slice(&mut self, queue: QueueId, se: EntityId) {
         if let Some((shortest, _)) = self.slices(queue) {
-            let until = self.requests[se.idx()].vlag.cast_unsigned();
-            self.requests[se.idx()].vlag = self.earlier(until, se, shortest).cast_signed();
+            let mut from = self.entity(se).vruntime;
+            if self.features.version.is_flat() {
+                from = earlier(from, self.avg_vruntime(queue));
+            }
+            let until = self.earlier(self.protection(se), from, se, shortest);
+            self.set_protection(se, until);
         }
     }
 
     /// Whether the running `se` is protected: its deadline is that of when it was picked. Since 6.17:
     /// its virtual time has not come to the end of its protection. Source: `protect_slice()`.
     #[inline]
-    pub(super) fn is_protected(&self, se: EntityId) -> bool {
+    pub(in crate::fair) fn is_protected(&self, se: EntityId) -> bool {
         let request = &self.requests[se.idx()];
         if self.features.version >= Version::V7_0 {
-            return before(self.entity(se).vruntime, request.vlag.cast_unsigned());
+            return before(self.entity(se).vruntime, self.protection(se));
         }
         request.vlag == request.deadline.cast_signed()
     }
 
     /// Source: `cancel_protect_slice()`.
-    pub(super) fn cancel_protect_slice(&mut self, se: EntityId) {
+    pub(in crate::fair) fn cancel_protect_slice(&mut self, se: EntityId) {
         if !self.is_protected(se) {
             return;
         }
-        let request = &mut self.requests[se.idx()];
-        request.vlag = match self.features.version >= Version::V7_0 {
-            true => self.entities[se.idx()].vruntime.cast_signed(),
-            false => request.deadline.cast_signed().wrapping_add(1),
+        let until = match self.features.version >= Version::V7_0 {
+            true => self.entity(se).vruntime,
+            false => self.requests[se.idx()].deadline.wrapping_add(1),
         };
+        self.set_protection(se, until);
     }
 
     /// Of the entities of `queue` that are eligible the one with the earliest deadline; while `protect`,
@@ -93,13 +118,21 @@ impl Hierarchy {
     #[inline]
     pub(in crate::fair) fn pick_eevdf(&self, queue: QueueId, protect: bool) -> Option<EntityId> {
         let cfs_rq = self.queue(queue);
-        let (tree, curr) = (cfs_rq.eevdf.timeline, cfs_rq.curr);
+        let (tree, curr) = (cfs_rq.eevdf.timeline, self.tree_curr(queue));
         let mut curr = curr.filter(|&curr| self.entity(curr).on_rq);
-        if cfs_rq.nr_running == 1 {
+        if self.tree_nr(queue) == 1 {
             return curr.or_else(|| self.nodes.any(tree));
         }
         let sum = self.queued_curr(queue);
-        let is_eligible = |vruntime| cfs_rq.eevdf.is_eligible(sum, vruntime);
+        let is_eligible = |vruntime| self.is_eligible_at(queue, sum, vruntime);
+        if let Some(next) = cfs_rq.next
+            && self.features.version.is_exact()
+            && self.features.pick_buddy
+            && protect
+            && is_eligible(self.entity(next).vruntime)
+        {
+            return Some(next);
+        }
         curr = curr.filter(|&curr| is_eligible(self.entity(curr).vruntime));
         if let Some(curr) = curr
             && protect
@@ -140,7 +173,7 @@ impl Hierarchy {
         if self.entity(se).sched_delayed {
             let cpu = self.queue(queue).cpu;
             let was_sched_idle = self.root(cpu).has_only_sched_idle();
-            self.dequeue_entities(se, DequeueFlags::DELAYED, now);
+            nested::dequeue_entities::<Eevdf>(self, se, DequeueFlags::DELAYED, now);
             self.walked(se, GROUP_LEVEL);
             if !was_sched_idle && self.root(cpu).has_only_sched_idle() {
                 self.asked.note_sched_idle();
@@ -171,7 +204,7 @@ impl Hierarchy {
 
     /// The next task of `cpu`, as under CFS. Source: `pick_next_task_fair()`.
     #[inline]
-    pub(in crate::fair) fn pick_next_task_eevdf(
+    pub(super) fn pick_next_task_eevdf(
         &mut self,
         cpu: CpuId,
         prev: Option<EntityId>,
@@ -180,7 +213,9 @@ impl Hierarchy {
         let next = self.pick_task(Hierarchy::root_of(cpu), now);
         match (prev, next) {
             (None, Some(next)) => self.set_next_task(next, now),
-            (Some(prev), Some(next)) if prev != next => self.switch(prev, next, now),
+            (Some(prev), Some(next)) if prev != next => {
+                nested::switch::<Eevdf>(self, prev, next, now)
+            }
             _ => {}
         }
         // Since 6.12 a task that is picked again stays where it is.
@@ -192,4 +227,9 @@ impl Hierarchy {
         self.asked.take_resched(cpu);
         next
     }
+}
+
+/// The earlier of two virtual times; the first of equals. Source: `min_vruntime()`.
+fn earlier(a: u64, b: u64) -> u64 {
+    if before(b, a) { b } else { a }
 }

@@ -6,6 +6,7 @@ use simsched_topology::CpuId;
 use crate::fair::entity::{EntityId, QueueId};
 use crate::fair::features::Version;
 use crate::fair::hierarchy::{Hierarchy, Update};
+use crate::fair::order::nested::find_matching_se;
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
 
 /// Whether a woken entity should preempt `curr`, by how far it is behind in virtual time: -1 it is
@@ -37,16 +38,13 @@ impl Hierarchy {
     }
 
     /// Whether `wakee`, just queued on `cpu`, preempts `curr`. Source: `check_preempt_wakeup()`.
-    pub(in crate::fair) fn check_preempt_wakeup(
+    pub(super) fn check_preempt_wakeup_cfs(
         &mut self,
         world: &World,
         cpu: CpuId,
         [curr, wakee]: [EntityId; 2],
         fork: bool,
     ) -> Preempt {
-        if self.is_eevdf {
-            return self.check_preempt_wakeup_eevdf(world, cpu, [curr, wakee], fork);
-        }
         if curr == wakee {
             return Preempt::No;
         }
@@ -65,7 +63,7 @@ impl Hierarchy {
             if policy != SchedPolicy::Normal || !self.features.wakeup_preemption {
                 return Preempt::No;
             }
-            let [se, pse] = self.find_matching_se(curr, wakee);
+            let [se, pse] = find_matching_se(self, curr, wakee);
             if !self.is_behind([se, pse], world.rq(cpu).clock_task, marked) {
                 return Preempt::No;
             }
@@ -99,29 +97,9 @@ impl Hierarchy {
         behind
     }
 
-    /// The two entities of one queue under which the tasks are. Source: `find_matching_se()`.
-    pub(in crate::fair) fn find_matching_se(
-        &self,
-        curr: EntityId,
-        wakee: EntityId,
-    ) -> [EntityId; 2] {
-        let up = |se| self.parent(se).expect("queues of one CPU meet at the root");
-        let (mut se, mut pse) = (curr, wakee);
-        while self.entity(se).depth > self.entity(pse).depth {
-            se = up(se);
-        }
-        while self.entity(pse).depth > self.entity(se).depth {
-            pse = up(pse);
-        }
-        while self.cfs_rq_of(se) != self.cfs_rq_of(pse) {
-            (se, pse) = (up(se), up(pse));
-        }
-        [se, pse]
-    }
-
     /// The tick on `curr`, at every level. Source: `task_tick_fair()`, `entity_tick()`.
     #[inline]
-    pub(in crate::fair) fn task_tick(&mut self, curr: EntityId, now: u64) -> Preempt {
+    pub(super) fn task_tick_cfs(&mut self, curr: EntityId, now: u64) -> Preempt {
         let (mut above, mut preempt) = (Some(curr), Preempt::No);
         while let Some(se) = above {
             let queue = self.cfs_rq_of(se);
@@ -166,7 +144,7 @@ impl Hierarchy {
     }
 
     /// `curr` lets others run first. Source: `yield_task_fair()`.
-    pub(in crate::fair) fn yield_task(&mut self, curr: EntityId, now: u64) {
+    pub(super) fn yield_task_cfs(&mut self, curr: EntityId, now: u64) {
         let queue = self.cfs_rq_of(curr);
         self.clear_buddies(queue, curr);
         if self.entity(curr).policy != SchedPolicy::Batch {

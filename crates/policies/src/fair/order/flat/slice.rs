@@ -1,0 +1,53 @@
+//! The slice timer: a slice ends when it is used up, not at the next tick (feature `HRTICK`).
+
+use simsched_core::{Nanos, Preempt};
+use simsched_topology::CpuId;
+
+use crate::fair::entity::{EntityId, QueueId};
+use crate::fair::hierarchy::Hierarchy;
+use crate::fair::weight::NICE_0_LOAD;
+
+/// No slice ends sooner than this, in ns. Source: `hrtick_start()`.
+const LEAST_DELAY_NS: u64 = 10_000;
+
+impl Hierarchy {
+    /// Somebody was queued: the slice of the current task has an end from now on, unless it has one already. One that
+    /// is beyond its end is to go. Source: `hrtick_update()`.
+    #[inline]
+    pub(super) fn start_slice(&mut self, root: QueueId) {
+        let cpu = self.queue(root).cpu;
+        if !self.features.hrtick || self.asked.has_slice_end(cpu) {
+            return;
+        }
+        if let Some(curr) = self.tree_curr(root)
+            && !self.start_slice_of(root, curr)
+        {
+            self.asked.resched(cpu);
+        }
+    }
+
+    /// The slice of `se` ends at its deadline, if others wait. False if it is beyond that.
+    /// Source: `hrtick_start_fair()`.
+    #[inline]
+    pub(super) fn start_slice_of(&mut self, root: QueueId, se: EntityId) -> bool {
+        if !self.features.hrtick || self.tree_nr(root) <= 1 {
+            return true;
+        }
+        let (cpu, request) = (self.queue(root).cpu, self.requests[se.idx()]);
+        let left = request.deadline.wrapping_sub(self.entity(se).vruntime);
+        if left.cast_signed() < 0 {
+            return false;
+        }
+        let delay = request.weight.wrapping_mul(left) / NICE_0_LOAD;
+        self.asked.end_slice(cpu, Nanos(delay.max(LEAST_DELAY_NS)));
+        true
+    }
+
+    /// The slice timer of `cpu` has expired: as a tick, and the current task has to go. Source: `hrtick()`.
+    pub(super) fn slice_end_flat(&mut self, cpu: CpuId, now: u64) -> Preempt {
+        let Some(curr) = self.tree_curr(Hierarchy::root_of(cpu)) else { return Preempt::No };
+        self.task_tick_flat(curr, now);
+        self.asked.take_due(cpu);
+        if self.entity(curr).on_rq { Preempt::Hard } else { Preempt::No }
+    }
+}
