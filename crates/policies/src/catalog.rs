@@ -129,8 +129,13 @@ const CFS: PolicyInfo = PolicyInfo {
 const EEVDF: PolicyInfo = PolicyInfo {
     name: "eevdf",
     doc: "the fair class with requests: of the tasks whose lag is not negative the one with the earliest deadline runs",
-    source: "Linux 6.12.117, kernel/sched/fair.c",
-    versions: &[Version::V6_6.name(), Version::V6_12.name(), Version::V7_0.name()],
+    source: "Linux 6.12.117 and 7.3.4, kernel/sched/fair.c",
+    versions: &[
+        Version::V6_6.name(),
+        Version::V6_12.name(),
+        Version::V7_0.name(),
+        Version::V7_3.name(),
+    ],
 };
 
 /// The reasons of the fair class, by index.
@@ -218,7 +223,8 @@ fn fair_versions(policy: &str) -> Vec<VersionInfo> {
         default: version == plain,
         differences: version.differences(),
     };
-    (if plain.is_eevdf() { Version::EEVDF } else { Version::CFS }).map(info).to_vec()
+    let versions = if plain.is_eevdf() { Version::EEVDF } else { Version::CFS };
+    versions.iter().copied().map(info).collect()
 }
 
 /// The version of a policy that is meant if none is named; none if it has none.

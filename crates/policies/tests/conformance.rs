@@ -110,10 +110,12 @@ proptest! {
     #[test]
     fn every_subset_of_features_keeps_the_rules(
         tasks in prop::collection::vec(any_task(), 1..20),
-        switches: u32,
+        switches: u64,
     ) {
-        for (policy, topo) in [("cfs", "t32"), ("cfs", "genoa"), ("eevdf", "t32")] {
-            let keyed = features(policy).into_iter().enumerate();
+        for (policy, topo) in
+            [("cfs", "t32"), ("cfs", "genoa"), ("eevdf", "t32"), ("eevdf@7.3", "t32")] {
+            let name = policy.split_once("@").map_or(policy, |(name, _)| name);
+            let keyed = features(name).into_iter().enumerate();
             let set = keyed.map(|(bit, feature)| {
                 let on = if switches >> bit & 1 == 1 { "on" } else { "off" };
                 format!("+{}={on}", feature.key)

@@ -19,10 +19,11 @@ const CPU: CpuId = CpuId(0);
 const MS: u64 = 1_000_000;
 const BASE_SLICE: u64 = 2_800_000;
 
-/// Hogs of these nice values on one of eight CPUs, which they may not leave.
+/// Hogs of these nice values on one of eight CPUs, which they may not leave. Slices end at ticks.
 fn hogs(version: Version, nices: &[i8]) -> Driver {
     let topology = machine([1, 1, 8, 1], "", "nodes_per_socket = 1");
-    let mut driver = Driver::new(topology, Features::of(version), nices);
+    let features = Features { hrtick: false, ..Features::of(version) };
+    let mut driver = Driver::new(topology, features, nices);
     for task in (0..).map(TaskId).take(nices.len()) {
         driver.host.kit.set_allowed(task, Some(CpuSet::single(CPU)));
         driver.start(task, CPU);
@@ -65,7 +66,7 @@ fn runs_ahead(driver: &mut Driver) -> TaskId {
 /// Invariant 4: a request of 2.8 ms is seen to be served at the next tick.
 #[test]
 fn two_hogs_alternate_at_every_tick() {
-    for version in Version::EEVDF {
+    for &version in Version::EEVDF {
         let two = turns(&mut hogs(version, &[0, 0]), 2000);
         assert!(two.len() > 100 && two.iter().all(|&(_, ms)| ms == 4), "{two:?}");
     }
@@ -78,7 +79,7 @@ fn two_hogs_alternate_at_every_tick() {
 /// Invariant 9.
 #[test]
 fn hogs_of_nice_0_and_5_share_the_cpu_by_weight() {
-    for version in Version::EEVDF {
+    for &version in Version::EEVDF {
         let mut driver = hogs(version, &[0, 5]);
         driver.pass(10_000 * MS, |_| {});
         let [a, b] = [0, 1].map(|task| driver.entity(TaskId(task)).sum_exec_runtime);
@@ -135,7 +136,7 @@ fn a_delayed_sleeper_leaves_when_it_is_picked() {
 /// Invariant 5, where who runs meanwhile does not: the others do not change.
 #[test]
 fn lag_survives_a_sleep() {
-    for version in Version::EEVDF {
+    for &version in Version::EEVDF {
         let mut driver = hogs(version, &[0, 0, 0]);
         driver.host.policy.tunables_mut().base_slice_ns = BASE_SLICE;
         driver.pass(100 * MS, |_| {});
@@ -176,9 +177,12 @@ fn a_wakee_that_is_owed_nothing_does_not_preempt_a_protected_task() {
 /// Invariant 8: a shorter request ends the protection (`PREEMPT_SHORT`); in 6.6 it does not.
 #[test]
 fn a_short_request_preempts_a_long_one() {
-    for (version, preempts) in
-        [(Version::V6_6, false), (Version::V6_12, true), (Version::V7_0, true)]
-    {
+    for (version, preempts) in [
+        (Version::V6_6, false),
+        (Version::V6_12, true),
+        (Version::V7_0, true),
+        (Version::V7_3, true),
+    ] {
         let mut driver = hogs(version, &[0, 0, 0]);
         driver.pass(100 * MS, |_| {});
         let short = runs_ahead(&mut driver);
@@ -221,12 +225,13 @@ proptest! {
     /// (`Report::check`), and who leaves is owed no more than the limit.
     #[test]
     fn virtual_time_is_kept_over_random_histories(
-        at in 0usize..3,
+        at in 0..Version::EEVDF.len(),
         steps in prop::collection::vec((0u8..6, 0u32..6, 0u64..3_000_000), 1..120),
     ) {
         let nices = [0, 5, -5, 19, 0, -20];
         let version = Version::EEVDF[at];
-        let mut driver = Driver::new(one_cpu(), Features::of(version), &nices);
+        let features = Features { hrtick: false, ..Features::of(version) };
+        let mut driver = Driver::new(one_cpu(), features, &nices);
         let mut born = [false; 6];
         for (what, who, ns) in steps {
             let task = TaskId(who);

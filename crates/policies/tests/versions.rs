@@ -41,7 +41,7 @@ fn since_6_3_a_slice_is_one_latency_period_at_most() {
     assert!(!is_over(Version::V6_5, 19, 24));
     assert!(is_over(Version::V6_5, 19, 25));
     // A slice within the period is the same in all: 4 tasks share 24 ms, 23 for the heavy one.
-    for version in Version::CFS {
+    for &version in Version::CFS {
         assert!(!is_over(version, 3, 22) && is_over(version, 3, 24), "{version:?}");
     }
 }

@@ -90,6 +90,8 @@ fn tables_and_defaults_are_those_of_the_kernel() {
     assert_eq!(defaults["sched_migration_cost_ns"], tunables.migration_cost_ns);
     let features = Features::of(Version::V6_12);
     for flag in FLAGS.iter().filter(is_switch).filter(|flag| flag.is_of(features.version)) {
-        assert_eq!(file["features"][flag.key], flag.get(&features), "{}", flag.key);
+        // One that came later is off.
+        let known = file["features"][flag.key].as_bool().unwrap_or(false);
+        assert_eq!(known, flag.get(&features), "{}", flag.key);
     }
 }

@@ -1,9 +1,9 @@
 //! `Change`: what a specification changes against the default, and what of that has no effect.
 
 use super::FairSpec;
-use crate::fair::Features;
 use crate::fair::features::{CHOICES, FLAGS, WakeupLevel};
 use crate::fair::tunables::SETTINGS;
+use crate::fair::{Features, Version};
 
 /// A feature or setting that differs from that of the policy without version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +51,8 @@ impl FairSpec {
         let is_given = |key| overrides.iter().any(|(given, _)| given == key);
         let plain = Features::of(features.version);
         let is_grouped = features.grouping != plain.grouping;
+        let (is_7_2, is_7_3) =
+            (features.version >= Version::V7_2, features.version >= Version::V7_3);
         let is_proportional = features.sis_prop && !features.sis_util;
         let rules = [
             ("SIS_PROP", features.sis_prop && !plain.sis_prop && features.sis_util, "SIS_UTIL=off"),
@@ -84,6 +86,13 @@ impl FairSpec {
                 "group=container or deeper",
             ),
             ("tg_nomig", features.tg_nomig && !is_grouped, "group=container or deeper"),
+            ("HRTICK", features.hrtick && !is_7_2, "eevdf@7.3"),
+            ("NI_RATE", features.ni_rate && !is_7_2, "eevdf@7.3"),
+            (
+                "cgroup_mode",
+                features.cgroup_mode != plain.cgroup_mode && !(is_7_3 && is_grouped),
+                "eevdf@7.3 and group=container or deeper",
+            ),
             (
                 "cache_aware_version",
                 features.cache_aware_version != plain.cache_aware_version && !features.cache_aware,

@@ -87,7 +87,8 @@ fn version_of(policy: &str, version: Option<&str>) -> Result<Version, PolicyErro
     match version {
         None => Ok(versions[0].plain()),
         Some(name) => versions
-            .into_iter()
+            .iter()
+            .copied()
             .find(|version| version.name() == name)
             .ok_or_else(|| unknown_version(info.name, name, &known(name))),
     }

@@ -43,14 +43,14 @@ impl Balancer for Fair {
     }
 
     fn balance_step(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) -> BalanceStep {
-        self.all.enter(cx.world);
+        self.all.enter(cx.world, cpu);
         let step = self.next_step(cx.world, cpu, moves);
         self.all.tell(cx);
         step
     }
 
     fn active_load_balance_cpu_stop(&mut self, cx: Cx<'_>, cpu: CpuId, moves: &mut Moves) {
-        self.all.enter(cx.world);
+        self.all.enter(cx.world, cpu);
         self.stop(cx.world, cpu, moves);
         self.all.tell(cx);
     }

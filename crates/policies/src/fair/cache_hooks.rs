@@ -26,18 +26,19 @@ impl Hierarchy {
         }
     }
 
-    /// A call begins: groups and caches are told what time it is, and groups on which node it is executed.
+    /// A call begins, or goes on, for queues of `cpu`: groups and caches are told what time it is, and groups on which
+    /// node it is executed.
     #[inline]
-    pub(super) fn enter(&mut self, world: &World) {
+    pub(super) fn enter(&mut self, world: &World, cpu: CpuId) {
         if self.keeps_time {
-            self.enter_with_time(world);
+            self.enter_with_time(world, cpu);
         }
     }
 
     #[inline(never)]
-    fn enter_with_time(&mut self, world: &World) {
+    fn enter_with_time(&mut self, world: &World, cpu: CpuId) {
         if self.tg.is_on {
-            self.tg.enter(world);
+            self.tg.enter(world, cpu);
         }
         if let Some(llc) = &mut self.llc {
             llc.enter(world.sched_clock());
@@ -122,7 +123,7 @@ impl Fair {
 
     /// The scans of `task`, which returns to user mode on `cpu`: what they read.
     pub(super) fn caches_work(&mut self, world: &World, cpu: CpuId, task: TaskId) -> Look {
-        self.all.enter(world);
+        self.all.enter(world, cpu);
         let mut all = Look::default();
         if let Some(llc) = self.all.llc.as_mut().filter(|llc| llc.has_work(task)) {
             let cpus = llc.scan(world, cpu, task);

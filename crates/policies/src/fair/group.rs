@@ -148,7 +148,7 @@ impl CgroupMode {
     const ALL: [CgroupMode; 5] =
         [CgroupMode::Up, CgroupMode::Smp, CgroupMode::Concur, CgroupMode::Max, CgroupMode::Tasks];
     /// The words of the setting.
-    pub(super) const VALUES: &[&str] = &["up", "smp", "concur", "max", "tasks"];
+    pub(in crate::fair) const VALUES: &[&str] = &["up", "smp", "concur", "max", "tasks"];
 
     /// The word of the setting.
     #[must_use]

@@ -57,9 +57,10 @@ impl Fair {
         if self.all.groups[group.idx()].shares == shares {
             return;
         }
-        self.all.enter(world);
+        self.all.enter(world, world.this_cpu());
         self.all.groups[group.idx()].shares = shares;
         for cpu in world.topology().cpus().iter() {
+            self.all.enter(world, cpu);
             let mut above = self.all.queue(self.all.queue_of(group, cpu)).se;
             while let Some(se) = above {
                 let now = world.rq(cpu).clock_task;

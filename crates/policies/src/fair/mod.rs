@@ -49,8 +49,8 @@ pub use self::asked::{
 pub use self::balance::BalanceKit;
 pub use self::balance::{
     Balance, BalanceInterval, CpuIdleType, FbqType, ImbalanceRule, LbEnv, LbFlags, MigrationType,
-    Mru, RqBalance, SdCounts, SdLbStats, SdState, SgLbStats, SgcState, look_at, look_at_all,
-    scale_rt_capacity,
+    Mru, NewidleRule, RqBalance, SdCounts, SdLbStats, SdState, SgLbStats, SgcState, look_at,
+    look_at_all, scale_rt_capacity,
 };
 pub use self::cfs_rq::{CfsRq, Removed};
 pub use self::entity::{Entity, EntityId, QueueId, UtilEst, task_load};

@@ -51,7 +51,7 @@ impl Policy for Fair {
     }
 
     fn task_fork(&mut self, cx: Cx<'_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
-        self.all.enter(cx.world);
+        self.all.enter(cx.world, cpu);
         self.caches_fork(parent, child);
         self.fork(cx.world, cpu, parent, child);
         self.all.tell(cx);
@@ -65,7 +65,7 @@ impl Policy for Fair {
     #[inline]
     fn enqueue(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Enqueue) {
         let se = Se::of(task);
-        self.all.enter(cx.world);
+        self.all.enter(cx.world, cpu);
         self.all.set_task_rq(se, cpu);
         if why == Enqueue::New {
             self.post_init_entity_util_avg(se, cpu);
@@ -88,7 +88,7 @@ impl Policy for Fair {
 
     #[inline]
     fn dequeue(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId, why: Dequeue) -> Dequeued {
-        self.all.enter(cx.world);
+        self.all.enter(cx.world, cpu);
         let has_ended = cx.world.task(task).state == TaskState::Dead;
         let flags = DequeueFlags::of(why, has_ended);
         let has_left = self.all.dequeue_task(Se::of(task), flags, cx.world.rq(cpu).clock_task);
@@ -106,7 +106,7 @@ impl Policy for Fair {
 
     #[inline]
     fn pick_next(&mut self, cx: Cx<'_>, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
-        self.all.enter(cx.world);
+        self.all.enter(cx.world, cpu);
         let next = self.all.pick_next_task(cpu, prev.map(Se::of), cx.world.rq(cpu).clock_task);
         if let Some(next) = next {
             self.all.walked(next, GROUP_LEVEL);
@@ -127,13 +127,23 @@ impl Policy for Fair {
 
     #[inline]
     fn task_woken(&mut self, cx: Cx<'_>, cpu: CpuId) {
-        let max = 2 * self.balance.rqs[cpu.idx()].max_idle_balance_cost;
-        self.stats[cpu.idx()].task_woken(cx.world.rq(cpu).clock, cx.world.jiffies(), max);
+        if self.features.version >= Version::V7_2 {
+            return;
+        }
+        self.idle_ends(cx.world, cpu);
+    }
+
+    /// Since 7.2 whatever ends the idleness of a CPU counts.
+    #[inline]
+    fn idle_left(&mut self, cx: Cx<'_>, cpu: CpuId) {
+        if self.features.version >= Version::V7_2 {
+            self.idle_ends(cx.world, cpu);
+        }
     }
 
     #[inline]
     fn task_tick(&mut self, mut cx: Cx<'_>, cpu: CpuId, curr: TaskId) -> Preempt {
-        self.all.enter(cx.world);
+        self.all.enter(cx.world, cpu);
         let (se, now) = (Se::of(curr), cx.world.rq(cpu).clock_task);
         let preempt = self.all.task_tick(cpu, se, now);
         self.all.walked(se, TICK_GROUP_LEVEL);
@@ -146,7 +156,7 @@ impl Policy for Fair {
     }
 
     fn timer(&mut self, mut cx: Cx<'_>, cpu: CpuId, _timer: TimerId) {
-        self.all.enter(cx.world);
+        self.all.enter(cx.world, cpu);
         self.all.asked.slice_ended(cpu);
         match self.all.slice_end(cpu, cx.world.rq(cpu).clock_task) {
             Preempt::No => {}
@@ -163,7 +173,7 @@ impl Policy for Fair {
     }
 
     fn yield_task(&mut self, cx: Cx<'_>, cpu: CpuId, curr: TaskId) {
-        self.all.enter(cx.world);
+        self.all.enter(cx.world, cpu);
         if cx.world.rq(cpu).nr_running != 1 {
             let (curr, now) = (Se::of(curr), cx.world.rq(cpu).clock_task);
             self.all.yield_task(curr, now);
@@ -172,8 +182,8 @@ impl Policy for Fair {
     }
 
     fn reweight_task(&mut self, cx: Cx<'_>, task: TaskId) -> Preempt {
-        self.all.enter(cx.world);
         let cpu = self.all.queue(self.all.cfs_rq_of(Se::of(task))).cpu;
+        self.all.enter(cx.world, cpu);
         let preempt = self.set_user_nice(cx.world, task);
         let due = self.all.asked.take_due(cpu);
         self.all.tell(cx);
@@ -186,7 +196,7 @@ impl Policy for Fair {
     }
 
     fn put_prev_task(&mut self, cx: Cx<'_>, cpu: CpuId, prev: TaskId) {
-        self.all.enter(cx.world);
+        self.all.enter(cx.world, cpu);
         self.all.put_prev_task(Se::of(prev), cx.world.rq(cpu).clock_task);
         // The stopper has come to it: two on one CPU (`add_nr_running()`).
         self.balance.overload |= cx.world.rq(cpu).stopper;
@@ -204,6 +214,13 @@ impl Policy for Fair {
 }
 
 impl Fair {
+    /// Learns how long `cpu` was idle. Source: `ttwu_do_activate()`; `update_rq_avg_idle()`, Linux 7.2.
+    #[inline]
+    fn idle_ends(&mut self, world: &World, cpu: CpuId) {
+        let max = 2 * self.balance.rqs[cpu.idx()].max_idle_balance_cost;
+        self.stats[cpu.idx()].task_woken(world.rq(cpu).clock, world.jiffies(), max);
+    }
+
     /// What of the kernel around the fair class its version decides.
     fn kernel_rules(&self) -> KernelRules {
         let ttwu_queue = match self.features {

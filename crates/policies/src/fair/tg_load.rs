@@ -9,7 +9,7 @@ use simsched_topology::{CpuId, NodeId};
 
 use super::asked::{Asked, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG};
 use super::cfs_rq::CfsRq;
-use super::features::{Features, Grouping, TgNode};
+use super::features::{Features, Grouping, TgNode, Version};
 use super::group::{GroupId, TaskGroup, TgUpdate};
 
 /// What an update of a group's load comes from.
@@ -64,7 +64,9 @@ pub(super) struct TgLoad {
     both: bool,
     /// A migration moves contributions and writes nothing.
     pub(super) nomig: bool,
-    /// The time by `sched_clock()`, and the executing CPU's node, of the call that is under way.
+    /// The rate limit runs on the clock of the runqueue (7.2 and later), not on `sched_clock()`.
+    by_rq_clock: bool,
+    /// That time, and the executing CPU's node, of the call that is under way.
     clock: u64,
     node: usize,
     /// Lines per group: 1, or as many as there are nodes.
@@ -103,6 +105,7 @@ impl TgLoad {
             ratelimit: features.tg_ratelimit,
             both: features.version.is_flat(),
             nomig: features.tg_nomig,
+            by_rq_clock: features.version >= Version::V7_2,
             clock: world.sched_clock(),
             node: 0,
             lines_per_group,
@@ -118,10 +121,10 @@ impl TgLoad {
         }
     }
 
-    /// A call begins: what time it is, and where it is executed.
+    /// A call begins for queues of `cpu`: what time it is, and where it is executed.
     #[inline]
-    pub(super) fn enter(&mut self, world: &World) {
-        self.clock = world.sched_clock();
+    pub(super) fn enter(&mut self, world: &World, cpu: CpuId) {
+        self.clock = if self.by_rq_clock { world.rq(cpu).clock } else { world.sched_clock() };
         self.node = usize::from(self.nodes[world.this_cpu().idx()].0);
     }
 

@@ -1,7 +1,7 @@
 //! The balance of a CPU that is about to become idle.
 
 use simsched_core::TaskId;
-use simsched_policies::fair::Features;
+use simsched_policies::fair::{Features, NewidleRule};
 use simsched_topology::CpuId;
 
 use crate::balance_flow::{MC, MS, NUMA, driver, herd, start_pinned, two_sockets};
@@ -167,13 +167,13 @@ fn the_ratio_follows_the_successes() {
     let mut driver = driver(two_sockets(4), 0);
     let state = driver.host.policy.sd_state_mut(THIS, MC);
     for _ in 0..511 {
-        state.update_newidle_stats(0);
+        state.update_newidle_stats(0, NewidleRule::Success);
     }
     assert_eq!((state.newidle_call, state.newidle_ratio), (1023, 512));
-    state.update_newidle_stats(0);
+    state.update_newidle_stats(0, NewidleRule::Success);
     assert_eq!((state.newidle_call, state.newidle_success, state.newidle_ratio), (512, 128, 256));
     for _ in 0..512 {
-        state.update_newidle_stats(2);
+        state.update_newidle_stats(2, NewidleRule::Success);
     }
     assert_eq!((state.newidle_call, state.newidle_success, state.newidle_ratio), (512, 576, 1152));
 }

@@ -73,7 +73,7 @@ impl Driver {
         for cpu in cpus.iter() {
             // An idle CPU has no tick.
             let Some(curr) = self.curr(cpu) else { continue };
-            if self.host.task_tick(cpu, curr) == Preempt::Hard || self.is_due(cpu) {
+            if self.host.task_tick(cpu, curr) != Preempt::No || self.is_due(cpu) {
                 preempted.push(cpu);
             }
             while let Some(task) = self.host.actions.next_work() {
@@ -144,8 +144,9 @@ impl Driver {
         let idle = self.curr(cpu).is_none();
         let preempts = idle
             || self.is_due(cpu)
-            || self.host.wakeup_preempt(cpu, task, why) == Preempt::Hard
+            || self.host.wakeup_preempt(cpu, task, why) != Preempt::No
             || self.is_due(cpu);
+        self.settle();
         if preempts {
             self.schedule(cpu);
         }
@@ -181,7 +182,7 @@ impl Driver {
     pub(crate) fn renice(&mut self, task: TaskId, nice: i8) {
         self.host.kit.task(task).nice = nice;
         let cpu = self.host.kit.world().task(task).cpu;
-        if self.host.reweight_task(task) == Preempt::Hard || self.is_due(cpu) {
+        if self.host.reweight_task(task) != Preempt::No || self.is_due(cpu) {
             self.schedule(cpu);
         }
         self.check(cpu);
@@ -208,6 +209,9 @@ impl Driver {
         if let (Some(prev), None) = (prev, next) {
             self.host.put_prev_task(cpu, prev);
         }
+        if prev.is_none() && next.is_some() {
+            self.host.idle_left(cpu);
+        }
         self.host.kit.run_on(cpu, next);
         if next.is_none() {
             self.host.idle_entered(cpu);
@@ -221,6 +225,10 @@ impl Driver {
     /// Whether a call has asked for a reschedule of `cpu`, which is answered once.
     fn is_due(&mut self, cpu: CpuId) -> bool {
         while let Some(asked) = self.host.actions.next_resched() {
+            self.due.insert(asked);
+        }
+        // All run in user mode.
+        while let Some(asked) = self.host.actions.next_resched_lazy() {
             self.due.insert(asked);
         }
         self.due.remove(cpu)

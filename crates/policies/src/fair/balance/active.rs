@@ -21,7 +21,7 @@ impl Fair {
             MigrationType::Misfit | MigrationType::LlcTask => true,
             MigrationType::Task if nr_balance_failed > domain.cache_nice_tries + 2 => true,
             _ => {
-                let has_one = self.all.root(env.src_cpu).h_nr_running == 1;
+                let has_one = self.h_nr(self.all.root(env.src_cpu)) == 1;
                 has_one
                     && env.idle != CpuIdleType::NotIdle
                     && self.check_cpu_capacity(env.src_cpu, domain.imbalance_pct)

@@ -5,7 +5,9 @@ use simsched_topology::SdFlags;
 
 use super::{CpuIdleType, LbEnv, MigrationType};
 use crate::fair::entity::EntityId;
-use crate::fair::{Fair, HotCheck, Version, task_hot};
+use crate::fair::hierarchy::Hierarchy;
+use crate::fair::order::Order;
+use crate::fair::{Fair, GroupId, HotCheck, Version, task_hot};
 
 /// Whether a task may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,16 +57,22 @@ impl Fair {
     }
 
     /// Since 6.14 who sleeps and is queued still is moved for its load only; since 6.13 nobody is moved
-    /// between others who could not run there at once, unless a balance has failed.
+    /// between others who could not run there at once, unless a balance has failed. Others are those of its group, since
+    /// 7.3 all.
     /// Source: `can_migrate_task()`, `task_is_ineligible_on_dst_cpu()`.
     fn would_gain(&self, env: &LbEnv, task: TaskId) -> bool {
         let se = EntityId::of(task);
         if self.all.entity(se).sched_delayed && env.migration_type != MigrationType::Load {
             return false;
         }
-        let queue = self.all.cfs_rq_of(se);
-        let there = self.all.queue_of(self.all.queue(queue).group, env.dst_cpu);
-        let waits = self.all.queue(there).nr_running > 0 && !self.all.is_eligible(queue, se);
+        let (mut queue, mut group) = (self.all.cfs_rq_of(se), self.all.group_of(se));
+        if self.all.order == Order::Flat {
+            (queue, group) = (Hierarchy::root_of(env.src_cpu), GroupId::ROOT);
+        }
+        let there = self.all.queue_of(group, env.dst_cpu);
+        let waits = self.features.place_lag
+            && self.all.tree_nr(there) > 0
+            && !self.all.is_eligible(queue, se);
         !waits || self.balance.sd(env.cpu, env.sd).nr_balance_failed > 0
     }
 

@@ -102,6 +102,7 @@ impl Fair {
             counts.lb_hot_gained[env.idle as usize] += 1;
         }
         let (se, now) = (EntityId::of(task), world.rq(env.src_cpu).clock_task);
+        self.all.enter(world, env.src_cpu);
         self.all.dequeue_task(se, Dequeue::Moved.into(), now);
         self.all.walked(se, GROUP_LEVEL);
         self.note_dequeued(world, env.src_cpu);

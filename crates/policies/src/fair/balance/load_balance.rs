@@ -1,7 +1,7 @@
 //! One attempt to balance one domain: from the question who balances to the tasks that move.
 
 use simsched_core::{BalanceStep, Cause, Moves, Reason, World};
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, SdFlags};
 
 use super::env::NR_MIGRATE;
 use super::steps::{Ended, Pass, look_at_all};
@@ -17,6 +17,8 @@ pub(super) struct Attempt {
     at: At,
     moved: u32,
     goes_on: bool,
+    /// It holds the lock of the domains that only one CPU may balance at a time (7.2 and later).
+    serializes: bool,
 }
 
 /// Where an attempt is.
@@ -82,7 +84,7 @@ impl Fair {
     ) -> Attempt {
         self.balance.sd_mut(cpu, sd).counts.lb_count[idle as usize] += 1;
         let env = LbEnv::new(self.domains(), cpu, sd, idle);
-        Attempt { env, cause, at: At::Ask, moved: 0, goes_on: true }
+        Attempt { env, cause, at: At::Ask, moved: 0, goes_on: true, serializes: false }
     }
 
     /// Goes on with the attempt of `pass`, executed by `this`.
@@ -112,6 +114,9 @@ impl Fair {
                 None
             }
             Next::End(moved) => {
+                if attempt.serializes {
+                    self.balance.balancing = None;
+                }
                 pass.ended = Some(Ended { moved, goes_on: attempt.goes_on });
                 pass.attempt = None;
                 None
@@ -130,6 +135,16 @@ impl Fair {
         if !self.should_we_balance(world, env) {
             attempt.goes_on = false;
             return self.balanced(env, Balanced::Yes);
+        }
+        if self.features.version >= Version::V7_2
+            && self.domain(env).flags.contains(SdFlags::SERIALIZE)
+            && !std::mem::replace(&mut attempt.serializes, true)
+        {
+            if self.balance.balancing.is_some() {
+                attempt.serializes = false;
+                return self.balanced(env, Balanced::Yes);
+            }
+            self.balance.balancing = Some(this);
         }
         let groups = self.domain(env).nr_groups();
         let look = look_at_all(world, this, &env.cpus, groups);
@@ -217,6 +232,7 @@ impl Fair {
     /// Nothing was moved: the failure is counted, and the running task may have to go.
     fn pulled(&mut self, world: &World, attempt: &mut Attempt) -> Next {
         let env = &mut attempt.env;
+        let is_misfit = self.is_misfit(env);
         let (sd, idle) = self.sd_of(env);
         if attempt.moved > 0 {
             sd.nr_balance_failed = 0;
@@ -224,7 +240,8 @@ impl Fair {
         }
         sd.counts.lb_failed[idle] += 1;
         // Who stays for the sake of its LLC is no reason to try harder.
-        let counts = env.idle != CpuIdleType::NewlyIdle && !env.flags.llc_pinned;
+        // A task that does not fit its CPU is none either (6.12).
+        let counts = env.idle != CpuIdleType::NewlyIdle && !env.flags.llc_pinned && !is_misfit;
         sd.nr_balance_failed += u32::from(counts);
         if let (true, Some(llc)) = (env.flags.llc_pinned, &mut self.all.llc) {
             llc.note_pinned();
@@ -238,7 +255,10 @@ impl Fair {
             return self.balanced(env, Balanced::OnePinned);
         }
         env.flags.all_pinned = false;
-        if self.balance.rqs[src.idx()].active_balance {
+        // Since 7.3 who is leaving needs not be pushed.
+        let is_leaving = self.features.version >= Version::V7_3
+            && world.curr(src).is_some_and(|curr| !world.task(curr).on_rq);
+        if self.balance.rqs[src.idx()].active_balance || is_leaving {
             return self.unbalanced(world, attempt, false);
         }
         let rq = &mut self.balance.rqs[src.idx()];
@@ -252,7 +272,8 @@ impl Fair {
     /// There was an imbalance: the next look comes soon, unless the stopper is at it.
     fn unbalanced(&mut self, world: &World, attempt: &Attempt, stopped: bool) -> Next {
         let env = &attempt.env;
-        if !stopped || self.need_active_balance(world, env) {
+        let is_reset = !stopped || self.features.version >= Version::V7_3;
+        if is_reset || self.need_active_balance(world, env) {
             let min_interval = self.domain(env).min_interval;
             self.balance.sd_mut(env.cpu, env.sd).balance_interval = min_interval;
         }
@@ -265,7 +286,7 @@ impl Fair {
         if how == Balanced::Yes && !env.flags.all_pinned {
             self.set_group_imbalance(env, false);
         }
-        let max_interval = self.domain(env).max_interval;
+        let (max_interval, is_misfit) = (self.domain(env).max_interval, self.is_misfit(env));
         let (sd, idle) = self.sd_of(env);
         if how <= Balanced::AllPinned {
             sd.counts.lb_balanced[idle] += 1;
@@ -273,10 +294,15 @@ impl Fair {
         }
         let is_pinned = env.flags.all_pinned && sd.balance_interval < MAX_PINNED_INTERVAL;
         let grows = is_pinned || sd.balance_interval < max_interval;
-        if grows && env.idle != CpuIdleType::NewlyIdle {
+        if grows && env.idle != CpuIdleType::NewlyIdle && !is_misfit {
             sd.balance_interval *= 2;
         }
         Next::End(0)
+    }
+
+    /// Whether the attempt is for a task that does not fit its CPU, which says nothing about the balance (6.12).
+    fn is_misfit(&self, env: &LbEnv) -> bool {
+        env.migration_type == MigrationType::Misfit && self.features.version >= Version::V6_12
     }
 
     /// Tells the domain above whether affinity keeps this one from being balanced.

@@ -33,7 +33,7 @@ pub use self::capacity::scale_rt_capacity;
 pub use self::env::{CpuIdleType, FbqType, LbEnv, LbFlags, MigrationType};
 pub use self::group_stats::{SdLbStats, SgLbStats};
 pub use self::imbalance::ImbalanceRule;
-pub use self::interval::BalanceInterval;
+pub use self::interval::{BalanceInterval, NewidleRule};
 pub use self::mru::Mru;
 pub use self::state::{RqBalance, SdCounts, SdState, SgcState};
 pub use self::steps::{look_at, look_at_all};
@@ -78,9 +78,7 @@ impl Balance {
         let mut balance = Balance::default();
         for cpu in world.topology().cpus().iter() {
             balance.starts.push(balance.sds.len());
-            balance
-                .sds
-                .extend(domains.of(cpu).iter().map(|sd| SdState::new(sd, jiffies, world.hz())));
+            balance.sds.extend(domains.of(cpu).iter().map(|sd| SdState::new(sd, world)));
             balance.rqs.push(RqBalance::new(world, cpu, tunables));
             balance.passes.push(Some(Box::default()));
             balance.dice.push(world.seed().stream("NI_RANDOM", u64::from(cpu.0)));

@@ -85,11 +85,12 @@ impl Fair {
     ) -> Option<BalanceStep> {
         let Work::NewIdle(newidle) = &mut pass.work else { return None };
         match newidle.at {
-            At::Begins => {
+            // Since 7.2 the lock has not been released yet, and the clock stays as it is.
+            At::Begins if self.features.version < Version::V7_2 => {
                 newidle.at = At::Locked;
                 return Some(BalanceStep::Lock(cpu));
             }
-            At::Locked => {
+            At::Begins | At::Locked => {
                 newidle.at = At::Walks;
                 self.update_blocked_averages(world, cpu);
             }
@@ -105,7 +106,7 @@ impl Fair {
             }
             let domain = &self.domains().of(cpu)[newidle.sd];
             if domain.flags.contains(SdFlags::BALANCE_NEWIDLE) {
-                if self.is_lucky(cpu, newidle) {
+                if self.is_lucky(world, cpu, newidle) {
                     let (sd, idle) = (newidle.sd, CpuIdleType::NewlyIdle);
                     pass.attempt = Some(self.begin_attempt(cpu, sd, idle, Cause::NewIdle));
                     return None;
@@ -134,16 +135,20 @@ impl Fair {
 
     /// Whether the dice allow that the next domain is balanced: as often as that has brought something
     /// before. Source: feature `NI_RANDOM`, Linux 6.1.192.
-    fn is_lucky(&mut self, cpu: CpuId, newidle: &mut NewIdle) -> bool {
+    fn is_lucky(&mut self, world: &World, cpu: CpuId, newidle: &mut NewIdle) -> bool {
         newidle.weight = 1;
-        if !self.features.ni_random {
+        // Since 7.2 a domain that is always worth it is not drawn for.
+        let is_sure = self.features.version >= Version::V7_2
+            && self.balance.sd(cpu, newidle.sd).newidle_ratio >= DICE;
+        if !self.features.ni_random || is_sure {
             return true;
         }
+        let rule = self.newidle_rule(world);
         let thrown = self.balance.dice[cpu.idx()].next_u32() % DICE;
         let sd = self.balance.sd_mut(cpu, newidle.sd);
         let weight = 1 + sd.newidle_ratio;
         if thrown > weight {
-            sd.update_newidle_stats(0);
+            sd.update_newidle_stats(0, rule);
             return false;
         }
         newidle.weight = (DICE + weight / 2) / weight;
@@ -164,8 +169,9 @@ impl Fair {
         newidle.since = now;
         newidle.pulled = ended.moved > 0;
         let success = if newidle.pulled { newidle.weight } else { 0 };
+        let rule = self.newidle_rule(world);
         let sd = self.balance.sd_mut(cpu, newidle.sd);
-        sd.update_newidle_cost(world, cost, success);
+        sd.update_newidle_cost(world, cost, success, rule);
         newidle.sd += 1;
         // Since 6.12 whoever has come is seen by the next domain.
         let is_done = match self.features.version >= Version::V6_12 {

@@ -4,7 +4,7 @@ use simsched_core::World;
 use simsched_topology::{CpuId, CpuSet};
 
 use super::steps::Work;
-use crate::fair::Fair;
+use crate::fair::{Fair, Version};
 
 /// The domains of the idle CPUs are to be balanced (`NOHZ_BALANCE_KICK`).
 pub(super) const BALANCE_KICK: u8 = 1;
@@ -85,16 +85,17 @@ impl Fair {
             return None;
         }
         self.exit_nohz(world, cpu);
-        let nohz = &self.balance.nohz;
-        if nohz.nr_cpus == 0 {
+        let (nohz, jiffies) = (&self.balance.nohz, world.jiffies());
+        let is_due = jiffies >= nohz.next_balance;
+        // Since 7.2 the mask is not looked at before the time has come.
+        if nohz.nr_cpus == 0 && (is_due || self.features.version < Version::V7_2) {
             return None;
         }
-        let jiffies = world.jiffies();
         let mut flags = 0;
         if nohz.has_blocked && jiffies > nohz.next_blocked {
             flags = STATS_KICK;
         }
-        if jiffies >= nohz.next_balance && self.wants_nohz_balance(world, cpu) {
+        if is_due && self.wants_nohz_balance(world, cpu) {
             flags = STATS_KICK | BALANCE_KICK;
         }
         if nohz.needs_update {
@@ -110,7 +111,7 @@ impl Fair {
             return true;
         }
         let imbalance_pct = self.domains().of(cpu)[0].imbalance_pct;
-        let has_task = self.all.root(cpu).h_nr_running >= 1;
+        let has_task = self.h_nr(self.all.root(cpu)) >= 1;
         if has_task && self.check_cpu_capacity(cpu, imbalance_pct) {
             return true;
         }
@@ -125,11 +126,23 @@ impl Fair {
         if flags & BALANCE_KICK != 0 {
             nohz.next_balance = world.jiffies() + 1;
         }
-        let mut idle = nohz.idle_cpus_mask.iter().filter(|&ilb| ilb != cpu && world.is_idle(ilb));
-        let ilb = idle.next()?;
+        let ilb = self.find_new_ilb(world, cpu)?;
         let kicked = &mut self.balance.rqs[ilb.idx()].nohz_flags;
         let before = std::mem::replace(kicked, *kicked | flags);
         (before & KICK_MASK == 0).then_some(ilb)
+    }
+
+    /// The CPU that is to balance for the idle ones: the first of them, since 7.3 the first on an idle core if there is
+    /// one. Source: `find_new_ilb()`.
+    pub(in crate::fair) fn find_new_ilb(&self, world: &World, cpu: CpuId) -> Option<CpuId> {
+        let mask = &self.balance.nohz.idle_cpus_mask;
+        if self.features.version >= Version::V7_3 && self.has_smt {
+            let on_idle_cores = mask.and(world.idle_cores());
+            if let Some(ilb) = on_idle_cores.iter().find(|&ilb| ilb != cpu) {
+                return Some(ilb);
+            }
+        }
+        mask.iter().find(|&ilb| ilb != cpu && world.is_idle(ilb))
     }
 
     /// The interrupt has arrived on `cpu`: whether it is still idle. Source: `nohz_csd_func()`.

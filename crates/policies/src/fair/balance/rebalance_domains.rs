@@ -5,7 +5,7 @@ use simsched_topology::{CpuId, SdFlags};
 
 use super::CpuIdleType;
 use super::steps::{Ended, Pass};
-use crate::fair::Fair;
+use crate::fair::{Fair, Version};
 
 /// A walk over the domains of a CPU, bottom-up (`rebalance_domains()`).
 #[derive(Debug)]
@@ -85,8 +85,9 @@ impl Fair {
     fn visit(&mut self, world: &World, walk: &mut DomainPass) -> bool {
         let nr_domains = self.domains().of(walk.cpu).len();
         while walk.sd < nr_domains {
+            let rule = self.newidle_rule(world);
             let sd = self.balance.sd_mut(walk.cpu, walk.sd);
-            walk.has_decayed = sd.update_newidle_cost(world, 0, 0);
+            walk.has_decayed = sd.update_newidle_cost(world, 0, 0, rule);
             walk.max_cost += sd.max_newidle_lb_cost;
             if walk.goes_on {
                 return true;
@@ -104,7 +105,8 @@ impl Fair {
     fn begins_balance(&mut self, world: &World, this: CpuId, walk: &mut DomainPass) -> bool {
         let flags = self.domains().of(walk.cpu)[walk.sd].flags;
         let interval = self.sd_interval(world, walk.cpu, walk.sd, walk.busy);
-        if flags.contains(SdFlags::SERIALIZE) {
+        // Since 7.2 the attempt itself takes the lock.
+        if flags.contains(SdFlags::SERIALIZE) && self.features.version < Version::V7_2 {
             if self.balance.balancing.is_some() {
                 self.leave_domain(walk, interval);
                 return false;

@@ -26,6 +26,8 @@ pub struct SdState {
     pub newidle_success: u32,
     /// How many of 1024 newly-idle calls pull something (`newidle_ratio`).
     pub newidle_ratio: u32,
+    /// When the ratio was last computed, in ns of `sched_clock()` (`newidle_stamp`, 7.2).
+    pub newidle_stamp: u64,
     /// What was counted, for `schedstat`.
     pub counts: SdCounts,
 }
@@ -35,7 +37,8 @@ impl SdState {
     /// that the interval is the longest, and an idle CPU's next one is just due.
     /// Source: `sd_init()`, and what `load_balance()` makes of it.
     #[must_use]
-    pub fn new(sd: &SchedDomain, jiffies: u64, hz: u64) -> SdState {
+    pub fn new(sd: &SchedDomain, world: &World) -> SdState {
+        let (jiffies, hz) = (world.jiffies(), world.hz());
         let interval = (u64::from(sd.max_interval) * hz).div_ceil(1000);
         SdState {
             last_balance: jiffies.saturating_sub(interval),
@@ -46,6 +49,7 @@ impl SdState {
             newidle_call: 512,
             newidle_success: 256,
             newidle_ratio: 512,
+            newidle_stamp: world.sched_clock(),
             counts: SdCounts::default(),
         }
     }

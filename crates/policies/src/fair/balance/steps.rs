@@ -171,6 +171,7 @@ impl Fair {
     /// Source: `update_blocked_averages()`.
     pub(super) fn update_blocked_averages(&mut self, world: &World, cpu: CpuId) {
         self.balance.rqs[cpu.idx()].last_blocked_load_update_tick = world.jiffies();
+        self.all.enter(world, cpu);
         let has_irq = self.update_irq_load_avg(world, cpu);
         let has_blocked = self.all.update_blocked(cpu, world.rq(cpu).clock_task);
         if !(has_blocked || has_irq) {

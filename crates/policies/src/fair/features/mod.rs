@@ -117,6 +117,8 @@ pub struct Features {
     pub always_check: bool,
     /// `refresh_at_enqueue`, a control.
     pub refresh_at_enqueue: bool,
+    /// `NI_RATE`: a newly idle CPU balances a domain that is rarely tried (7.2 and later).
+    pub ni_rate: bool,
     /// `HRTICK`: a slice ends when it is used up, not at the next tick (7.2 and later).
     pub hrtick: bool,
     /// `cgroup_mode`, how groups weigh (7.3).
@@ -191,6 +193,7 @@ impl Features {
             cache_aware_wakeup_level: WakeupLevel::L3,
             always_check: false,
             refresh_at_enqueue: false,
+            ni_rate: version.is_exact(),
             hrtick: version.is_exact(),
             cgroup_mode: CgroupMode::Concur,
             grouping: Grouping::ROOT,

@@ -2,6 +2,7 @@
 
 use simsched_topology::NumaImbalance;
 
+use super::super::group::CgroupMode;
 use super::{
     CacheAwareVersion, Features, FitsCapacity, Footprint, ForkImbalance, Grouping, TgNode, Version,
     WakeupLevel,
@@ -65,6 +66,8 @@ const OF_EEVDF: &[&str] = &[
     "PICK_BUDDY",
     "DELAY_DEQUEUE",
     "DELAY_ZERO",
+    "HRTICK",
+    "NI_RATE",
 ];
 
 /// A choice among words as it is listed and set.
@@ -148,6 +151,16 @@ pub const CHOICES: &[Choice] = &[
         set: |features, value| {
             FitsCapacity::from_name(value).map(|rule| features.fits_capacity = rule)
         },
+    },
+    Choice {
+        key: "cgroup_mode",
+        doc: "what a task group weighs on a CPU (7.3 and later): its shares (up), or of its shares (smp), of those of \
+              as many CPUs as it has runnable tasks (concur), of those of all CPUs up to nice -20 (max), or of its \
+              shares times its runnable tasks (tasks) the part by load; before 7.3 it is smp",
+        source: "calc_group_shares(), Linux 7.3",
+        values: CgroupMode::VALUES,
+        get: |features| features.cgroup_mode.name(),
+        set: |features, value| CgroupMode::from_name(value).map(|mode| features.cgroup_mode = mode),
     },
     Choice {
         key: "cache_aware_version",
@@ -281,6 +294,12 @@ flags! {
     "NI_RANDOM" ni_random:
         "a newly idle CPU balances a domain as often as that has found something before, by chance",
         "kernel/sched/features.h, Linux 6.1.192 (carried back from 6.19)";
+    "NI_RATE" ni_rate:
+        "a newly idle CPU balances a domain that it rarely tries whatever that has found before (7.2 and later)",
+        "kernel/sched/features.h, Linux 7.2";
+    "HRTICK" hrtick:
+        "a slice ends when it is used up, by a timer of the CPU, and not at the next tick (7.2 and later)",
+        "kernel/sched/features.h, Linux 7.2; before, off by default and not modelled";
     "wakeup_bias_prev" wakeup_bias_prev:
         "a wakee stays on its previous CPU while that is idle or has spare capacity",
         "\"sched/fair: Introduce WAKEUP_BIAS_PREV\", M. Desnoyers, 2023-10-17";

@@ -17,6 +17,8 @@ pub enum Version {
     V6_12,
     /// Linux 7.0.
     V7_0,
+    /// Linux 7.2.13, as Debian has it.
+    V7_2,
     /// Linux 7.3.4, as Debian has it.
     V7_3,
 }
@@ -124,12 +126,52 @@ const V7_0: &[Difference] = differences! {
     "task_is_ineligible_on_dst_cpu(), Linux 6.13";
 };
 
+const V7_3: &[Difference] = differences! {
+    "all tasks of a CPU are in one tree, whatever their groups, and weigh there what their groups leave them",
+    "__calc_prop_weight(), reweight_eevdf(), Linux 7.3";
+    "a group with several runnable tasks weighs more: cgroup_mode=concur",
+    "calc_concur_shares(), Linux 7.3";
+    "slices end by a timer, not at ticks: HRTICK is on",
+    "hrtick_start_fair(), kernel/sched/features.h, Linux 7.2";
+    "who has to go does so when it returns to user mode, and another CPU is sent no interrupt for that",
+    "resched_curr_lazy(), Linux 7.2";
+    "a wakee with a shorter request that is owed time preempts, whoever has the earlier deadline, and runs next",
+    "wakeup_preempt_fair(), set_short_buddy(), Linux 7.3";
+    "a sleeper that is woken on its runqueue preempts no more than any other wakee: what runs is accounted first",
+    "enqueue_task_fair(), requeue_delayed_entity(), Linux 7.2";
+    "the protection of the running task ends at a virtual time: after its own slice, or where it is owed nothing any \
+     more beside a shorter one",
+    "set_protect_slice(), Linux 7.3";
+    "lag is limited by the longest slice on the queue and a tick, not by twice the own slice",
+    "entity_lag(), Linux 7.0";
+    "virtual time is divided exactly, and weights are not scaled down in it",
+    "__calc_delta(), avg_vruntime(), Linux 7.2";
+    "sums of load tracking keep their full width where they are raised to what their averages need",
+    "dequeue_load_avg(), Linux 7.2";
+    "a balancer counts and moves who sleeps and is queued still by its load only",
+    "update_sg_lb_stats(), can_migrate_task(), Linux 6.14";
+    "a balancer moves nobody between others who could not run there at once, unless a balance has failed",
+    "task_is_ineligible_on_dst_cpu(), Linux 6.13 and 7.3";
+    "one pass at a time balances NUMA domains, those of newly idle CPUs included; one that is refused counts as balanced",
+    "sched_balance_rq(), Linux 7.2";
+    "a newly idle CPU that balances rarely always does: NI_RATE is on",
+    "update_newidle_stats(), Linux 7.2";
+    "whatever ends the idleness of a CPU counts for its average, not wakeups alone",
+    "update_rq_avg_idle(), Linux 7.2";
+    "a balance that stops a task looks soon again, whatever comes of it, and does not stop one that is leaving",
+    "sched_balance_rq(), Linux 7.3";
+    "the idle CPU that balances for the others is one on an idle core, if there is one",
+    "find_new_ilb(), Linux 7.3";
+    "a CPU with tasks of SCHED_IDLE alone is no idle one for another task of SCHED_IDLE",
+    "choose_sched_idle_rq(), Linux 7.2";
+};
+
 impl Version {
     /// The versions of CFS, from old to new.
-    pub const CFS: [Version; 3] = [Version::V5_16, Version::V6_1, Version::V6_5];
+    pub const CFS: &[Version] = &[Version::V5_16, Version::V6_1, Version::V6_5];
 
     /// The versions of EEVDF, from old to new.
-    pub const EEVDF: [Version; 3] = [Version::V6_6, Version::V6_12, Version::V7_0];
+    pub const EEVDF: &[Version] = &[Version::V6_6, Version::V6_12, Version::V7_0, Version::V7_3];
 
     /// Whether its discipline is EEVDF.
     #[inline]
@@ -143,7 +185,7 @@ impl Version {
     #[inline]
     #[must_use]
     pub(in crate::fair) const fn is_exact(self) -> bool {
-        self as u8 >= Version::V7_3 as u8
+        self as u8 >= Version::V7_2 as u8
     }
 
     /// Whether all tasks of a CPU are in one tree, whatever their groups (7.3).
@@ -169,6 +211,7 @@ impl Version {
             Version::V6_6 => "6.6",
             Version::V6_12 => "6.12",
             Version::V7_0 => "7.0",
+            Version::V7_2 => "7.2",
             Version::V7_3 => "7.3",
         }
     }
@@ -183,6 +226,7 @@ impl Version {
             Version::V6_6 => "Linux 6.6, the first one with EEVDF",
             Version::V6_12 => "Linux 6.12.117 as Debian has it, with what was carried back into it",
             Version::V7_0 => "Linux 7.0, by its description: no number of that kernel is at hand",
+            Version::V7_2 => "Linux 7.2.13 as Debian has it",
             Version::V7_3 => "Linux 7.3.4 as Debian has it",
         }
     }
@@ -196,7 +240,8 @@ impl Version {
             Version::V6_5 => V6_5,
             Version::V6_6 => V6_6,
             Version::V7_0 => V7_0,
-            Version::V7_3 => &[],
+            Version::V7_2 => &[],
+            Version::V7_3 => V7_3,
         }
     }
 }

@@ -6,7 +6,7 @@ use simsched_topology::{CpuId, CpuSet};
 use super::idle_sibling::Sibling;
 use super::looks::Looks;
 use super::reason;
-use crate::fair::Fair;
+use crate::fair::{Fair, Version};
 
 /// What a scan found, and which CPUs the kernel would have looked at.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +58,10 @@ impl Fair {
                 return Found::nothing();
             }
         }
+        // Since 7.2 the hint stays where the task may use no CPU of the LLC.
+        if self.features.version >= Version::V7_2 && self.nr_allowed(world, ask) == 0 {
+            return Found::nothing();
+        }
         let found = self.walk_span(world, ask, has_idle_cores, limit);
         if has_idle_cores && found.cpu.is_none_or(|(_, why)| why != reason::IDLE_CORE) {
             self.llcs[llc.idx()].has_idle_cores = false;
@@ -89,9 +93,9 @@ impl Fair {
         let mask = masked.as_ref().unwrap_or(span);
         let start = CpuId(ask.target.0 + 1);
         if has_idle_cores {
-            self.scan_cores(world, mask, start, ask.waker)
+            self.scan_cores(world, mask, start, ask)
         } else {
-            self.scan_cpus(world, mask, start, limit, ask.waker)
+            self.scan_cpus(world, mask, start, limit, ask)
         }
     }
 
@@ -108,10 +112,13 @@ impl Fair {
         mask: &CpuSet,
         start: CpuId,
         limit: usize,
-        waker: CpuId,
+        ask: Sibling,
     ) -> Found {
         let idle = mask.and_next_wrap(world.idle(), start);
-        let sched_idle = self.next_sched_idle_cpu(world, mask, start);
+        let sched_idle = match self.beats_sched_idle(ask.task) {
+            true => self.next_sched_idle_cpu(world, mask, start),
+            false => None,
+        };
         let rank = |cpu| mask.rank_wrap(start, cpu);
         let first = match (idle, sched_idle) {
             (Some(a), Some(b)) => Some(if rank(a) <= rank(b) { a } else { b }),
@@ -127,16 +134,17 @@ impl Fair {
             Some(last) => order(own) <= order(last),
             None => rank(own) <= scanned,
         };
-        let own = world.topology().smt_mask(waker);
+        let own = world.topology().smt_mask(ask.waker);
         let same_core = own.iter().filter(|own| mask.contains(*own) && is_reached(*own)).count();
         Found::new(cpu, reason::IDLE_CPU, scanned, same_core)
     }
 
     /// The first CPU of `mask` on an idle core, in wrap order from `start`; or the first free CPU
     /// that a walk over the cores sees. Source: `select_idle_core()`.
-    fn scan_cores(&self, world: &World, mask: &CpuSet, start: CpuId, waker: CpuId) -> Found {
+    fn scan_cores(&self, world: &World, mask: &CpuSet, start: CpuId, ask: Sibling) -> Found {
         let idle_core = mask.and_next_wrap(world.idle_cores(), start);
-        let own = world.topology().core_of(waker);
+        let own = world.topology().core_of(ask.waker);
+        let beats_sched_idle = self.beats_sched_idle(ask.task);
         let (mut scanned, mut same_core, mut remembered) = (0, 0, None);
         for cpu in mask.iter_wrap(start) {
             let smt = world.topology().smt_mask(cpu);
@@ -145,7 +153,7 @@ impl Fair {
             let looks = if is_idle_core {
                 smt.len()
             } else if smt.and_next_wrap(mask, start) == Some(cpu) {
-                self.look_at_core(world, smt, mask, &mut remembered)
+                self.look_at_core(world, smt, (mask, beats_sched_idle), &mut remembered)
             } else {
                 continue;
             };
@@ -164,7 +172,7 @@ impl Fair {
         &self,
         world: &World,
         smt: &CpuSet,
-        mask: &CpuSet,
+        (mask, beats_sched_idle): (&CpuSet, bool),
         remembered: &mut Option<CpuId>,
     ) -> usize {
         let mut looks = 0;
@@ -174,7 +182,7 @@ impl Fair {
             if !is_idle && remembered.is_some() {
                 break;
             }
-            let is_free = is_idle || self.sched_idle_cpu(world, cpu);
+            let is_free = is_idle || beats_sched_idle && self.sched_idle_cpu(world, cpu);
             if remembered.is_none() && is_free && mask.contains(cpu) {
                 *remembered = Some(cpu);
                 if !is_idle {

@@ -1,13 +1,14 @@
 //! `select_idle_sibling`: target, prev, recent, an idle sibling, an idle core, an idle CPU.
 
-use simsched_core::{Placement, Reason, TaskId, World};
+use simsched_core::{Placement, Reason, SchedPolicy, TaskId, World};
 use simsched_topology::CpuId;
 
 use super::idle_cpu::Found;
 use super::looks::Looks;
 use super::reason;
-use crate::fair::Fair;
+use crate::fair::entity::EntityId;
 use crate::fair::features::BiasPrev;
+use crate::fair::{Fair, Version};
 
 use super::fits::Room;
 
@@ -35,7 +36,7 @@ impl Fair {
         let bias = self.bias_prev(room, prev);
         if let Some(bias) = bias
             && let Some(why) =
-                bias.before_target(is_near, self.is_free(world, prev), self.load_of(prev))
+                bias.before_target(is_near, self.is_free(world, prev, task), self.load_of(prev))
         {
             let looks = match bias.pays_search {
                 true => self.unbiased_scan(world, ask, is_near),
@@ -44,14 +45,16 @@ impl Fair {
             return looks.found(prev, why);
         }
         let instead = room.filter(|room| room.instead_of_idle);
-        if let Some(why) = self.takes(world, target, instead, [reason::TARGET, reason::TARGET_FITS])
+        if let Some(why) =
+            self.takes(world, (target, task), instead, [reason::TARGET, reason::TARGET_FITS])
         {
             return Placement::at(target, why);
         }
         if bias.is_none()
             && prev != target
             && is_near
-            && let Some(why) = self.takes(world, prev, instead, [reason::PREV, reason::PREV_FITS])
+            && let Some(why) =
+                self.takes(world, (prev, task), instead, [reason::PREV, reason::PREV_FITS])
         {
             return Placement::at(prev, why);
         }
@@ -80,10 +83,18 @@ impl Fair {
         looks.found(target, reason::NONE_IDLE)
     }
 
-    /// `available_idle_cpu()` or `sched_idle_cpu()`: a wakee would run at once.
+    /// `available_idle_cpu()` or `sched_idle_cpu()`: `wakee` would run at once.
     #[inline]
-    pub(super) fn is_free(&self, world: &World, cpu: CpuId) -> bool {
-        world.is_idle(cpu) || self.sched_idle_cpu(world, cpu)
+    pub(super) fn is_free(&self, world: &World, cpu: CpuId, wakee: TaskId) -> bool {
+        world.is_idle(cpu) || self.sched_idle_cpu(world, cpu) && self.beats_sched_idle(wakee)
+    }
+
+    /// Whether `wakee` runs at once where only tasks of `SCHED_IDLE` are: since 7.2 not if it is one itself.
+    /// Source: `choose_sched_idle_rq()`, Linux 7.2.
+    #[inline]
+    pub(super) fn beats_sched_idle(&self, wakee: TaskId) -> bool {
+        self.features.version < Version::V7_2
+            || self.all.entity(EntityId::of(wakee)).policy != SchedPolicy::Idle
     }
 
     /// Source: `cpus_share_cache()`.
@@ -97,11 +108,11 @@ impl Fair {
     fn takes(
         &self,
         world: &World,
-        cpu: CpuId,
+        (cpu, wakee): (CpuId, TaskId),
         instead: Option<Room>,
         [free, fits]: [Reason; 2],
     ) -> Option<Reason> {
-        if self.is_free(world, cpu) {
+        if self.is_free(world, cpu, wakee) {
             return Some(free);
         }
         instead.filter(|room| self.fits(*room, cpu)).map(|_| fits)
@@ -128,8 +139,9 @@ impl Fair {
     fn unbiased_scan(&self, world: &World, ask: Sibling, is_near: bool) -> Looks {
         let Sibling { task, prev, target, .. } = ask;
         let recent = self.wakees[task.idx()].recent_used_cpu;
-        let takes_recent = self.is_candidate(world, ask, recent) && self.is_free(world, recent);
-        if self.is_free(world, target) || is_near && self.is_free(world, prev) || takes_recent {
+        let is_free = |cpu| self.is_free(world, cpu, task);
+        let takes_recent = self.is_candidate(world, ask, recent) && is_free(recent);
+        if is_free(target) || is_near && is_free(prev) || takes_recent {
             return Looks::default();
         }
         let has_idle_cores = self.has_idle_cores(world, target);
@@ -163,7 +175,8 @@ impl Fair {
         let recent = std::mem::replace(&mut wakee.recent_used_cpu, ask.prev);
         let reasons = [reason::RECENT, reason::RECENT_FITS];
         let is_candidate = self.is_candidate(world, ask, recent);
-        let why = is_candidate.then(|| self.takes(world, recent, instead, reasons)).flatten();
+        let why =
+            is_candidate.then(|| self.takes(world, (recent, ask.task), instead, reasons)).flatten();
         why.map(|why| (recent, why))
     }
 
@@ -196,7 +209,7 @@ impl Fair {
                 continue;
             }
             scanned += 1;
-            if self.is_free(world, cpu) {
+            if self.is_free(world, cpu, task) {
                 return found(Some(cpu), scanned);
             }
         }

@@ -4,10 +4,10 @@ use simsched_core::{TaskId, World};
 use simsched_topology::{CpuId, CpuSet, Domains, SchedDomain, SchedGroup, SdFlags};
 
 use super::looks::Looks;
-use crate::fair::Fair;
 use crate::fair::entity::EntityId;
 use crate::fair::features::{ForkImbalance, Imbalance};
 use crate::fair::group_type::{Candidate, GroupStats, GroupType};
+use crate::fair::{Fair, Version};
 
 /// The question of the slow path.
 #[derive(Clone, Copy, Debug)]
@@ -212,7 +212,12 @@ impl<'a> Search<'a> {
         stats.load += load;
         stats.util += util.max(util_est).min(u64::from(self.fair.all.capacity(cpu)));
         stats.runnable += runnable;
-        stats.h_nr_running += root.h_nr_running - queued;
+        // Since 7.2 without those that sleep and are queued still.
+        let h_nr = match self.fair.features.version >= Version::V7_2 {
+            true => root.h_nr_runnable(),
+            false => root.h_nr_running,
+        };
+        stats.h_nr_running += h_nr.saturating_sub(queued);
         let nr_running = rq.nr_running - queued;
         stats.nr_running += nr_running;
         // Where the stopper is current, no task is, and it is not the idle task either.
@@ -249,7 +254,9 @@ impl<'a> Search<'a> {
         let (mut min_load, mut least_loaded) = (u64::MAX, this);
         for cpu in group.span.and(self.allowed).iter() {
             self.look_at(cpu);
-            if self.fair.sched_idle_cpu(self.world, cpu) {
+            if self.fair.sched_idle_cpu(self.world, cpu)
+                && self.fair.beats_sched_idle(self.ask.task)
+            {
                 return cpu;
             }
             if self.world.is_idle(cpu) {
