@@ -108,9 +108,9 @@ impl Inside for Fair {
 
     fn kernel_settings(&self) -> Result<KernelSettings, String> {
         let (ours, theirs) = (self.features(), &Features::of(self.features().version));
-        if !matches!(ours.version, Version::V6_1 | Version::V6_12) {
+        if !matches!(ours.version, Version::V6_1 | Version::V6_12 | Version::V7_3) {
             let name = ours.version.name();
-            return Err(format!("found version {name} of the policy, expected 6.1 or 6.12"));
+            return Err(format!("found version {name} of the policy, expected 6.1, 6.12 or 7.3"));
         }
         let named = [
             ("GENTLE_FAIR_SLEEPERS", ours.gentle_fair_sleepers, theirs.gentle_fair_sleepers),
@@ -135,6 +135,8 @@ impl Inside for Fair {
             ("PICK_BUDDY", ours.pick_buddy, theirs.pick_buddy),
             ("DELAY_DEQUEUE", ours.delay_dequeue, theirs.delay_dequeue),
             ("DELAY_ZERO", ours.delay_zero, theirs.delay_zero),
+            ("HRTICK", ours.hrtick, theirs.hrtick),
+            ("NI_RATE", ours.ni_rate, theirs.ni_rate),
         ];
         let changed = named.into_iter().filter(|(_, ours, theirs)| ours != theirs);
         let features = changed
@@ -144,7 +146,11 @@ impl Inside for Fair {
             let value = u32::try_from(value).map_err(|_| format!("{name}: found {value}"))?;
             Ok((name.to_owned(), value))
         };
-        let knobs = self.overrides().iter().map(knob).collect::<Result<Vec<_>, String>>()?;
+        let mut knobs = self.overrides().iter().map(knob).collect::<Result<Vec<_>, String>>()?;
+        // There it is on by default.
+        if ours.version >= Version::V7_2 && !ours.cache_aware {
+            knobs.push(("llc_balancing.enabled".to_owned(), 0));
+        }
         Ok(KernelSettings { features, knobs, grouping: ours.grouping })
     }
 }

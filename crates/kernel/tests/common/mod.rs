@@ -44,6 +44,21 @@ pub(crate) fn tree(version: &str) -> Option<PathBuf> {
     Some(tree)
 }
 
+/// The library of a version that only some suites of Debian have; nothing, and a sentence, where it is not installed.
+#[allow(
+    dead_code,
+    clippy::print_stdout,
+    reason = "not all tests of this package need it; it says why it does nothing"
+)]
+pub(crate) fn library_if_any(version: &str) -> Option<PathBuf> {
+    let package = PathBuf::from(format!("/usr/src/linux-source-{version}.tar.xz"));
+    if package.exists() {
+        return library(version);
+    }
+    println!("skipped: there is no {}", package.display());
+    None
+}
+
 /// Where a tree is made: no other test makes anything there.
 pub(crate) fn cache_of(tree: &Path) -> PathBuf {
     scratch().join("cache").join(tree.file_name().unwrap())

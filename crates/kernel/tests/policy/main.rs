@@ -15,7 +15,7 @@ mod common;
 mod random;
 mod sides;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
@@ -42,8 +42,8 @@ fn compared<W: Workload>(
     Scene { topology, expr, library, work, ms, irq_accounting, seed: Seed(1) }.compared()
 }
 
-fn the_lab(version: &str, expr: &str) {
-    let Some(library) = common::library(version) else { return };
+fn the_lab(expr: &str, library: Option<PathBuf>) {
+    let Some(library) = library else { return };
     let (mut runs, mut steps, mut differ) = (0, 0, Vec::new());
     for (machine, cpus) in [("t8", 8), ("t16", 16)] {
         for name in lab::names(cpus) {
@@ -63,12 +63,17 @@ fn the_lab(version: &str, expr: &str) {
 /// The programs of the lab: their first second is that of the fair class to the nanosecond.
 #[test]
 fn the_lab_runs_as_it_does_under_cfs() {
-    the_lab("6.1", "cfs@6.1");
+    the_lab("cfs@6.1", common::library("6.1"));
 }
 
 #[test]
 fn the_lab_runs_as_it_does_under_eevdf() {
-    the_lab("6.12", "eevdf@6.12");
+    the_lab("eevdf@6.12", common::library("6.12"));
+}
+
+#[test]
+fn the_lab_runs_as_it_does_under_eevdf_of_7_3() {
+    the_lab("eevdf@7.3", common::library_if_any("7.3"));
 }
 
 /// Messages on servers of 192 and 384 CPUs, also in a container, where the load of a group is read and written.
@@ -106,7 +111,7 @@ const SAMPLE: u64 = 50;
 
 /// What a comparison of the program of this seed says, in a line.
 fn line(seed: u64, version: &str, library: &Path) -> String {
-    let plan = Plan::new(seed, version == "6.12");
+    let plan = Plan::new(seed, version);
     let scene = Scene {
         topology: plan.topology(),
         expr: &plan.expr,

@@ -33,7 +33,7 @@ polling = false
 "#;
 
 /// Features of each version that may be turned over, and numbers that may be set, as the built-in policies call them.
-const FEATURES: [&[&str]; 2] = [
+const FEATURES: [&[&str]; 3] = [
     &[
         "GENTLE_FAIR_SLEEPERS",
         "START_DEBIT",
@@ -61,9 +61,30 @@ const FEATURES: [&[&str]; 2] = [
         "WA_WEIGHT",
         "WA_BIAS",
     ],
+    &[
+        "PLACE_LAG",
+        "PLACE_DEADLINE_INITIAL",
+        "PLACE_REL_DEADLINE",
+        "RUN_TO_PARITY",
+        "PREEMPT_SHORT",
+        "PICK_BUDDY",
+        "DELAY_DEQUEUE",
+        "DELAY_ZERO",
+        "HRTICK",
+        "NI_RATE",
+        "WA_IDLE",
+        "WA_WEIGHT",
+        "WA_BIAS",
+    ],
 ];
-const NUMBERS: [&[&str]; 2] =
-    [&["min_granularity_ns", "wakeup_granularity_ns", "migration_cost_ns"], &["migration_cost_ns"]];
+const NUMBERS: [&[&str]; 3] = [
+    &["min_granularity_ns", "wakeup_granularity_ns", "migration_cost_ns"],
+    &["migration_cost_ns"],
+    &["migration_cost_ns"],
+];
+
+/// The policies of the programs: the fair class of each release.
+const BASES: [&str; 3] = ["cfs@6.1", "eevdf@6.12", "eevdf@7.3"];
 
 const MASKS: [MaskId; 3] = [MaskId(0), MaskId(1), MaskId(2)];
 
@@ -107,13 +128,15 @@ impl Random {
 }
 
 impl Plan {
-    /// The program of `seed`, for the fair class of 6.1 or, if `newer`, that of 6.12.
-    pub(crate) fn new(seed: u64, newer: bool) -> Plan {
-        let mut random = Random(Seed(seed).stream("PLAN", u64::from(newer)));
+    /// The program of `seed`, for the fair class of 6.1, 6.12 or 7.3.
+    pub(crate) fn new(seed: u64, version: &str) -> Plan {
+        let ends = |base: &&str| base.ends_with(&format!("@{version}"));
+        let release = BASES.iter().position(ends).unwrap();
+        let mut random = Random(Seed(seed).stream("PLAN", release as u64));
         let shape =
             [1 + random.below(2), 1 + random.below(3), 1 + random.below(4), 1 + random.below(2)];
         let cpus = shape.iter().product::<u64>();
-        let expr = expr(&mut random, newer);
+        let expr = expr(&mut random, release);
         let masks = [CpuId(0); 3].map(|cpu| some_cpus(&mut random, cpus, cpu));
         let nr_tasks = 1 + random.below(3 * cpus + 4);
         let tasks = (0..nr_tasks)
@@ -193,19 +216,19 @@ impl fmt::Display for Plan {
     }
 }
 
-fn expr(random: &mut Random, newer: bool) -> String {
-    let mut expr = if newer { "eevdf@6.12" } else { "cfs@6.1" }.to_owned();
+fn expr(random: &mut Random, release: usize) -> String {
+    let mut expr = BASES[release].to_owned();
     let group = random.of(&["root", "root", "container", "nested:2", "nested:3"]);
     if group != "root" {
         expr += &format!("+group={group}");
     }
-    for feature in FEATURES[usize::from(newer)] {
+    for feature in FEATURES[release] {
         if random.one_in(10) {
             let value = random.of(&["on", "off"]);
             expr += &format!("+{feature}={value}");
         }
     }
-    for number in NUMBERS[usize::from(newer)] {
+    for number in NUMBERS[release] {
         if random.one_in(8) {
             expr += &format!("+{number}={}", random.time(100_000).get());
         }
