@@ -36,6 +36,7 @@ mod sched_idle_balance;
 mod select_task_rq;
 mod select_twin;
 mod util_avg;
+mod vectors_7_3;
 mod versions;
 mod wakeup_invariants;
 mod wakeups;

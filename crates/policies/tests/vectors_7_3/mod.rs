@@ -1,0 +1,5 @@
+//! Single functions of Linux 7.3.4 against the numbers that they print (`tests/data/7.3`), each row by itself: weights,
+//! virtual time and the one tree of a CPU, groups, load.
+
+mod groups;
+mod weights;
