@@ -169,4 +169,43 @@ impl Fair {
         let se = EntityId::of(task);
         self.all.place_entity(self.all.cfs_rq_of(se), se, initial);
     }
+
+    /// `pick_eevdf()` of the root queue of `cpu`, where nobody is protected.
+    #[must_use]
+    pub fn pick_unprotected(&self, cpu: CpuId) -> Option<TaskId> {
+        self.all.pick_eevdf(Hierarchy::root_of(cpu), false).map(EntityId::task)
+    }
+
+    /// `cfs_rq_min_slice()` and `cfs_rq_max_slice()` of the root queue of `cpu`.
+    #[must_use]
+    pub fn slices_of_tree(&self, cpu: CpuId) -> Option<(u64, u64)> {
+        self.all.slices(Hierarchy::root_of(cpu))
+    }
+
+    /// `entity_lag()` in the root queue of `cpu` at `avruntime`; it is noted, too.
+    pub fn note_lag(&mut self, cpu: CpuId, task: TaskId, avruntime: u64) -> i64 {
+        self.all.note_lag(Hierarchy::root_of(cpu), EntityId::of(task), avruntime)
+    }
+
+    /// `update_entity_lag()` in the root queue of `cpu`.
+    pub fn update_entity_lag(&mut self, cpu: CpuId, task: TaskId) -> bool {
+        self.all.update_entity_lag(Hierarchy::root_of(cpu), EntityId::of(task))
+    }
+
+    /// `update_deadline()` in the root queue of `cpu`.
+    pub fn update_deadline(&mut self, cpu: CpuId, task: TaskId) -> bool {
+        self.all.update_deadline(Hierarchy::root_of(cpu), EntityId::of(task))
+    }
+
+    /// `update_protect_slice()`.
+    pub fn update_protection(&mut self, cpu: CpuId, task: TaskId) {
+        self.all.update_protect_slice(Hierarchy::root_of(cpu), EntityId::of(task));
+    }
+
+    /// `reweight_eevdf()` of 7.3: what `task` weighs among all of `cpu`.
+    pub fn reweight_in_tree(&mut self, cpu: CpuId, task: TaskId, weight: u64) {
+        let (root, se) = (Hierarchy::root_of(cpu), EntityId::of(task));
+        let on_rq = self.entity(task).on_rq;
+        self.all.reweight_task_flat(root, se, weight, on_rq);
+    }
 }

@@ -2,4 +2,7 @@
 //! virtual time and the one tree of a CPU, groups, load.
 
 mod groups;
+mod picks;
+mod places;
+mod tree;
 mod weights;

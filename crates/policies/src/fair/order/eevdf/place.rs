@@ -127,7 +127,7 @@ impl Hierarchy {
     /// The shortest and the longest slice of those who compete on `queue`.
     /// Source: `cfs_rq_min_slice()`, `cfs_rq_max_slice()`.
     #[inline]
-    pub(super) fn slices(&self, queue: QueueId) -> Option<(u64, u64)> {
+    pub(in crate::fair) fn slices(&self, queue: QueueId) -> Option<(u64, u64)> {
         let cfs_rq = self.queue(queue);
         let waiting = self.nodes.slices(cfs_rq.eevdf.timeline);
         let curr = self.tree_curr(queue).filter(|&curr| self.entity(curr).on_rq);

@@ -17,7 +17,7 @@ impl Hierarchy {
     /// and of its protection stay the same in real time. It is in the tree, or its current task, where it is `on_rq`.
     /// Source: `reweight_eevdf()`.
     #[inline]
-    pub(super) fn reweight_task_flat(
+    pub(in crate::fair) fn reweight_task_flat(
         &mut self,
         root: QueueId,
         se: EntityId,
