@@ -1,7 +1,7 @@
 //! For tests (feature `testkit`): the state of a [`Fair`] that may be changed at will, and steps of
 //! its decisions that can be asked one by one.
 
-use simsched_core::{Preempt, TaskId};
+use simsched_core::{Nanos, Preempt, TaskId};
 use simsched_topology::{CpuId, LlcId};
 
 use super::cfs_rq::CfsRq;
@@ -207,5 +207,16 @@ impl Fair {
         let (root, se) = (Hierarchy::root_of(cpu), EntityId::of(task));
         let on_rq = self.entity(task).on_rq;
         self.all.reweight_task_flat(root, se, weight, on_rq);
+    }
+
+    /// The delay of `hrtick_start_fair()` for `task`; `None` if it is beyond its deadline.
+    #[must_use]
+    pub fn slice_left(&self, task: TaskId) -> Option<Nanos> {
+        self.all.slice_left(EntityId::of(task))
+    }
+
+    /// `reweight_entity()` of 7.3: what `task` weighs in its queue.
+    pub fn reweight_entity(&mut self, task: TaskId, weight: u64) {
+        self.all.reweight_entity(EntityId::of(task), weight, 0);
     }
 }

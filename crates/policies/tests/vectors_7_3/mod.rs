@@ -2,7 +2,9 @@
 //! virtual time and the one tree of a CPU, groups, load.
 
 mod groups;
+mod load;
 mod picks;
 mod places;
+mod slices;
 mod tree;
 mod weights;

@@ -33,14 +33,21 @@ impl Hierarchy {
         if !self.features.hrtick || self.tree_nr(root) <= 1 {
             return true;
         }
-        let (cpu, request) = (self.queue(root).cpu, self.requests[se.idx()]);
+        let Some(left) = self.slice_left(se) else { return false };
+        self.asked.end_slice(self.queue(root).cpu, left);
+        true
+    }
+
+    /// How long `se` runs until its deadline, if it is not beyond that. Source: `hrtick_start_fair()`, `hrtick_start()`.
+    #[inline]
+    pub(in crate::fair) fn slice_left(&self, se: EntityId) -> Option<Nanos> {
+        let request = &self.requests[se.idx()];
         let left = request.deadline.wrapping_sub(self.entity(se).vruntime);
         if left.cast_signed() < 0 {
-            return false;
+            return None;
         }
         let delay = request.weight.wrapping_mul(left) / NICE_0_LOAD;
-        self.asked.end_slice(cpu, Nanos(delay.max(LEAST_DELAY_NS)));
-        true
+        Some(Nanos(delay.max(LEAST_DELAY_NS)))
     }
 
     /// The slice timer of `cpu` has expired: as a tick, and the current task has to go. Source: `hrtick()`.
