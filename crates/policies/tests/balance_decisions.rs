@@ -52,12 +52,12 @@ fn decide(balancer: &mut BalanceKit<'_>, dst: CpuId, sd: usize, idle: CpuIdleTyp
     decision
 }
 
-/// Compares all rows and returns how many decisions found a busiest group.
 fn check(name: &str) -> usize {
     check_version(name, "6.1", Version::V6_1).min(check_version(name, "6.12", Version::V6_12))
 }
 
-fn check_version(name: &str, of: &str, version: Version) -> usize {
+/// Compares all rows and returns how many decisions found a busiest group.
+pub(crate) fn check_version(name: &str, of: &str, version: Version) -> usize {
     let mut kit = WorldKit::new(vector_machine(name), 250);
     for _ in 0..kit.world().topology().nr_cpus() {
         kit.add_task(0);

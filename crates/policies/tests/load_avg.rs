@@ -41,8 +41,13 @@ fn entity(weight: u64, avg: SchedAvg) -> Entity {
 
 #[test]
 fn attach_and_detach_agree_with_the_kernel() {
+    check_attach_and_detach(false);
+}
+
+/// With sums that may be beyond 32 bits where they are `wide` (7.3).
+pub(crate) fn check_attach_and_detach(wide: bool) {
     let rows = for_each_row("common/attach_detach_entity_load_avg.csv", |row| {
-        let mut rq = queue(avg(row, "q_in_"));
+        let mut rq = CfsRq { wide, ..queue(avg(row, "q_in_")) };
         let mut se = entity(row.get("se_weight"), avg(row, "se_in_"));
         if row.flag("op") {
             rq.detach_entity_load_avg(&se);
@@ -59,8 +64,13 @@ fn attach_and_detach_agree_with_the_kernel() {
 
 #[test]
 fn removed_load_agrees_with_the_kernel() {
+    check_removed_load(false);
+}
+
+/// With sums that may be beyond 32 bits where they are `wide` (7.3).
+pub(crate) fn check_removed_load(wide: bool) {
     let rows = for_each_row("common/update_cfs_rq_load_avg_removed.csv", |row| {
-        let mut rq = queue(avg(row, "q_in_"));
+        let mut rq = CfsRq { wide, ..queue(avg(row, "q_in_")) };
         rq.load = LoadWeight::new(row.get("load_weight"));
         rq.h_nr_running = row.get("h_nr_runnable");
         rq.curr = row.flag("has_curr").then(|| EntityId::new(0));
@@ -97,9 +107,14 @@ fn reweight_entity_agrees_with_the_kernel() {
 
 #[test]
 fn propagation_agrees_with_the_kernel() {
+    check_propagation(false);
+}
+
+/// With sums that may be beyond 32 bits where they are `wide` (7.3).
+pub(crate) fn check_propagation(wide: bool) {
     let rows = for_each_row("common/propagate_entity_load_avg.csv", |row| {
-        let mut rq = queue(avg(row, "q_in_"));
-        let mut child = queue(avg(row, "g_in_"));
+        let mut rq = CfsRq { wide, ..queue(avg(row, "q_in_")) };
+        let mut child = CfsRq { wide, ..queue(avg(row, "g_in_")) };
         child.load = LoadWeight::new(row.get("g_load_weight"));
         child.prop_runnable_sum = row.get("g_prop_runnable_sum");
         // The file has no column for the flag; whether it was set is the result.

@@ -95,11 +95,16 @@ fn set_wakee(kit: &mut WorldKit, fair: &mut Fair, prev: CpuId, kind: WakeKind, r
 }
 
 fn check(name: &str) {
+    check_features(name, Features::default());
+}
+
+/// Compares all rows with what a class of these features selects.
+pub(crate) fn check_features(name: &str, features: Features) {
     let mut kit = WorldKit::new(vector_machine(name), 250);
     for _ in 0..=kit.world().topology().nr_cpus() {
         kit.add_task(0);
     }
-    let mut host = PolicyHost::new(kit, Fair::new(Features::default(), Overrides::default()));
+    let mut host = PolicyHost::new(kit, Fair::new(features, Overrides::default()));
     let cpus = *host.kit.world().topology().cpus();
     for cpu in cpus.iter() {
         host.policy.cfs_rq_mut(cpu).avg.last_update_time = 1_000_000_000;

@@ -5,6 +5,7 @@ mod groups;
 mod load;
 mod picks;
 mod places;
+mod same;
 mod slices;
 mod tree;
 mod weights;

@@ -5,7 +5,7 @@
 use serde_json::Value;
 use simsched_core::TaskId;
 use simsched_core::testkit::{PolicyHost, WorldKit};
-use simsched_policies::fair::{Fair, Features, Overrides, Request, Version};
+use simsched_policies::fair::{EntityId, Fair, Features, Overrides, Request, Version};
 use simsched_topology::CpuId;
 
 use crate::common::machine;
@@ -30,7 +30,7 @@ pub(super) fn tree(row: &Value, absent: Option<usize>) -> Fair {
     let mut fair = fair(entities.len() + 1);
     let curr = row["curr"].as_u64().map(task);
     fair.cfs_rq_mut(CPU).eevdf.zero_vruntime = row["zero_vruntime"].as_u64().unwrap();
-    fair.cfs_rq_mut(CPU).eevdf.curr = curr.map(simsched_policies::fair::EntityId::of);
+    fair.cfs_rq_mut(CPU).eevdf.curr = curr.map(EntityId::of);
     for (at, entity) in entities.iter().enumerate() {
         let [weight, vruntime, deadline, slice] = bits(entity)[..] else { panic!("{entity}") };
         let id = TaskId::new(at);
