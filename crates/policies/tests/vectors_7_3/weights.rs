@@ -90,4 +90,5 @@ fn check_tables(file: &Value) {
     for flag in FLAGS.iter().filter(is_switch).filter(|flag| flag.is_of(features.version)) {
         assert_eq!(file["features"][flag.key], flag.get(&features), "{}", flag.key);
     }
+    assert_eq!(file["features"]["HRTICK"], features.hrtick);
 }
