@@ -25,7 +25,7 @@ void simsched_first_lock(int cpu)
 
 /* A search looks at each CPU a few times at most. */
 static int looked[4 * SIMSCHED_CPUS], looked_len;
-int simsched_groups, simsched_affine;
+int simsched_groups, simsched_affine, simsched_searches;
 
 /* once: where a function looks at a CPU twice in a row, that is one look. */
 void simsched_looks(int cpu, int once)
@@ -103,6 +103,7 @@ void simsched_k_reset(void)
 {
 	events_len = 0;
 	touched_len = locked_len = looked_len = simsched_groups = simsched_affine = 0;
+	simsched_searches = 0;
 	simsched_epoch++;
 	simsched_counts = (struct simsched_k_counts){ 0 };
 }

@@ -8,7 +8,10 @@
 #define IN_LOAD_BALANCE (IN("load_balance") || IN("sched_balance_rq"))
 #define IN_QUEUES (IN("find_busiest_queue") || IN("sched_balance_find_src_rq"))
 #define IN_GROUP (IN("find_idlest_group_cpu") || IN("sched_balance_find_dst_group_cpu"))
-#define IN_SEARCH (IN("select_idle_core") || IN("select_idle_smt") || IN("__select_idle_cpu"))
+/* From 7.2 on two of the three ask choose_idle_cpu(), and so does who looks at one CPU before a search. */
+#define IN_SEARCH                                                                    \
+	(IN("select_idle_core") || IN("select_idle_smt") || IN("__select_idle_cpu") || \
+	 (simsched_searches && IN("choose_idle_cpu")))
 
 static __always_inline struct rq *simsched_cpu_rq(int cpu)
 {
@@ -36,8 +39,10 @@ static __always_inline struct rq *simsched_cpu_rq(int cpu)
 	available_idle_cpu(simsched_it); })
 /* The loop over a group asks for its CPUs once more than there are. */
 #define sched_group_span(group) (simsched_groups += IN("update_sg_wakeup_stats"), sched_group_span(group))
-/* The domain that a pass balances. */
-#define sched_domain_span(sd) (IN_LOAD_BALANCE ? simsched_at_domain(sd) : (void)0, sched_domain_span(sd))
+/* The domain that a pass balances, or that a search begins with. */
+#define sched_domain_span(sd)                                                        \
+	(IN_LOAD_BALANCE ? simsched_at_domain(sd) : (void)0,                         \
+	 simsched_searches |= IN("select_idle_cpu") || IN("select_idle_smt"), sched_domain_span(sd))
 /* Whether it balances for one more idle CPU is asked once for each. */
 #define idle_cpu(cpu)                                                                                            \
 	(IN("_nohz_idle_balance") && !__builtin_strcmp(#cpu, "balance_cpu") ? simsched_at_one(cpu) : (void)0, \

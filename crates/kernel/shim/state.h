@@ -55,7 +55,7 @@ extern void simsched_first_touch(int cpu);
 extern void simsched_first_lock(int cpu);
 extern void simsched_looks(int cpu, int once);
 extern int simsched_random(int cpu, unsigned *number);
-extern int simsched_groups, simsched_affine;
+extern int simsched_groups, simsched_affine, simsched_searches;
 
 /* suspend.c */
 extern int simsched_in_slot, simsched_suspended;

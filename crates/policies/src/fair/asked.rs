@@ -1,11 +1,11 @@
 //! `Asked`: what the class asks of the simulator beside the answer of a call, until the call ends.
 
 use simsched_core::{
-    Access, Charge, CostedFunction, Cx, FuncId, LineId, Nanos, Preempt, TaskId, TimerId, Touch,
-    When,
+    Access, Charge, CostedFunction, Cx, FuncId, LineId, Nanos, Preempt, TaskId, Touch,
 };
 use simsched_topology::{CpuId, CpuSet};
 
+use super::slices::Slices;
 use super::{EntityId, Hierarchy};
 
 /// `update_cfs_group()`: the readers of `tg->load_avg`.
@@ -44,10 +44,8 @@ pub(super) struct Asked {
     resched: CpuSet,
     /// Those where that can wait for its return to user mode (`resched_curr_lazy()`, 7.2 and later).
     lazy: CpuSet,
-    /// CPUs whose slice timer is to expire so long after `schedule()`.
-    slices: Vec<(CpuId, Nanos)>,
-    /// CPUs whose slice timer is armed.
-    armed: CpuSet,
+    /// The slice timers.
+    pub(super) slices: Slices,
     /// Sleepers that have left their runqueues (`__block_task()`).
     blocked: Vec<TaskId>,
     /// Only tasks of `SCHED_IDLE` stayed when one of them did.
@@ -60,8 +58,9 @@ pub(super) struct Asked {
 
 impl Asked {
     /// Nothing but the question whether anybody watches, with room for `nr_tasks` sleepers that leave at once.
-    pub(super) fn with_capacity(nr_tasks: usize) -> Asked {
-        Asked { any: true, blocked: Vec::with_capacity(nr_tasks), ..Asked::default() }
+    pub(super) fn with_capacity(nr_tasks: usize, nr_cpus: u32) -> Asked {
+        let (blocked, slices) = (Vec::with_capacity(nr_tasks), Slices::new(nr_cpus));
+        Asked { any: true, blocked, slices, ..Asked::default() }
     }
 
     /// The current task of `cpu` is to be rescheduled.
@@ -91,23 +90,11 @@ impl Asked {
         }
     }
 
-    /// The slice of the current task of `cpu` ends so long after `schedule()` (`hrtick_start()`).
+    /// The slice of the current task of `cpu` ends in `delay`.
     #[inline]
-    pub(super) fn end_slice(&mut self, cpu: CpuId, delay: Nanos) {
+    pub(super) fn start_slice(&mut self, cpu: CpuId, delay: Nanos) {
         self.any = true;
-        self.armed.insert(cpu);
-        self.slices.push((cpu, delay));
-    }
-
-    /// Whether the slice of the current task of `cpu` has an end (`hrtick_active()`).
-    #[inline]
-    pub(super) fn has_slice_end(&self, cpu: CpuId) -> bool {
-        self.armed.contains(cpu)
-    }
-
-    /// The slice timer of `cpu` has expired, or was cancelled; true if it was armed.
-    pub(super) fn slice_ended(&mut self, cpu: CpuId) -> bool {
-        self.armed.remove(cpu)
+        self.slices.start(cpu, delay);
     }
 
     /// Whether this call has asked for a reschedule of `cpu`.
@@ -172,9 +159,7 @@ impl Asked {
             self.lazy.remove(cpu);
             cx.resched_lazy(cpu);
         }
-        for (cpu, delay) in self.slices.drain(..) {
-            cx.arm(TimerId(u32::from(cpu.0)), cpu, When::AfterSchedule(delay));
-        }
+        self.slices.tell(cx);
         self.touched.drain(..).for_each(|touch| cx.touch(touch));
         for (what, times) in (0..).map(FuncId).zip(std::mem::take(&mut self.calls)) {
             if times > 0 {

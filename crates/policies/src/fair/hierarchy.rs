@@ -96,7 +96,7 @@ impl Hierarchy {
             order: Order::of(features.version),
             requests: Vec::new(),
             nodes: Nodes::default(),
-            asked: Asked::with_capacity(world.tasks().len()),
+            asked: Asked::with_capacity(world.tasks().len(), nr_cpus),
             tick_ns: world.tick().0,
             llc: None,
             cas: None,

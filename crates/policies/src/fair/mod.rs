@@ -27,6 +27,7 @@ mod policy;
 mod queueing;
 mod report;
 mod select;
+mod slices;
 mod task_hot;
 #[cfg(feature = "testkit")]
 mod testkit;

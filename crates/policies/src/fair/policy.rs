@@ -1,8 +1,8 @@
 //! `Fair` as a [`Policy`]: what the simulator asks, and who answers.
 
 use simsched_core::{
-    Attached, Cx, Dequeue, Dequeued, Enqueue, KernelRules, Look, Placement, Policy, Preempt,
-    TaskId, TaskState, TimerId, TtwuQueue, Wakeup, World,
+    Attached, CallId, Cx, Dequeue, Dequeued, Enqueue, KernelRules, Look, Placement, Policy,
+    Preempt, TaskId, TaskState, TimerId, TtwuQueue, Wakeup, World,
 };
 use simsched_topology::{CpuId, Domains, Kernel};
 
@@ -157,13 +157,17 @@ impl Policy for Fair {
 
     fn timer(&mut self, mut cx: Cx<'_>, cpu: CpuId, _timer: TimerId) {
         self.all.enter(cx.world, cpu);
-        self.all.asked.slice_ended(cpu);
+        self.all.asked.slices.ended(cpu);
         match self.all.slice_end(cpu, cx.world.rq(cpu).clock_task) {
             Preempt::No => {}
             Preempt::Lazy => cx.resched_lazy(cpu),
             Preempt::Hard => cx.resched(cpu),
         }
         self.all.tell(cx);
+    }
+
+    fn called(&mut self, mut cx: Cx<'_>, cpu: CpuId, _what: CallId) {
+        self.all.asked.slices.start_here(&mut cx, cpu);
     }
 
     fn task_work(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
@@ -206,7 +210,7 @@ impl Policy for Fair {
 
     #[inline]
     fn idle_entered(&mut self, mut cx: Cx<'_>, cpu: CpuId) {
-        if self.all.asked.slice_ended(cpu) {
+        if self.all.asked.slices.ended(cpu) {
             cx.cancel(TimerId(u32::from(cpu.0)));
         }
         self.update_idle_core(cx.world, cpu);

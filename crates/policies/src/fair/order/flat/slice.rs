@@ -16,7 +16,7 @@ impl Hierarchy {
     #[inline]
     pub(super) fn start_slice(&mut self, root: QueueId) {
         let cpu = self.queue(root).cpu;
-        if !self.features.hrtick || self.asked.has_slice_end(cpu) {
+        if !self.features.hrtick || self.asked.slices.is_active(cpu) {
             return;
         }
         if let Some(curr) = self.tree_curr(root)
@@ -34,7 +34,7 @@ impl Hierarchy {
             return true;
         }
         let Some(left) = self.slice_left(se) else { return false };
-        self.asked.end_slice(self.queue(root).cpu, left);
+        self.asked.start_slice(self.queue(root).cpu, left);
         true
     }
 

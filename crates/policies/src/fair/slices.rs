@@ -1,0 +1,64 @@
+//! `Slices`: the slice timers of the CPUs (`rq->hrtick_timer`), by which slices end when they are used up (feature
+//! `HRTICK`).
+
+use simsched_core::{CallId, Cx, Nanos, SimTime, TimerId, When};
+use simsched_topology::{CpuId, CpuSet};
+
+/// The call by which a CPU starts its slice timer for another one that has queued a task there (`rq->hrtick_csd`).
+pub(super) const START_SLICE: CallId = CallId(0);
+
+/// The slice timers of all CPUs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Slices {
+    /// What the call under way asks for: that a timer expires so long from now, or behind `schedule()`.
+    asked: Vec<(CpuId, Nanos)>,
+    /// CPUs whose timer is armed.
+    armed: CpuSet,
+    /// By CPU: when its timer is to expire, as another CPU has asked for (`rq->hrtick_time`).
+    times: Vec<SimTime>,
+}
+
+impl Slices {
+    /// Those of `nr_cpus` CPUs, none of them armed.
+    pub(super) fn new(nr_cpus: u32) -> Slices {
+        let times = vec![SimTime::default(); nr_cpus as usize];
+        Slices { times, ..Slices::default() }
+    }
+
+    /// The slice of the current task of `cpu` ends in `delay` (`hrtick_start()`).
+    #[inline]
+    pub(super) fn start(&mut self, cpu: CpuId, delay: Nanos) {
+        self.asked.push((cpu, delay));
+    }
+
+    /// Whether the slice of the current task of `cpu` has an end (`hrtick_active()`).
+    #[inline]
+    pub(super) fn is_active(&self, cpu: CpuId) -> bool {
+        self.armed.contains(cpu)
+    }
+
+    /// The timer of `cpu` has expired, or was cancelled; true if it was armed.
+    #[inline]
+    pub(super) fn ended(&mut self, cpu: CpuId) -> bool {
+        self.armed.remove(cpu)
+    }
+
+    /// Asks the simulator for what the call under way has asked for: another CPU is called to do so itself.
+    pub(super) fn tell(&mut self, cx: &mut Cx<'_>) {
+        for (cpu, delay) in self.asked.drain(..) {
+            if cpu == cx.world.this_cpu() {
+                self.armed.insert(cpu);
+                cx.arm(TimerId(u32::from(cpu.0)), cpu, When::AfterSchedule(delay));
+            } else {
+                self.times[cpu.idx()] = cx.world.now() + delay;
+                cx.call_on(cpu, START_SLICE);
+            }
+        }
+    }
+
+    /// `cpu` starts its timer, as another CPU has asked (`__hrtick_start()`).
+    pub(super) fn start_here(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
+        self.armed.insert(cpu);
+        cx.arm(TimerId(u32::from(cpu.0)), cpu, When::At(self.times[cpu.idx()]));
+    }
+}
