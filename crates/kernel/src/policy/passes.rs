@@ -164,11 +164,23 @@ impl Kernel {
         self.library.affinities(cx.world)?;
         self.library.have_left(cx.world)?;
         self.library.flag(cx.world, cpu)?;
-        match self.passes.by_cpu[cpu.idx()].locks.take() {
-            Some(locked) => self.library.clock(cx.world, locked)?,
+        let locked = self.passes.by_cpu[cpu.idx()].locks.take();
+        match locked {
+            Some(locked) => {
+                self.library.flag(cx.world, locked)?;
+                self.library.clock(cx.world, locked)?;
+            }
             None => self.library.present(cx.world)?,
         }
+        let before = locked.map(|locked| self.library.class.resched(number(locked)));
         let waits = self.library.class.resume(number(cpu));
+        // No interrupt tells of a lazy request to the queue from which a task was taken.
+        if let (Some(locked), Some(0)) = (locked, before)
+            && self.library.class.resched(number(locked)) == 1
+            && self.passes.by_cpu[cpu.idx()].attaching != Some(locked)
+        {
+            cx.resched_lazy(locked);
+        }
         self.arrived(cx, cpu, waits)
     }
 
