@@ -9,21 +9,23 @@ use simsched_topology::SdFlags;
 
 use crate::common::{Row, for_each_row};
 
-fn group_type(name: &str) -> GroupType {
+/// The type of a group that the files call so.
+pub(crate) fn group_type(name: &str) -> GroupType {
     match name {
         "has_spare" => GroupType::HasSpare,
         "fully_busy" => GroupType::FullyBusy,
-        "misfit_task" => GroupType::MisfitTask,
+        "misfit_task" | "misfit" => GroupType::MisfitTask,
         "smt_balance" => GroupType::SmtBalance,
         "asym_packing" => GroupType::AsymPacking,
         "imbalanced" => GroupType::Imbalanced,
+        "llc_balance" => GroupType::LlcBalance,
         "overloaded" => GroupType::Overloaded,
         _ => panic!("{name}"),
     }
 }
 
 /// The columns `<prefix>load`, `<prefix>capacity` and so on.
-fn group(row: &Row<'_>, prefix: &str) -> SgLbStats {
+fn group(row: &Row<'_>, prefix: &str, version: Version) -> SgLbStats {
     let big = |column: &str| row.get::<u64>(&format!("{prefix}{column}"));
     let small = |column: &str| row.get::<u32>(&format!("{prefix}{column}"));
     SgLbStats {
@@ -36,6 +38,7 @@ fn group(row: &Row<'_>, prefix: &str) -> SgLbStats {
             load: big("load"),
             util: big("util"),
             misfit_load: big("misfit_load"),
+            nr_pref_dst_llc: if version >= Version::V7_2 { small("pref_dst_llc") } else { 0 },
             ..GroupStats::default()
         },
         group_type: group_type(row.text(&format!("{prefix}type"))),
@@ -48,20 +51,23 @@ fn group(row: &Row<'_>, prefix: &str) -> SgLbStats {
 /// The files of both kernels.
 const BOTH: [(&str, Version); 2] = [("6.1", Version::V6_1), ("6.12", Version::V6_12)];
 
-/// The column `c_busier`.
 #[test]
 fn the_busier_group_agrees_with_the_kernel() {
     for (of, version) in BOTH {
-        let rows = for_each_row(&format!("{of}/pick_busiest_idlest.csv"), |row| {
-            let side = |prefix: &str| SgLbStats {
-                is_smt: version.is_eevdf() && row.flag(&format!("{prefix}smt")),
-                ..group(row, prefix)
-            };
-            let is_busier = side("c_").is_busier_than(&side("o_"), version);
-            assert_eq!(is_busier, row.flag("c_busier"), "{row:?}");
-        });
-        assert_eq!(rows, 1200);
+        assert_eq!(check_busier_group(&format!("{of}/pick_busiest_idlest.csv"), version), 1200);
     }
+}
+
+/// The column `c_busier`; returns the number of rows.
+pub(crate) fn check_busier_group(file: &str, version: Version) -> usize {
+    for_each_row(file, |row| {
+        let side = |prefix: &str| SgLbStats {
+            is_smt: version.is_eevdf() && row.flag(&format!("{prefix}smt")),
+            ..group(row, prefix, version)
+        };
+        let is_busier = side("c_").is_busier_than(&side("o_"), version);
+        assert_eq!(is_busier, row.flag("c_busier"), "{row:?}");
+    })
 }
 
 /// The flags of the domain that the row names.
@@ -90,6 +96,7 @@ fn migration_type(name: &str) -> MigrationType {
         "util" => MigrationType::Util,
         "task" => MigrationType::Task,
         "misfit" => MigrationType::Misfit,
+        "llc_task" => MigrationType::LlcTask,
         _ => panic!("{name}"),
     }
 }
@@ -97,16 +104,17 @@ fn migration_type(name: &str) -> MigrationType {
 #[test]
 fn imbalances_agree_with_the_kernel() {
     for (of, version) in BOTH {
-        check_imbalances(&format!("{of}/calculate_imbalance.csv"), version);
+        assert_eq!(check_imbalances(&format!("{of}/calculate_imbalance.csv"), version), 1600);
     }
 }
 
-fn check_imbalances(file: &str, version: Version) {
+/// How much of what is moved between two groups; returns the number of rows.
+pub(crate) fn check_imbalances(file: &str, version: Version) -> usize {
     let side = |row: &Row<'_>, prefix: &str| SgLbStats {
         cores: if version.is_eevdf() { row.get(&format!("{prefix}cores")) } else { 0 },
-        ..group(row, prefix)
+        ..group(row, prefix, version)
     };
-    let rows = for_each_row(file, |row| {
+    for_each_row(file, |row| {
         let rule = ImbalanceRule {
             flags: flags(row),
             span_weight: 0,
@@ -129,8 +137,7 @@ fn check_imbalances(file: &str, version: Version) {
         row.expect("imbalance", imbalance);
         row.expect("l_avg_load_out", sds.local_stat.avg_load);
         row.expect("sds_avg_load_out", sds.avg_load);
-    });
-    assert_eq!(rows, 1600);
+    })
 }
 
 #[test]

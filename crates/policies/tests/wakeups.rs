@@ -9,11 +9,12 @@
 use simsched_core::TaskId;
 use simsched_policies::fair::features::adjust_numa_imbalance;
 use simsched_policies::fair::{
-    AffineLoads, BalanceInterval, Candidate, GroupStats, GroupType, HotCheck, NumaType, Wakee,
+    AffineLoads, BalanceInterval, Candidate, GroupStats, HotCheck, NumaType, Version, Wakee,
     nr_idle_scan, task_hot, wake_affine_weight, wake_wide,
 };
 use simsched_topology::CpuId;
 
+use crate::balance_groups::group_type;
 use crate::common::{Row, for_each_row};
 
 #[test]
@@ -123,27 +124,15 @@ fn check_task_hot(file: &str, has_last_buddy: bool) {
     assert_eq!(rows, 1000);
 }
 
-fn group_type(name: &str) -> GroupType {
-    match name {
-        "has_spare" => GroupType::HasSpare,
-        "fully_busy" => GroupType::FullyBusy,
-        "misfit_task" | "misfit" => GroupType::MisfitTask,
-        "smt_balance" => GroupType::SmtBalance,
-        "asym_packing" => GroupType::AsymPacking,
-        "imbalanced" => GroupType::Imbalanced,
-        "overloaded" => GroupType::Overloaded,
-        _ => panic!("{name}"),
-    }
-}
-
 #[test]
 fn group_types_agree_with_the_kernel() {
-    check_group_types("6.1/group_classify.csv", false);
-    check_group_types("6.12/group_classify.csv", true);
+    assert_eq!(check_group_types("6.1/group_classify.csv", Version::V6_1), 2200);
+    assert_eq!(check_group_types("6.12/group_classify.csv", Version::V6_12), 2200);
 }
 
-fn check_group_types(file: &str, has_smt_balance: bool) {
-    let rows = for_each_row(file, |row| {
+/// The type of a group by its sums; returns the number of rows.
+pub(crate) fn check_group_types(file: &str, version: Version) -> usize {
+    for_each_row(file, |row| {
         let stats = GroupStats {
             nr_running: row.get("sum_nr_running"),
             weight: row.get("group_weight"),
@@ -153,15 +142,15 @@ fn check_group_types(file: &str, has_smt_balance: bool) {
             misfit_load: row.get("misfit_load"),
             imbalanced: row.flag("imbalanced"),
             asym_packing: row.flag("asym_packing"),
-            smt_balance: has_smt_balance && row.flag("smt_balance"),
+            smt_balance: version >= Version::V6_6 && row.flag("smt_balance"),
+            llc_balance: version >= Version::V7_2 && row.flag("llc_balance"),
             ..GroupStats::default()
         };
         let pct = row.get("imbalance_pct");
         assert_eq!(stats.has_capacity(pct), row.flag("has_capacity"), "{row:?}");
         assert_eq!(stats.is_overloaded(pct), row.flag("is_overloaded"), "{row:?}");
         assert_eq!(stats.classify(pct), group_type(row.text("type")), "{row:?}");
-    });
-    assert_eq!(rows, 2200);
+    })
 }
 
 #[test]
@@ -185,9 +174,15 @@ fn numa_classes_agree_with_the_kernel() {
     assert_eq!(rows, 800);
 }
 
-/// The column `c_idler`; the rest of the file is about load balance.
 #[test]
 fn the_idler_group_agrees_with_the_kernel() {
+    for of in ["6.1", "6.12"] {
+        assert_eq!(check_idler_group(&format!("{of}/pick_busiest_idlest.csv")), 1200);
+    }
+}
+
+/// The column `c_idler`; the rest of the file is about load balance. Returns the number of rows.
+pub(crate) fn check_idler_group(file: &str) -> usize {
     let candidate = |row: &Row<'_>, prefix: &str| {
         let get = |column: &str| row.get::<u64>(&format!("{prefix}{column}"));
         Candidate {
@@ -198,11 +193,8 @@ fn the_idler_group_agrees_with_the_kernel() {
             max_capacity: get("capacity") / get("weight"),
         }
     };
-    for of in ["6.1", "6.12"] {
-        let rows = for_each_row(&format!("{of}/pick_busiest_idlest.csv"), |row| {
-            let [best, group] = ["o_", "c_"].map(|prefix| candidate(row, prefix));
-            assert_eq!(group.is_idler_than(&best), row.flag("c_idler"), "{row:?}");
-        });
-        assert_eq!(rows, 1200);
-    }
+    for_each_row(file, |row| {
+        let [best, group] = ["o_", "c_"].map(|prefix| candidate(row, prefix));
+        assert_eq!(group.is_idler_than(&best), row.flag("c_idler"), "{row:?}");
+    })
 }

@@ -1,6 +1,7 @@
 //! Single functions of Linux 7.3.4 against the numbers that they print (`tests/data/7.3`), each row by itself: weights,
-//! virtual time and the one tree of a CPU, groups, load.
+//! virtual time and the one tree of a CPU, groups, load, balance.
 
+mod busiest;
 mod groups;
 mod load;
 mod picks;
