@@ -3,6 +3,7 @@
 
 mod busiest;
 mod groups;
+mod idle;
 mod load;
 mod picks;
 mod places;

@@ -101,7 +101,7 @@ impl Fair {
         if nohz.needs_update {
             flags |= NEXT_KICK;
         }
-        if flags == 0 { None } else { self.kick_ilb(world, cpu, flags) }
+        if flags == 0 { None } else { self.kick_ilb(world, flags) }
     }
 
     /// Whether `cpu` has more than it should have: several tasks, less left for its task than other
@@ -121,28 +121,28 @@ impl Fair {
 
     /// Asks the first idle CPU; one that has been asked already needs no second interrupt.
     /// Source: `kick_ilb()`, `find_new_ilb()`.
-    fn kick_ilb(&mut self, world: &World, cpu: CpuId, flags: u8) -> Option<CpuId> {
+    fn kick_ilb(&mut self, world: &World, flags: u8) -> Option<CpuId> {
         let nohz = &mut self.balance.nohz;
         if flags & BALANCE_KICK != 0 {
             nohz.next_balance = world.jiffies() + 1;
         }
-        let ilb = self.find_new_ilb(world, cpu)?;
+        let ilb = self.find_new_ilb(world)?;
         let kicked = &mut self.balance.rqs[ilb.idx()].nohz_flags;
         let before = std::mem::replace(kicked, *kicked | flags);
         (before & KICK_MASK == 0).then_some(ilb)
     }
 
     /// The CPU that is to balance for the idle ones: the first of them, since 7.3 the first on an idle core if there is
-    /// one. Source: `find_new_ilb()`.
-    pub(in crate::fair) fn find_new_ilb(&self, world: &World, cpu: CpuId) -> Option<CpuId> {
+    /// one. Who asks is busy, and so none of them. Source: `find_new_ilb()`.
+    pub(super) fn find_new_ilb(&self, world: &World) -> Option<CpuId> {
         let mask = &self.balance.nohz.idle_cpus_mask;
         if self.features.version >= Version::V7_3 && self.has_smt {
             let on_idle_cores = mask.and(world.idle_cores());
-            if let Some(ilb) = on_idle_cores.iter().find(|&ilb| ilb != cpu) {
+            if let Some(ilb) = on_idle_cores.first() {
                 return Some(ilb);
             }
         }
-        mask.iter().find(|&ilb| ilb != cpu && world.is_idle(ilb))
+        mask.iter().find(|&ilb| world.is_idle(ilb))
     }
 
     /// The interrupt has arrived on `cpu`: whether it is still idle. Source: `nohz_csd_func()`.

@@ -1,7 +1,7 @@
 //! For tests (feature `testkit`): the decisions of the load balancer, one by one.
 
 use simsched_core::{TaskId, World};
-use simsched_topology::{CpuId, GroupId};
+use simsched_topology::{CpuId, CpuSet, GroupId};
 
 use super::can_migrate::CanMigrate;
 use super::{CpuIdleType, LbEnv, RqBalance, SdState, SgcState};
@@ -50,6 +50,12 @@ impl BalanceKit<'_> {
         self.fair.find_busiest_queue(self.world, env, group)
     }
 
+    /// `find_new_ilb()`.
+    #[must_use]
+    pub fn find_new_ilb(&self) -> Option<CpuId> {
+        self.fair.find_new_ilb(self.world)
+    }
+
     /// `can_migrate_task()`.
     pub fn can_migrate_task(&self, env: &mut LbEnv, task: TaskId) -> bool {
         self.fair.can_migrate_task(self.world, env, task) != CanMigrate::No
@@ -84,6 +90,11 @@ impl Fair {
     /// What the balancer keeps of the runqueue of `cpu`, to change.
     pub fn rq_balance_mut(&mut self, cpu: CpuId) -> &mut RqBalance {
         &mut self.balance.rqs[cpu.idx()]
+    }
+
+    /// The CPUs that are idle without a tick, to change.
+    pub fn nohz_mask_mut(&mut self) -> &mut CpuSet {
+        &mut self.balance.nohz.idle_cpus_mask
     }
 
     /// Whether some CPU has more than one task, as far as the balancer knows.
