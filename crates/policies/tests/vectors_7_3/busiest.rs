@@ -1,9 +1,10 @@
-//! Types of groups, which of two is busier or idler, and how much is to be moved between them: 7.3 against the kernel's
-//! numbers.
+//! Types of groups, which of two is busier or idler, how much is to be moved between them, and whole passes: 7.3 against
+//! the kernel's numbers.
 
 use simsched_policies::fair::Version;
 
 use crate::balance_groups::{check_busier_group, check_imbalances};
+use crate::balance_moves::check_moves;
 use crate::common::vectors_73;
 use crate::wakeups::{check_group_types, check_idler_group};
 
@@ -27,4 +28,10 @@ fn vectors_7_3_update_pick_idlest() {
 #[test]
 fn vectors_7_3_calculate_imbalance() {
     vectors_73("calculate_imbalance.csv", 1600, |file| check_imbalances(file, Version::V7_3));
+}
+
+/// Nobody has a group of LLCs, and no time passes.
+#[test]
+fn vectors_7_3_load_balance_moves() {
+    vectors_73("load_balance_moves.jsonl", 120, |file| check_moves(file, Version::V7_3));
 }

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
-use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::TaskId;
+use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_policies::fair::{BalanceKit, Fair, Features, NewidleRule, Overrides, Version};
 use simsched_topology::{CpuId, CpuSet};
 
