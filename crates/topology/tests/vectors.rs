@@ -1,74 +1,14 @@
 //! Sched domains and groups are those that the kernel's own code builds, field by field.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
 
-use crate::common::Machine;
-use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use simsched_topology::{CpuId, Domains, Kernel, NumaImbalance, SchedDomain, Topology};
 
-fn folder(kernel: Kernel) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(kernel.name())
-}
-
-fn read(path: &Path) -> String {
-    let mut text = String::new();
-    GzDecoder::new(File::open(path).expect("the file is there"))
-        .read_to_string(&mut text)
-        .expect("gzip");
-    text
-}
-
-/// The vector files of a kernel, by the name of the machine.
-fn files(kernel: Kernel) -> Vec<Value> {
-    let entries = fs::read_dir(folder(kernel)).expect("the folder is there");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    paths.retain(|path| path.to_string_lossy().contains("topo_"));
-    paths.sort();
-    paths.iter().map(|path| serde_json::from_str(&read(path)).expect("JSON")).collect()
-}
-
-fn number(value: &Value) -> usize {
-    usize::try_from(value.as_u64().expect("a number")).expect("small")
-}
-
-/// How many cores share a cache: the files tell it only in their comments.
-fn cores_per_llc(name: &str, per_socket: usize) -> usize {
-    match name.split('_').next().expect("a name") {
-        "genoa" | "milan" | "ryzen" => 8,
-        "rome" => 4,
-        "mini" => 2,
-        _ => per_socket,
-    }
-}
-
-/// The machine of a vector file, written as a machine file.
-fn machine(file: &Value) -> Machine {
-    let name = file["name"].as_str().expect("a name");
-    let (sockets, cores) = (number(&file["sockets"]), number(&file["cores_per_socket"]));
-    let nodes =
-        format!("nodes = {}\ndistance = {}\ncut_llc = true", file["node_cpus"], file["distance"]);
-    let mut head = format!("reclaim_distance = {}", file["node_reclaim_distance"]);
-    if name.starts_with("p10") {
-        // Small cores of 4 threads; a hemisphere of 5 cores is 10 of them.
-        head += "\narch = \"power\"";
-        let mode = nodes + "\ncores_per_coregroup = 10";
-        return Machine::new(sockets, 2 * cores, 1, 4)
-            .numbering("small_cores")
-            .head(&head)
-            .mode(&mode);
-    }
-    let per_llc = cores_per_llc(name, cores);
-    Machine::new(sockets, cores / per_llc, per_llc, number(&file["threads"]))
-        .head(&head)
-        .mode(&nodes)
-}
+use crate::common::vectors::{files, folder, machine, number, other_vectors, read};
 
 fn level(kernel: Kernel, sd: &SchedDomain) -> Value {
-    json!({
+    let mut found = json!({
         "level": sd.level,
         "name": sd.name,
         "span_weight": sd.weight,
@@ -81,7 +21,12 @@ fn level(kernel: Kernel, sd: &SchedDomain) -> Value {
         "cache_nice_tries": sd.cache_nice_tries,
         "imb_numa_nr": sd.imb_numa_nr,
         "has_shared": u8::from(sd.has_shared),
-    })
+    });
+    if kernel == Kernel::V7_3 {
+        // The limit of the scan is the balancer's; what is shared starts with this one.
+        found["nr_idle_scan_at_start"] = json!(if sd.has_shared { 512 } else { -1 });
+    }
+    found
 }
 
 fn domain(domains: &Domains, cpu: CpuId, sd: &SchedDomain) -> Value {
@@ -95,7 +40,7 @@ fn domain(domains: &Domains, cpu: CpuId, sd: &SchedDomain) -> Value {
                 "capacity": group.capacity,
                 "flags_are_child_flags": domains.flags_are_child_flags(cpu, sd, group),
             });
-            if domains.kernel() == Kernel::V6_12 {
+            if domains.kernel() != Kernel::V6_1 {
                 found["cores"] = json!(group.cores);
             }
             found
@@ -106,7 +51,7 @@ fn domain(domains: &Domains, cpu: CpuId, sd: &SchedDomain) -> Value {
 
 fn detail(domains: &Domains, cpu: CpuId) -> Value {
     let all: Vec<Value> = domains.of(cpu).iter().map(|sd| domain(domains, cpu, sd)).collect();
-    json!({ "cpu": cpu.0, "sd_llc_id": domains.llc_id(cpu).0, "domains": all })
+    json!({ "cpu": cpu.0, "sd_llc_id": domains.llc_id(cpu), "domains": all })
 }
 
 /// Whether all CPUs have the same stack of name, weight, flags and allowance.
@@ -133,8 +78,15 @@ fn found(file: &Value, kernel: Kernel) -> Value {
     found["numa_topology_type"] = json!(domains.numa_topology_type().name());
     found["all_cpus_alike"] = json!(all_cpus_alike(&topology, &domains));
     found["sd_llc_size"] = json!(domains.llc_size(CpuId(0)));
-    found["sd_llc_id_of_cpu0_and_last"] =
-        json!([domains.llc_id(CpuId(0)).0, domains.llc_id(last).0]);
+    found["sd_llc_id_of_cpu0_and_last"] = json!([domains.llc_id(CpuId(0)), domains.llc_id(last)]);
+    if kernel == Kernel::V7_3 {
+        // Nothing is to be gathered where one LLC is all, or where no CPU shares one.
+        let is_part = |sd: &SchedDomain| sd.span != *topology.cpus();
+        let is_present = topology.cpus().iter().any(|cpu| domains.sd_llc(cpu).is_some_and(is_part));
+        found["sched_cache_present"] = json!(is_present);
+        let numbers = topology.cpus().iter().map(|cpu| domains.llc_id(cpu) + 1);
+        found["llc_max"] = json!(numbers.max());
+    }
     found["levels_cpu0"] = domains.of(CpuId(0)).iter().map(|sd| level(kernel, sd)).collect();
     let cpus = file["cpu_detail"].as_array().expect("a list").iter();
     found["cpu_detail"] = cpus.map(|c| detail(&domains, CpuId::new(number(&c["cpu"])))).collect();
@@ -163,9 +115,9 @@ fn compare(at: &str, found: &Value, expected: &Value) {
     }
 }
 
-fn check(kernel: Kernel) {
+fn check(kernel: Kernel, nr_machines: usize) {
     let files = files(kernel);
-    assert_eq!(files.len(), 23, "all machines of Linux {}", kernel.name());
+    assert_eq!(files.len(), nr_machines, "all machines of Linux {}", kernel.name());
     for file in &files {
         let name = file["name"].as_str().expect("a name");
         compare(&format!("{} {name}", kernel.name()), &found(file, kernel), file);
@@ -174,12 +126,19 @@ fn check(kernel: Kernel) {
 
 #[test]
 fn the_domains_of_6_1_are_the_kernels() {
-    check(Kernel::V6_1);
+    check(Kernel::V6_1, 23);
 }
 
 #[test]
 fn the_domains_of_6_12_are_the_kernels() {
-    check(Kernel::V6_12);
+    check(Kernel::V6_12, 23);
+}
+
+/// Without the one with Power processors.
+#[test]
+fn vectors_7_3_topo() {
+    let nr_machines = if other_vectors().is_some() { files(Kernel::V7_3).len() } else { 22 };
+    check(Kernel::V7_3, nr_machines);
 }
 
 /// One line of `sched_domain_levels.csv` for a domain of CPU 0.
@@ -210,18 +169,32 @@ fn csv_row(name: &str, topology: &Topology, domains: &Domains, index: usize) -> 
 #[test]
 fn the_levels_of_cpu_0_are_the_kernels() {
     for kernel in [Kernel::V6_1, Kernel::V6_12] {
-        let text = read(&folder(kernel).join("sched_domain_levels.csv.gz"));
-        let expected: Vec<&str> =
-            text.lines().filter(|line| !line.starts_with('#')).skip(1).collect();
-        let mut rows = Vec::new();
-        for file in files(kernel) {
-            let topology = machine(&file).topology();
-            let domains = Domains::build(&topology, kernel, NumaImbalance::Merged);
-            let name = file["name"].as_str().expect("a name").to_owned();
-            let levels = 0..domains.of(CpuId(0)).len();
-            rows.extend(levels.map(|index| csv_row(&name, &topology, &domains, index)));
-        }
-        assert_eq!(rows.len(), 87);
-        assert_eq!(rows, expected);
+        assert_eq!(check_levels(kernel, "sched_domain_levels.csv.gz"), 87);
     }
+}
+
+#[test]
+fn vectors_7_3_sched_domain_levels() {
+    let name = "sched_domain_levels.csv";
+    match other_vectors() {
+        Some(folder) if !folder.join(name).exists() => {}
+        Some(_) => assert!(check_levels(Kernel::V7_3, name) > 0),
+        None => assert_eq!(check_levels(Kernel::V7_3, &format!("{name}.gz")), 82),
+    }
+}
+
+/// All machines of a kernel; returns the number of rows.
+fn check_levels(kernel: Kernel, name: &str) -> usize {
+    let text = read(&folder(kernel).join(name));
+    let expected: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).skip(1).collect();
+    let mut rows = Vec::new();
+    for file in files(kernel) {
+        let topology = machine(&file).topology();
+        let domains = Domains::build(&topology, kernel, NumaImbalance::Merged);
+        let name = file["name"].as_str().expect("a name").to_owned();
+        let levels = 0..domains.of(CpuId(0)).len();
+        rows.extend(levels.map(|index| csv_row(&name, &topology, &domains, index)));
+    }
+    assert_eq!(rows, expected);
+    rows.len()
 }

@@ -37,12 +37,22 @@ pub(super) fn build(topology: &Topology, kernel: Kernel, rule: NumaImbalance) ->
         nr_capacities: 0,
         shortcuts: Vec::new(),
     };
+    let mut llcs = vec![None; topology.nr_llcs()];
+    let mut nr_llcs = 0..;
     for cpu in cpus() {
         let mut attached =
             attach(topology, &tree, &mut groups, &rings, cpu, (kernel, rule, nr_nodes));
-        let attached: Vec<SchedDomain> =
+        let mut attached: Vec<SchedDomain> =
             attached.drain(..).map(|fresh| finish(&levels[fresh.level], &fresh, cpu)).collect();
-        domains.shortcuts.push(shortcuts(&attached, cpu));
+        let mut of_cpu = shortcuts(&attached, cpu);
+        if kernel == Kernel::V7_3 {
+            for (at, sd) in (0..).zip(&mut attached) {
+                sd.has_shared = of_cpu.sd_llc == Some(at);
+            }
+            let llc = &mut llcs[topology.llc_of(cpu).idx()];
+            of_cpu.llc_id = *llc.get_or_insert_with(|| nr_llcs.next().expect("without end"));
+        }
+        domains.shortcuts.push(of_cpu);
         domains.domains.extend(attached);
         domains.starts.push(domains.domains.len());
     }
@@ -148,13 +158,13 @@ fn finish(level: &Level, fresh: &Fresh, cpu: CpuId) -> SchedDomain {
 fn shortcuts(domains: &[SchedDomain], cpu: CpuId) -> Shortcuts {
     let at = |idx: usize| u8::try_from(idx).expect("few levels");
     let sd_llc = domains.iter().rposition(|sd| sd.flags.contains(SdFlags::SHARE_LLC));
-    let llc_id = sd_llc.and_then(|idx| domains[idx].span.first()).unwrap_or(cpu);
+    let first = sd_llc.and_then(|idx| domains[idx].span.first()).unwrap_or(cpu);
     let cluster = domains.iter().find(|sd| sd.flags.contains(SdFlags::CLUSTER));
     Shortcuts {
         sd_llc: sd_llc.map(at),
         sd_numa: domains.iter().position(|sd| sd.flags.contains(SdFlags::NUMA)).map(at),
         llc_size: sd_llc.map_or(1, |idx| domains[idx].weight),
-        llc_id,
-        share_id: cluster.and_then(|sd| sd.span.first()).unwrap_or(llc_id),
+        llc_id: u32::from(first.0),
+        share_id: cluster.and_then(|sd| sd.span.first()).unwrap_or(first),
     }
 }

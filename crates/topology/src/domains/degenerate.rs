@@ -16,7 +16,7 @@ pub(super) struct LocalFlags {
 ///
 /// Returns what becomes of the flags of local groups, in order; a later entry beats an earlier one.
 ///
-/// Source: `cpu_attach_domain()`, 6.1 and 6.12.
+/// Source: `cpu_attach_domain()`, 6.1, 6.12 and 7.3.
 pub(super) fn degenerate(
     tree: &mut Vec<Fresh>,
     kernel: Kernel,
@@ -30,7 +30,7 @@ pub(super) fn degenerate(
             at += 1;
             continue;
         }
-        if let (Some(grandparent), Kernel::V6_12) = (tree.get(at + 2), kernel) {
+        if let Some(grandparent) = tree.get(at + 2).filter(|_| kernel != Kernel::V6_1) {
             changes.push(LocalFlags { level: grandparent.level, flags: child.flags });
         }
         let inherited = parent.flags & SdFlags::PREFER_SIBLING;

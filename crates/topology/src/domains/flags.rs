@@ -47,7 +47,7 @@ flags! {
     ASYM_PACKING = 11, "SD_ASYM_PACKING";
     /// Spread over the children: prefer to place tasks in a sibling domain.
     PREFER_SIBLING = 12, "SD_PREFER_SIBLING";
-    /// Groups may overlap.
+    /// Groups may overlap (before 7.2: later that is what NUMA means).
     OVERLAP = 13, "SD_OVERLAP";
     /// Crosses NUMA nodes.
     NUMA = 14, "SD_NUMA";

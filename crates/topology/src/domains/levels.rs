@@ -30,9 +30,12 @@ impl Level {
     }
 
     /// A NUMA level: spread no more, one balancer at a time, and beyond the reclaim distance no placement.
-    fn numa(distance: u32, reclaim_distance: u32, masks: Masks) -> Self {
+    fn numa(distance: u32, reclaim_distance: u32, kernel: Kernel, masks: Masks) -> Self {
         let mut flags = SdFlags::EVERYWHERE & !SdFlags::PREFER_SIBLING;
-        flags |= SdFlags::NUMA | SdFlags::SERIALIZE | SdFlags::OVERLAP;
+        flags |= SdFlags::NUMA | SdFlags::SERIALIZE;
+        if kernel != Kernel::V7_3 {
+            flags |= SdFlags::OVERLAP;
+        }
         if distance > reclaim_distance {
             flags = flags & !SdFlags::NEARBY_ONLY;
         }
@@ -110,16 +113,21 @@ pub(super) fn levels(topology: &Topology, kernel: Kernel) -> Vec<Level> {
     let share = SdFlags::SHARE_LLC;
     let cluster = match kernel {
         Kernel::V6_1 => share,
-        Kernel::V6_12 => share | SdFlags::CLUSTER,
+        Kernel::V6_12 | Kernel::V7_3 => share | SdFlags::CLUSTER,
     };
     let n = topology.nr_cpus();
-    let smt = Masks::new(n, |cpu| topology.smt_mask(cpu));
+    let smt = || Masks::new(n, |cpu| topology.smt_mask(cpu));
     let llc = || Masks::new(n, |cpu| topology.llc_span(topology.llc_of(cpu)));
-    let mut levels = vec![Level::new("SMT", share | SdFlags::SHARE_CPUCAPACITY, smt)];
+    let mut levels = Vec::new();
+    // Since 7.2 x86 does not make what would be taken out.
+    let is_left_out = kernel == Kernel::V7_3 && topology.arch() == Arch::X86;
+    if !is_left_out || topology.nr_cores() < n {
+        levels.push(Level::new("SMT", share | SdFlags::SHARE_CPUCAPACITY, smt()));
+    }
     match topology.arch() {
         Arch::X86 | Arch::Generic => {
             let masks = listed(topology, &topology.clusters);
-            let masks = masks.unwrap_or_else(|| Masks::new(n, |cpu| topology.smt_mask(cpu)));
+            let masks = masks.unwrap_or_else(smt);
             levels.push(Level::new("CLS", cluster, masks));
             levels.push(Level::new("MC", share, llc()));
         }
@@ -139,7 +147,7 @@ pub(super) fn levels(topology: &Topology, kernel: Kernel) -> Vec<Level> {
         levels.push(Level::new(name, SdFlags::NONE, node()));
     }
     levels.push(Level::new("NODE", SdFlags::NONE, node()));
-    levels.extend(numa_levels(topology));
+    levels.extend(numa_levels(topology, kernel));
     levels
 }
 
@@ -166,7 +174,7 @@ pub(super) fn numa_distances(topology: &Topology) -> Vec<u32> {
 }
 
 /// One level for each distance: all nodes at most that far.
-fn numa_levels(topology: &Topology) -> Vec<Level> {
+fn numa_levels(topology: &Topology, kernel: Kernel) -> Vec<Level> {
     let nodes = || (0..topology.nr_nodes()).map(NodeId::new);
     numa_distances(topology)
         .into_iter()
@@ -177,7 +185,7 @@ fn numa_levels(topology: &Topology) -> Vec<Level> {
             };
             let spans: Vec<CpuSet> = nodes().map(near).collect();
             let masks = Masks::new(topology.nr_cpus(), |cpu| &spans[topology.node_of(cpu).idx()]);
-            Level::numa(distance, topology.reclaim_distance(), masks)
+            Level::numa(distance, topology.reclaim_distance(), kernel, masks)
         })
         .collect()
 }

@@ -25,6 +25,8 @@ pub enum Kernel {
     V6_1,
     /// 6.12: EEVDF. Groups take the flags of the child that survives.
     V6_12,
+    /// 7.3: one tree of tasks. LLCs have small numbers, and only their topmost domain shares an object.
+    V7_3,
 }
 
 impl Kernel {
@@ -34,6 +36,7 @@ impl Kernel {
         match self {
             Self::V6_1 => "6.1",
             Self::V6_12 => "6.12",
+            Self::V7_3 => "7.3",
         }
     }
 }
@@ -80,7 +83,8 @@ pub struct SchedDomain {
     pub cache_nice_tries: u32,
     /// How many tasks of imbalance a NUMA node may have; see [`NumaImbalance`].
     pub imb_numa_nr: u32,
-    /// Whether the CPUs of the span share an object for idle cores and busy counts.
+    /// Whether the CPUs of the span share an object for idle cores and busy counts; since 7.2 only the topmost
+    /// domain behind a last-level cache has one.
     pub has_shared: bool,
     ring_start: u32,
     nr_groups: u16,
@@ -122,7 +126,7 @@ struct Shortcuts {
     sd_llc: Option<u8>,
     sd_numa: Option<u8>,
     llc_size: u32,
-    llc_id: CpuId,
+    llc_id: u32,
     share_id: CpuId,
 }
 
@@ -233,14 +237,16 @@ impl Domains {
         self.shortcuts[cpu.idx()].llc_size
     }
 
-    /// The first CPU behind the last-level cache: the kernel's `sd_llc_id`.
+    /// The kernel's `sd_llc_id`: the first CPU behind the last-level cache; since 7.2 the caches are counted in the
+    /// order of those.
     #[inline]
     #[must_use]
-    pub fn llc_id(&self, cpu: CpuId) -> CpuId {
+    pub fn llc_id(&self, cpu: CpuId) -> u32 {
         self.shortcuts[cpu.idx()].llc_id
     }
 
-    /// The first CPU of the cluster if there is one, else [`Self::llc_id`]: the kernel's `sd_share_id`.
+    /// The first CPU of the cluster if there is one, else of those behind the last-level cache: the kernel's
+    /// `sd_share_id`.
     #[inline]
     #[must_use]
     pub fn share_id(&self, cpu: CpuId) -> CpuId {

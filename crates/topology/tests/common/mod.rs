@@ -1,4 +1,7 @@
 //! Machines for tests, through the public way of reading them.
+
+pub(crate) mod vectors;
+
 use std::fmt::Write as _;
 
 use simsched_topology::{Topology, TopologyError};
