@@ -55,6 +55,14 @@ static __always_inline struct rq *simsched_cpu_rq(int cpu)
 	simsched_flags = _raw_spin_rq_lock_irqsave(rq);                              \
 	simsched_lock_at_once(0);                                                    \
 	simsched_flags; })
+/* From 7.3 on an active balance takes it by a guard. */
+#undef class_raw_spin_rq_lock_irqsave_constructor
+#define class_raw_spin_rq_lock_irqsave_constructor(rq) ({                            \
+	class_raw_spin_rq_lock_irqsave_t simsched_guard;                             \
+	simsched_lock_at_once(1);                                                    \
+	simsched_guard = class_raw_spin_rq_lock_irqsave_constructor(rq);             \
+	simsched_lock_at_once(0);                                                    \
+	simsched_guard; })
 #define rq_unlock(rq, rf)                                                                                        \
 	(rq_unlock(rq, rf), IN("attach_tasks") || IN("attach_one_task") ? simsched_at_acted() : (void)0)
 /* A dequeue that was delayed. */

@@ -210,7 +210,8 @@ impl Policy for Fair {
 
     #[inline]
     fn idle_entered(&mut self, mut cx: Cx<'_>, cpu: CpuId) {
-        if self.all.asked.slices.ended(cpu) {
+        // Not where somebody has come already (`hrtick_schedule_exit()`).
+        if cx.world.is_idle(cpu) && self.all.asked.slices.ended(cpu) {
             cx.cancel(TimerId(u32::from(cpu.0)));
         }
         self.update_idle_core(cx.world, cpu);
