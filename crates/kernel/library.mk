@@ -51,6 +51,7 @@ KERNEL_FLAGS := $(COMMON) -nostdinc -D__KERNEL__ -fms-extensions -fshort-wchar -
 KERNEL_FLAGS += $(if $(shell grep -s wake_avg_idle $(TREE)/kernel/sched/sched.h),-DSIMSCHED_HAS_WAKE_IDLE)
 KERNEL_FLAGS += $(if $(shell grep -s is_queued $(TREE)/include/linux/hrtimer_types.h),-DSIMSCHED_TIMER_IS_QUEUED)
 KERNEL_FLAGS += $(if $(shell grep -s "sched_class.*next_class;" $(TREE)/kernel/sched/sched.h),-DSIMSCHED_HAS_NEXT_CLASS)
+KERNEL_FLAGS += $(if $(shell grep -s "newidle_stamp;" $(TREE)/include/linux/sched/topology.h),-DSIMSCHED_HAS_NEWIDLE_STAMP)
 KERNEL_FLAGS += $(if $(shell grep -s "hrtick_schedule_exit" $(TREE)/kernel/sched/core.c),-DSIMSCHED_HAS_HRTICK_EXIT)
 KERNEL_FLAGS += $(if $(shell grep -s "extern.*pick_task_fair" $(TREE)/kernel/sched/sched.h),-DSIMSCHED_HAS_PICK_TASK)
 PLAIN_FLAGS := $(COMMON) -fno-builtin -I$S

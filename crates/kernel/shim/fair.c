@@ -141,6 +141,9 @@ void simsched_fair_up(void)
 			sd->nr_balance_failed = 0;
 			sd->max_newidle_lb_cost = 0;
 			sd->last_decay_max_lb_cost = jiffies;
+#ifdef SIMSCHED_HAS_NEWIDLE_STAMP
+			sd->newidle_stamp = sched_clock();
+#endif
 			do {
 				sg->sgc->next_update = jiffies;
 				sg = sg->next;

@@ -164,6 +164,29 @@ fn random_programs_run_as_they_do_under_the_fair_class() {
     }
 }
 
+/// The kept results of random programs of 7.3, and how many there are.
+const KEPT_7_3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/random_programs_7_3.txt");
+const PROGRAMS_7_3: u64 = 200;
+
+/// As above, where the source of 7.3 is installed; `UPDATE_GOLDEN` takes a minute.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "as for all kept outputs")]
+fn random_programs_of_7_3_run_as_they_do_under_the_fair_class() {
+    let is_campaign = std::env::var_os("UPDATE_GOLDEN").is_some();
+    let Some(library) = common::library_if_any("7.3") else { return };
+    let seeds = 0..if is_campaign { PROGRAMS_7_3 } else { SAMPLE };
+    let lines: String = seeds.map(|seed| format!("{}\n", line(seed, "7.3", &library))).collect();
+    print!("{lines}");
+    if is_campaign {
+        std::fs::write(KEPT_7_3, lines).unwrap();
+        return;
+    }
+    let kept = std::fs::read_to_string(KEPT_7_3).unwrap();
+    for line in lines.lines() {
+        assert!(kept.lines().any(|kept| kept == line), "not kept: {line}");
+    }
+}
+
 /// Of the kept results all are of programs that ran alike.
 #[test]
 fn no_kept_program_differs() {

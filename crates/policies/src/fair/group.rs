@@ -65,19 +65,12 @@ impl TaskGroup {
     #[inline]
     #[must_use]
     pub fn calc_group_shares(&self, child: &CfsRq) -> u64 {
-        self.shares_of(child, self.load_avg)
-    }
-
-    /// [`TaskGroup::calc_group_shares`], where the group's load is `load_avg`.
-    #[inline]
-    #[must_use]
-    pub(super) fn shares_of(&self, child: &CfsRq, load_avg: i64) -> u64 {
-        let tg_shares = self.shares.cast_signed();
-        part_of([tg_shares, tg_shares], child, load_avg)
+        self.shares_by(CgroupMode::Smp, child, self.load_avg)
     }
 
     /// The weight of the group's entity above `child`, where the group's load is `load_avg`, by one of the formulas of
     /// 7.3. Source: `calc_group_shares()`, Linux 7.3.
+    #[inline]
     #[must_use]
     pub fn shares_by(&self, mode: CgroupMode, child: &CfsRq, load_avg: i64) -> u64 {
         let shares = self.shares.cast_signed();
@@ -149,6 +142,13 @@ impl CgroupMode {
         [CgroupMode::Up, CgroupMode::Smp, CgroupMode::Concur, CgroupMode::Max, CgroupMode::Tasks];
     /// The words of the setting.
     pub(in crate::fair) const VALUES: &[&str] = &["up", "smp", "concur", "max", "tasks"];
+
+    /// Whether the number of runnable tasks of the group goes into it.
+    #[inline]
+    #[must_use]
+    pub const fn counts_tasks(self) -> bool {
+        matches!(self, CgroupMode::Concur | CgroupMode::Tasks)
+    }
 
     /// The word of the setting.
     #[must_use]

@@ -9,7 +9,7 @@ use super::balance::Mru;
 use super::cfs_rq::CfsRq;
 use super::entity::{Entity, EntityId, QueueId};
 use super::features::{Features, Version};
-use super::group::{GroupId, TaskGroup};
+use super::group::{CgroupMode, GroupId, TaskGroup};
 use super::llc::{CacheAware, LlcWakeup};
 use super::order::Order;
 use super::order::eevdf::{Nodes, Request};
@@ -332,12 +332,18 @@ impl Hierarchy {
             return;
         }
         self.asked.did(UPDATE_CFS_GROUP);
-        let load_avg = self.tg.read(&mut self.asked, &self.groups, child.group);
-        let group = &self.groups[child.group.idx()];
-        let shares = match self.order {
-            Order::Flat => group.shares_by(self.features.cgroup_mode, child, load_avg),
-            Order::Cfs | Order::Eevdf => group.shares_of(child, load_avg),
+        let mode = match self.order {
+            Order::Flat => self.features.cgroup_mode,
+            Order::Cfs | Order::Eevdf => CgroupMode::Smp,
         };
+        if mode.counts_tasks() {
+            self.tg.read_tasks(&mut self.asked, child.group);
+        }
+        let load_avg = match mode {
+            CgroupMode::Up => 0,
+            _ => self.tg.read(&mut self.asked, &self.groups, child.group),
+        };
+        let shares = self.groups[child.group.idx()].shares_by(mode, child, load_avg);
         if !since_6_12 || self.entities[se.idx()].load.weight != shares {
             self.reweight_entity(se, shares, now);
         }
