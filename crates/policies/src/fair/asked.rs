@@ -90,11 +90,11 @@ impl Asked {
         }
     }
 
-    /// The slice of the current task of `cpu` ends in `delay`.
+    /// The slice of the current task of `cpu` ends in `delay` ([`Slices::start`]).
     #[inline]
-    pub(super) fn start_slice(&mut self, cpu: CpuId, delay: Nanos) {
+    pub(super) fn start_slice(&mut self, cpu: CpuId, delay: Nanos, schedules: bool) {
         self.any = true;
-        self.slices.start(cpu, delay);
+        self.slices.start(cpu, delay, schedules);
     }
 
     /// Whether this call has asked for a reschedule of `cpu`.

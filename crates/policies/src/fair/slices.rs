@@ -10,8 +10,9 @@ pub(super) const START_SLICE: CallId = CallId(0);
 /// The slice timers of all CPUs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slices {
-    /// What the call under way asks for: that a timer expires so long from now, or behind `schedule()`.
-    asked: Vec<(CpuId, Nanos)>,
+    /// What the call under way asks for: that a timer expires so long from now, or from the end of the `schedule()` in
+    /// which its CPU is, if it is known to be in one.
+    asked: Vec<(CpuId, Nanos, bool)>,
     /// CPUs whose timer is armed.
     armed: CpuSet,
     /// By CPU: when its timer is to expire, as another CPU has asked for (`rq->hrtick_time`).
@@ -25,10 +26,11 @@ impl Slices {
         Slices { times, ..Slices::default() }
     }
 
-    /// The slice of the current task of `cpu` ends in `delay` (`hrtick_start()`).
+    /// The slice of the current task of `cpu` ends in `delay` (`hrtick_start()`); `schedules` where the CPU is in
+    /// `schedule()`.
     #[inline]
-    pub(super) fn start(&mut self, cpu: CpuId, delay: Nanos) {
-        self.asked.push((cpu, delay));
+    pub(super) fn start(&mut self, cpu: CpuId, delay: Nanos, schedules: bool) {
+        self.asked.push((cpu, delay, schedules));
     }
 
     /// Whether the slice of the current task of `cpu` has an end (`hrtick_active()`).
@@ -45,8 +47,8 @@ impl Slices {
 
     /// Asks the simulator for what the call under way has asked for: another CPU is called to do so itself.
     pub(super) fn tell(&mut self, cx: &mut Cx<'_>) {
-        for (cpu, delay) in self.asked.drain(..) {
-            if cpu == cx.world.this_cpu() {
+        for (cpu, delay, schedules) in self.asked.drain(..) {
+            if schedules || cpu == cx.world.this_cpu() {
                 self.armed.insert(cpu);
                 cx.arm(TimerId(u32::from(cpu.0)), cpu, When::AfterSchedule(delay));
             } else {

@@ -34,7 +34,9 @@ impl Hierarchy {
             return true;
         }
         let Some(left) = self.slice_left(se) else { return false };
-        self.asked.start_slice(self.queue(root).cpu, left);
+        // Who has left its queue and is current still, is so while its CPU balances in `schedule()`.
+        let schedules = !self.entity(se).on_rq;
+        self.asked.start_slice(self.queue(root).cpu, left, schedules);
         true
     }
 
