@@ -34,7 +34,8 @@ def vectors():
     yield "Numbers that the kernel's own functions printed; `cargo test` replays all of them and accepts no"
     yield "difference.\n"
     yield "| of | what | rows |\n| --- | --- | --- |"
-    kinds = {"6.1": "Linux 6.1", "6.12": "Linux 6.12", "common": "both", "data": "both (PELT)"}
+    kinds = {"6.1": "Linux 6.1", "6.12": "Linux 6.12", "7.3": "Linux 7.3", "common": "6.1 and 6.12"}
+    kinds["data"] = "all (PELT)"
     found = {}
     for path in sorted(ROOT.glob("crates/*/tests/data/**/*.gz")):
         kernel = kinds.get(path.parent.name)

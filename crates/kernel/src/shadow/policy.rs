@@ -86,7 +86,9 @@ impl<P: Inside> Policy for Shadow<P> {
     }
 
     fn timer(&mut self, cx: Cx<'_>, cpu: CpuId, timer: TimerId) {
+        let world = cx.world;
         self.inner.timer(cx, cpu, timer);
+        self.ask(world, |ask| ask.library.slice(world, cpu));
     }
 
     fn called(&mut self, cx: Cx<'_>, cpu: CpuId, what: CallId) {
