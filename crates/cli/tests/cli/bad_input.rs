@@ -356,7 +356,10 @@ fn what_no_library_can_stand_beside_is_refused() {
     let shadow = |args: &str, parts| {
         check(&format!("kernel shadow --topo t8 {args} -- hackbench -g 1 -l 1"), parts);
     };
-    shadow("--policy fifo --library x.so", &["--policy", "found fifo", "cfs@6.1, eevdf@6.12 or eevdf@7.3"]);
+    shadow(
+        "--policy fifo --library x.so",
+        &["--policy", "found fifo", "cfs@6.1, eevdf@6.12 or eevdf@7.3"],
+    );
     shadow("--policy cfq --library x.so", &["cfq", "cfs"]);
     shadow("--library nowhere.so", &["nowhere.so", "No such file"]);
     let text = file("no-library.so", "no library");
