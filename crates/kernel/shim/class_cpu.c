@@ -58,7 +58,9 @@ int simsched_kp_idle(int cpu)
 	SIMSCHED_ENTER(cpu);
 	prev = current;
 	rq = take(cpu, &rf);
-	put_prev_task(rq, prev);
+	/* The idle task is not put where nobody has come: its CPU stays idle. */
+	if (prev != rq->idle)
+		put_prev_task(rq, prev);
 	run(cpu, rq, prev, rq->idle);
 	set_next_task(rq, rq->idle);
 	simsched_core_schedule_ends(rq);
