@@ -74,8 +74,10 @@ mod tests {
     /// What a program that does this is said to have found.
     fn found(does: &str) -> Result<(), String> {
         let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("simsched");
-        fs::write(&program, format!("#!/bin/sh\n{does}\n")).unwrap();
+        let (text, program) = (folder.path().join("text"), folder.path().join("simsched"));
+        fs::write(&text, format!("#!/bin/sh\n{does}\n")).unwrap();
+        // By another process: a file that this one has open for writing while another test forks cannot be executed.
+        assert!(Command::new("cp").args([&text, &program]).status().unwrap().success());
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         check(&program, Path::new("mine.so"), "6.12.1").map_err(|error| error.to_string())
     }
