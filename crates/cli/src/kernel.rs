@@ -41,8 +41,11 @@ fn shadow(args: &ShadowArgs, registry: &Registry) -> Result<(), Failure> {
     let parsed =
         registry.parse(&args.policy, &[]).map_err(|error| settings::refused(registry, error))?;
     let Some(fair) = parsed.fair() else {
-        let text =
-            format!("--policy: found {}, expected cfs@6.1, eevdf@6.12 or eevdf@7.3", parsed.name());
+        let text = format!(
+            "--policy: found {}, expected cfs@6.1, eevdf@6.12, eevdf@7.2 or \
+                 eevdf@7.3",
+            parsed.name()
+        );
         return Err(Failure::Input(text));
     };
     let spec = ShadowSpec::new(fair, &args.library).map_err(Failure::input)?;

@@ -129,11 +129,12 @@ const CFS: PolicyInfo = PolicyInfo {
 const EEVDF: PolicyInfo = PolicyInfo {
     name: "eevdf",
     doc: "the fair class with requests: of the tasks whose lag is not negative the one with the earliest deadline runs",
-    source: "Linux 6.12.117 and 7.3.4, kernel/sched/fair.c",
+    source: "Linux 6.12.117, 7.2.12 and 7.3.4, kernel/sched/fair.c",
     versions: &[
         Version::V6_6.name(),
         Version::V6_12.name(),
         Version::V7_0.name(),
+        Version::V7_2.name(),
         Version::V7_3.name(),
     ],
 };

@@ -148,7 +148,7 @@ fn a_discipline_has_its_own_versions_features_and_settings() {
     );
     check_error(
         "eevdf@6.1",
-        "find version `6.1` of `eevdf` (known: 6.6, 6.12, 7.0, 7.3; that of Linux 6.1 is `cfs@6.1`)",
+        "find version `6.1` of `eevdf` (known: 6.6, 6.12, 7.0, 7.2, 7.3; that of Linux 6.1 is `cfs@6.1`)",
     );
     let said = |expr: &str| build(expr, &[]).err().unwrap().to_string();
     for expr in ["eevdf+LAST_BUDDY=off", "eevdf+latency_ns=6000000", "cfs+base_slice_ns=3000000"] {
@@ -182,7 +182,7 @@ fn a_version_belongs_to_the_base_and_a_setting_has_a_value() {
     );
     check_error(
         "cache_aware_wakeup@L4",
-        "find version `L4` of `cache_aware_wakeup` (known: 6.6, 6.12, 7.0, 7.3, L1, L2, L3)",
+        "find version `L4` of `cache_aware_wakeup` (known: 6.6, 6.12, 7.0, 7.2, 7.3, L1, L2, L3)",
     );
     check_error(
         "cfs+wakeup_bias_prev@6.1",
@@ -222,7 +222,7 @@ fn a_version_says_what_it_changes() {
 #[test]
 fn each_version_tells_in_what_it_differs_and_where_that_comes_from() {
     check_versions("cfs", &["5.16", "6.1", "6.5"]);
-    check_versions("eevdf", &["6.6", "6.12", "7.0", "7.3"]);
+    check_versions("eevdf", &["6.6", "6.12", "7.0", "7.2", "7.3"]);
 }
 
 fn check_versions(policy: &str, want: &[&str]) {

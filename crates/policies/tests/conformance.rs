@@ -113,7 +113,7 @@ proptest! {
         switches: u64,
     ) {
         for (policy, topo) in
-            [("cfs", "t32"), ("cfs", "genoa"), ("eevdf", "t32"), ("eevdf@7.3", "t32")] {
+            [("cfs", "t32"), ("cfs", "genoa"), ("eevdf", "t32"), ("eevdf@7.2", "t32"), ("eevdf@7.3", "t32")] {
             let name = policy.split_once("@").map_or(policy, |(name, _)| name);
             let keyed = features(name).into_iter().enumerate();
             let set = keyed.map(|(bit, feature)| {

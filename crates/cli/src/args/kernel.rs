@@ -51,7 +51,7 @@ pub(crate) struct ShadowArgs {
     #[arg(value_parser = Text::MACHINE, hide_possible_values = true)]
     pub(crate) topo: String,
 
-    /// The fair class that answers: cfs@6.1, eevdf@6.12 or eevdf@7.3, with features and settings
+    /// The fair class that answers: cfs@6.1, eevdf@6.12, eevdf@7.2 or eevdf@7.3, with features and settings
     #[arg(long, value_name = "BASE[@VERSION][+FEATURE|+KEY=VALUE]...", default_value = "cfs")]
     #[arg(value_parser = Text::POLICY, hide_possible_values = true)]
     pub(crate) policy: String,

@@ -108,9 +108,11 @@ impl Inside for Fair {
 
     fn kernel_settings(&self) -> Result<KernelSettings, String> {
         let (ours, theirs) = (self.features(), &Features::of(self.features().version));
-        if !matches!(ours.version, Version::V6_1 | Version::V6_12 | Version::V7_3) {
+        if !matches!(ours.version, Version::V6_1 | Version::V6_12 | Version::V7_2 | Version::V7_3) {
             let name = ours.version.name();
-            return Err(format!("found version {name} of the policy, expected 6.1, 6.12 or 7.3"));
+            return Err(format!(
+                "found version {name} of the policy, expected 6.1, 6.12, 7.2 or 7.3"
+            ));
         }
         let named = [
             ("GENTLE_FAIR_SLEEPERS", ours.gentle_fair_sleepers, theirs.gentle_fair_sleepers),

@@ -81,6 +81,11 @@ fn the_lab_runs_as_it_does_under_eevdf_of_7_3() {
     the_lab("eevdf@7.3", common::library_if_any("7.3"), &["t8 schbench-2xH"]);
 }
 
+#[test]
+fn the_lab_runs_as_it_does_under_eevdf_of_7_2() {
+    the_lab("eevdf@7.2", common::library_if_any("7.2"), &["t8 schbench-2xH"]);
+}
+
 fn messages(expr: &str, library: Option<PathBuf>) {
     let Some(library) = library else { return };
     for (machine, groups, setting) in
@@ -104,6 +109,11 @@ fn messages_on_servers_run_as_they_do_under_the_fair_class() {
 #[test]
 fn messages_on_servers_run_as_they_do_under_eevdf_of_7_3() {
     messages("eevdf@7.3", common::library_if_any("7.3"));
+}
+
+#[test]
+fn messages_on_servers_run_as_they_do_under_eevdf_of_7_2() {
+    messages("eevdf@7.2", common::library_if_any("7.2"));
 }
 
 /// The comparison sees which release it looks at: hogs that share CPUs are preempted at other times.
@@ -176,24 +186,36 @@ fn random_programs_run_as_they_do_under_the_fair_class() {
     }
 }
 
-/// The kept results of random programs of 7.3, and how many there are.
-const KEPT_7_3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/random_programs_7_3.txt");
-const PROGRAMS_7_3: u64 = 200;
+/// The kept results of random programs of 7.2 and 7.3, and how many there are of each.
+const KEPT_7: [(&str, &str); 2] = [
+    ("7.2", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/random_programs_7_2.txt")),
+    ("7.3", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/random_programs_7_3.txt")),
+];
+const PROGRAMS_7: u64 = 200;
 
-/// As above, where the source of 7.3 is installed; `UPDATE_GOLDEN` runs all of them, which takes a minute.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "as for all kept outputs")]
+fn random_programs_of_7_2_run_as_they_do_under_the_fair_class() {
+    random_programs_of(KEPT_7[0]);
+}
+
+#[test]
 fn random_programs_of_7_3_run_as_they_do_under_the_fair_class() {
+    random_programs_of(KEPT_7[1]);
+}
+
+/// As above, where the source of that version is installed; `UPDATE_GOLDEN` runs all of them, which takes a minute.
+#[expect(clippy::disallowed_methods, reason = "as for all kept outputs")]
+fn random_programs_of((version, kept): (&str, &str)) {
     let is_campaign = std::env::var_os("UPDATE_GOLDEN").is_some();
-    let Some(library) = common::library_if_any("7.3") else { return };
-    let seeds = 0..if is_campaign { PROGRAMS_7_3 } else { SAMPLE };
-    let lines: String = seeds.map(|seed| format!("{}\n", line(seed, "7.3", &library))).collect();
+    let Some(library) = common::library_if_any(version) else { return };
+    let seeds = 0..if is_campaign { PROGRAMS_7 } else { SAMPLE };
+    let lines: String = seeds.map(|seed| format!("{}\n", line(seed, version, &library))).collect();
     print!("{lines}");
     if is_campaign {
-        std::fs::write(KEPT_7_3, lines).unwrap();
+        std::fs::write(kept, lines).unwrap();
         return;
     }
-    let kept = std::fs::read_to_string(KEPT_7_3).unwrap();
+    let kept = std::fs::read_to_string(kept).unwrap();
     for line in lines.lines() {
         assert!(kept.lines().any(|kept| kept == line), "not kept: {line}");
     }
@@ -202,7 +224,8 @@ fn random_programs_of_7_3_run_as_they_do_under_the_fair_class() {
 /// Of the kept results all are of programs that ran alike.
 #[test]
 fn no_kept_program_differs() {
-    for (file, count) in [(KEPT, 2 * PROGRAMS), (KEPT_7_3, PROGRAMS_7_3)] {
+    let newer = KEPT_7.map(|(_, file)| (file, PROGRAMS_7));
+    for (file, count) in newer.into_iter().chain([(KEPT, 2 * PROGRAMS)]) {
         let kept = std::fs::read_to_string(file).unwrap();
         assert_eq!(kept.lines().count() as u64, count);
         assert!(kept.lines().all(|line| line.ends_with(" steps equal")));

@@ -33,7 +33,7 @@ polling = false
 "#;
 
 /// Features of each version that may be turned over, and numbers that may be set, as the built-in policies call them.
-const FEATURES: [&[&str]; 3] = [
+const FEATURES: [&[&str]; 4] = [
     &[
         "GENTLE_FAIR_SLEEPERS",
         "START_DEBIT",
@@ -76,15 +76,31 @@ const FEATURES: [&[&str]; 3] = [
         "WA_WEIGHT",
         "WA_BIAS",
     ],
+    &[
+        "PLACE_LAG",
+        "PLACE_DEADLINE_INITIAL",
+        "PLACE_REL_DEADLINE",
+        "RUN_TO_PARITY",
+        "PREEMPT_SHORT",
+        "PICK_BUDDY",
+        "DELAY_DEQUEUE",
+        "DELAY_ZERO",
+        "HRTICK",
+        "NI_RATE",
+        "WA_IDLE",
+        "WA_WEIGHT",
+        "WA_BIAS",
+    ],
 ];
-const NUMBERS: [&[&str]; 3] = [
+const NUMBERS: [&[&str]; 4] = [
     &["min_granularity_ns", "wakeup_granularity_ns", "migration_cost_ns"],
+    &["migration_cost_ns"],
     &["migration_cost_ns"],
     &["migration_cost_ns"],
 ];
 
 /// The policies of the programs: the fair class of each release.
-const BASES: [&str; 3] = ["cfs@6.1", "eevdf@6.12", "eevdf@7.3"];
+const BASES: [&str; 4] = ["cfs@6.1", "eevdf@6.12", "eevdf@7.3", "eevdf@7.2"];
 
 const MASKS: [MaskId; 3] = [MaskId(0), MaskId(1), MaskId(2)];
 
@@ -128,7 +144,7 @@ impl Random {
 }
 
 impl Plan {
-    /// The program of `seed`, for the fair class of 6.1, 6.12 or 7.3.
+    /// The program of `seed`, for the fair class of 6.1, 6.12, 7.2 or 7.3.
     pub(crate) fn new(seed: u64, version: &str) -> Plan {
         let ends = |base: &&str| base.ends_with(&format!("@{version}"));
         let release = BASES.iter().position(ends).unwrap();

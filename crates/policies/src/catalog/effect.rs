@@ -86,8 +86,8 @@ impl FairSpec {
                 "group=container or deeper",
             ),
             ("tg_nomig", features.tg_nomig && !is_grouped, "group=container or deeper"),
-            ("HRTICK", features.hrtick && !is_7_2, "eevdf@7.3"),
-            ("NI_RATE", features.ni_rate && !is_7_2, "eevdf@7.3"),
+            ("HRTICK", features.hrtick && !is_7_2, "eevdf@7.2 or later"),
+            ("NI_RATE", features.ni_rate && !is_7_2, "eevdf@7.2 or later"),
             (
                 "cgroup_mode",
                 features.cgroup_mode != plain.cgroup_mode && !(is_7_3 && is_grouped),

@@ -127,6 +127,9 @@ impl Policy for Fair {
 
     #[inline]
     fn task_woken(&mut self, cx: Cx<'_>, cpu: CpuId) {
+        // A stopper that has come to a task makes two on one CPU (`add_nr_running()`).
+        let rq = cx.world.rq(cpu);
+        self.balance.overload |= rq.stopper && rq.nr_running == 2;
         if self.features.version >= Version::V7_2 {
             return;
         }
@@ -202,8 +205,6 @@ impl Policy for Fair {
     fn put_prev_task(&mut self, cx: Cx<'_>, cpu: CpuId, prev: TaskId) {
         self.all.enter(cx.world, cpu);
         self.all.put_prev_task(Se::of(prev), cx.world.rq(cpu).clock_task);
-        // The stopper has come to it: two on one CPU (`add_nr_running()`).
-        self.balance.overload |= cx.world.rq(cpu).stopper;
         self.all.asked.take_due(cpu);
         self.all.tell(cx);
     }

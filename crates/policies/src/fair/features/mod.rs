@@ -1,6 +1,7 @@
 //! `Features`: what is switched on and off by name, and what patches add to the fair class.
 
 mod cache_aware;
+mod differences;
 mod fits_capacity;
 mod grouping;
 mod numa_imbalance;
@@ -12,6 +13,7 @@ mod wakeup_bias_prev;
 mod wakeup_level;
 
 pub use cache_aware::{CacheAwareVersion, Footprint};
+pub use differences::Difference;
 pub use fits_capacity::FitsCapacity;
 pub use grouping::Grouping;
 pub use numa_imbalance::{
@@ -20,7 +22,7 @@ pub use numa_imbalance::{
 pub use switches::{CHOICES, Choice, FLAGS, FeatureFlag};
 pub use tg_node::TgNode;
 pub use variants::{VARIANTS, Variant, home_of};
-pub use version::{Difference, Version};
+pub use version::Version;
 pub(in crate::fair) use wakeup_bias_prev::BiasPrev;
 pub use wakeup_level::WakeupLevel;
 

@@ -10,6 +10,7 @@ pub(super) mod cfs;
 pub(super) mod eevdf;
 mod flat;
 mod nested;
+mod slice;
 
 use simsched_core::{Preempt, World};
 use simsched_topology::CpuId;

@@ -28,8 +28,9 @@ pub(super) trait Nested: Discipline {
     ) -> bool;
     /// `se`, which was current, waits on `queue`. Source: `__enqueue_entity()`.
     fn wait(h: &mut Hierarchy, queue: QueueId, se: EntityId);
-    /// `se`, which waits on `queue`, is going to be current. Source: `__dequeue_entity()`.
-    fn wait_no_more(h: &mut Hierarchy, queue: QueueId, se: EntityId);
+    /// `se`, which waits on `queue`, is going to be current; `first` if it was picked.
+    /// Source: `__dequeue_entity()`, `set_protect_slice()`.
+    fn wait_no_more(h: &mut Hierarchy, queue: QueueId, se: EntityId, first: bool);
     /// A sleeper that is queued still is woken, or a group that is gets a task.
     /// Source: `requeue_delayed_entity()`.
     fn requeue_delayed_entity(h: &mut Hierarchy, se: EntityId, now: u64);
@@ -50,7 +51,8 @@ pub(super) fn enqueue_task<N: Nested>(
     let idle = u32::from(h.entity(task).policy == SchedPolicy::Idle);
     let was_delayed = h.entity(task).sched_delayed;
     // Who comes as it left has not been added to the estimate of its CPU, being asleep.
-    if !was_delayed || flags.wakeup || flags.delayed {
+    let is_waking = flags.wakeup && !h.features.version.is_exact();
+    if !was_delayed || is_waking || flags.delayed {
         h.util_est_enqueue(task);
     }
     if flags.delayed {
@@ -97,15 +99,17 @@ pub(super) fn dequeue_task<N: Nested>(
     flags: DequeueFlags,
     now: u64,
 ) -> bool {
-    if !h.entity(task).sched_delayed || flags.sleep {
+    if !h.entity(task).sched_delayed || flags.sleep && !h.features.version.is_exact() {
         h.util_est_dequeue(task);
     }
-    let is_single = h.features.version >= Version::V6_12;
-    if flags.sleep && is_single {
+    // 6.12 takes the sample before the averages are brought up to date, older ones behind all of it, and since 7.2
+    // it belongs to the update (`UPDATE_UTIL_EST`).
+    let version = h.features.version;
+    if flags.sleep && version >= Version::V6_12 && !version.is_exact() {
         h.util_est_update(task);
     }
     let has_left = dequeue_entities::<N>(h, task, flags, now);
-    if flags.sleep && !is_single {
+    if flags.sleep && version < Version::V6_12 {
         h.util_est_update(task);
     }
     has_left
@@ -179,11 +183,12 @@ pub(super) fn set_next_entity<N: Nested>(
     h: &mut Hierarchy,
     queue: QueueId,
     se: EntityId,
+    first: bool,
     now: u64,
 ) {
     h.clear_buddies(queue, se);
     if h.entity(se).on_rq {
-        N::wait_no_more(h, queue, se);
+        N::wait_no_more(h, queue, se, first);
         h.update_load_avg(queue, se, now, Update::Tg);
     }
     h.queue_mut(queue).curr = Some(se);
@@ -199,15 +204,15 @@ pub(super) fn put_prev_task<N: Nested>(h: &mut Hierarchy, se: EntityId, now: u64
     }
 }
 
-/// Source: `set_next_task_fair()`.
-pub(super) fn set_next_task<N: Nested>(h: &mut Hierarchy, se: EntityId, now: u64) {
+/// `se` is current from now on; `first` if it was picked. Source: `set_next_task_fair()`.
+pub(super) fn set_next_task<N: Nested>(h: &mut Hierarchy, se: EntityId, first: bool, now: u64) {
     if h.entity(se).on_rq {
         let cpu = h.queue(h.cfs_rq_of(se)).cpu;
         h.mru.move_front(cpu, se.task());
     }
     let mut above = Some(se);
     while let Some(se) = above {
-        set_next_entity::<N>(h, h.cfs_rq_of(se), se, now);
+        set_next_entity::<N>(h, h.cfs_rq_of(se), se, first, now);
         above = h.parent(se);
     }
 }
@@ -223,13 +228,13 @@ pub(super) fn switch<N: Nested>(h: &mut Hierarchy, prev: EntityId, next: EntityI
             pse = h.parent(pse).expect("queues of one CPU meet at the root");
         }
         if depth >= prev_depth {
-            set_next_entity::<N>(h, h.cfs_rq_of(se), se, now);
+            set_next_entity::<N>(h, h.cfs_rq_of(se), se, true, now);
             se = h.parent(se).expect("queues of one CPU meet at the root");
         }
     }
     let queue = h.cfs_rq_of(se);
     put_prev_entity::<N>(h, queue, pse, now);
-    set_next_entity::<N>(h, queue, se, now);
+    set_next_entity::<N>(h, queue, se, true, now);
 }
 
 /// The two entities of one queue under which the tasks are. Source: `find_matching_se()`.

@@ -49,7 +49,7 @@ impl Discipline for Cfs {
     }
 
     fn set_next_task(h: &mut Hierarchy, se: EntityId, now: u64) {
-        nested::set_next_task::<Cfs>(h, se, now);
+        nested::set_next_task::<Cfs>(h, se, false, now);
     }
 
     #[inline]
@@ -148,7 +148,7 @@ impl Nested for Cfs {
     }
 
     #[inline]
-    fn wait_no_more(h: &mut Hierarchy, queue: QueueId, se: EntityId) {
+    fn wait_no_more(h: &mut Hierarchy, queue: QueueId, se: EntityId, _first: bool) {
         let vruntime = h.entity(se).vruntime;
         h.queue_mut(queue).timeline.remove(vruntime, se);
     }

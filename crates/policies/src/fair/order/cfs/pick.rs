@@ -96,7 +96,7 @@ impl Hierarchy {
         let mut below = root;
         loop {
             let se = self.pick_next_entity(below, None)?;
-            nested::set_next_entity::<Cfs>(self, below, se, now);
+            nested::set_next_entity::<Cfs>(self, below, se, true, now);
             match self.entity(se).group_cfs_rq() {
                 Some(child) => below = child,
                 None => return Some(se),

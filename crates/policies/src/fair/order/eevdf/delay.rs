@@ -22,12 +22,19 @@ impl Hierarchy {
     }
 
     /// A sleeper is woken that is still queued, or a group gets a task. If it is owed something by now it
-    /// is placed anew, as one that is owed nothing. Source: `requeue_delayed_entity()`.
+    /// is placed anew, as one that is owed nothing; since 7.2 wherever its lag is not what its virtual time tells.
+    /// Source: `requeue_delayed_entity()`.
     pub(super) fn requeue_delayed_entity(&mut self, se: EntityId, now: u64) {
         let queue = self.cfs_rq_of(se);
-        if self.features.delay_zero {
+        if self.features.version.is_exact() {
+            self.update_curr(queue, now);
+            if self.update_entity_lag(queue, se) {
+                self.place_again(se);
+            }
+        } else if self.features.delay_zero {
             self.update_entity_lag(queue, se);
             if self.requests[se.idx()].vlag > 0 {
+                self.requests[se.idx()].vlag = 0;
                 self.place_again(se);
             }
         }
@@ -35,6 +42,7 @@ impl Hierarchy {
         self.set_delayed(se, false);
     }
 
+    /// `se`, which is queued, is placed by its lag. Source: `requeue_delayed_entity()`.
     fn place_again(&mut self, se: EntityId) {
         let queue = self.cfs_rq_of(se);
         let is_curr = self.queue(queue).curr == Some(se);
@@ -42,7 +50,6 @@ impl Hierarchy {
         if !is_curr {
             self.wait_no_more(queue, se);
         }
-        self.requests[se.idx()].vlag = 0;
         self.place_entity(queue, se, false);
         if !is_curr {
             self.wait_by_deadline(queue, se);
@@ -53,7 +60,7 @@ impl Hierarchy {
     /// A delayed entity has left. Source: `finish_delayed_dequeue_entity()`.
     pub(super) fn finish_delayed_dequeue_entity(&mut self, se: EntityId) {
         self.set_delayed(se, false);
-        if self.features.delay_zero {
+        if self.features.delay_zero && !self.features.version.is_exact() {
             let request = &mut self.requests[se.idx()];
             request.vlag = request.vlag.min(0);
         }

@@ -35,6 +35,9 @@ impl Discipline for Eevdf {
     #[inline]
     fn enqueue_task(h: &mut Hierarchy, se: EntityId, flags: EnqueueFlags, now: u64) {
         nested::enqueue_task::<Eevdf>(h, se, flags, now);
+        if !flags.delayed {
+            h.start_slice(Hierarchy::root_of(h.queue(h.cfs_rq_of(se)).cpu));
+        }
     }
 
     #[inline]
@@ -57,12 +60,16 @@ impl Discipline for Eevdf {
     }
 
     fn set_next_task(h: &mut Hierarchy, se: EntityId, now: u64) {
-        nested::set_next_task::<Eevdf>(h, se, now);
+        nested::set_next_task::<Eevdf>(h, se, false, now);
     }
 
     #[inline]
     fn task_tick(h: &mut Hierarchy, cpu: CpuId, curr: EntityId, now: u64) -> Preempt {
         h.task_tick_eevdf(cpu, curr, now)
+    }
+
+    fn slice_end(h: &mut Hierarchy, cpu: CpuId, now: u64) -> Preempt {
+        h.slice_end_nested(cpu, now)
     }
 
     fn yield_task(h: &mut Hierarchy, curr: EntityId, now: u64) {
@@ -132,9 +139,11 @@ impl Nested for Eevdf {
     }
 
     #[inline]
-    fn wait_no_more(h: &mut Hierarchy, queue: QueueId, se: EntityId) {
+    fn wait_no_more(h: &mut Hierarchy, queue: QueueId, se: EntityId, first: bool) {
         h.wait_no_more(queue, se);
-        h.set_protect_slice(queue, se);
+        if first || !h.features.version.is_exact() {
+            h.set_protect_slice(queue, se);
+        }
     }
 
     fn requeue_delayed_entity(h: &mut Hierarchy, se: EntityId, now: u64) {

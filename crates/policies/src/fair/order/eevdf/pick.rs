@@ -161,6 +161,8 @@ impl Hierarchy {
     fn choose(&mut self, queue: QueueId, now: u64) -> Option<EntityId> {
         let wants_buddy = match self.features.version {
             Version::V6_6 => self.features.next_buddy,
+            // It is part of the choice itself.
+            version if version.is_exact() => false,
             _ => self.features.pick_buddy,
         };
         if wants_buddy
@@ -169,7 +171,18 @@ impl Hierarchy {
         {
             return Some(next);
         }
-        let se = self.pick_eevdf(queue, self.protects())?;
+        self.pick_runnable(queue, self.protects(), now)
+    }
+
+    /// The pick of `queue`, unless that is a sleeper, which leaves. Source: `pick_next_entity()`, Linux 7.2.
+    #[inline]
+    pub(super) fn pick_runnable(
+        &mut self,
+        queue: QueueId,
+        protect: bool,
+        now: u64,
+    ) -> Option<EntityId> {
+        let se = self.pick_eevdf(queue, protect)?;
         if self.entity(se).sched_delayed {
             let cpu = self.queue(queue).cpu;
             let was_sched_idle = self.root(cpu).has_only_sched_idle();
@@ -212,7 +225,7 @@ impl Hierarchy {
     ) -> Option<EntityId> {
         let next = self.pick_task(Hierarchy::root_of(cpu), now);
         match (prev, next) {
-            (None, Some(next)) => self.set_next_task(next, now),
+            (None, Some(next)) => nested::set_next_task::<Eevdf>(self, next, true, now),
             (Some(prev), Some(next)) if prev != next => {
                 nested::switch::<Eevdf>(self, prev, next, now)
             }
@@ -222,9 +235,10 @@ impl Hierarchy {
         let stays = self.features.version >= Version::V6_12 && next == prev;
         if let Some(next) = next.filter(|_| !stays) {
             self.mru.move_front(cpu, next.task());
+            self.start_slice_of(Hierarchy::root_of(cpu), next);
         }
-        // Who was current needs not be told to go any more (`clear_tsk_need_resched()`).
-        self.asked.take_resched(cpu);
+        // The request to reschedule is served (`clear_tsk_need_resched()`).
+        self.asked.take_due(cpu);
         next
     }
 }

@@ -201,7 +201,10 @@ impl Hierarchy {
             return 0;
         }
         let load = load.max(1);
-        let lag = vlag.wrapping_add(vlag.wrapping_mul(weight) / load);
+        let lag = match self.features.version.is_flat() {
+            true => vlag.wrapping_add(vlag.wrapping_mul(weight) / load),
+            false => vlag.wrapping_mul(load + weight) / load,
+        };
         if weight > load {
             self.queue_mut(queue).eevdf.move_zero(lag.wrapping_neg());
         }

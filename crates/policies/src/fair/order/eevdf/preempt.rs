@@ -15,18 +15,28 @@ impl Hierarchy {
     /// and is ahead, has to go if others wait. Source: `update_curr()`.
     #[inline]
     pub(super) fn update_curr_eevdf(&mut self, queue: QueueId, curr: EntityId, now: u64) {
-        let ran = self.entities[curr.idx()].charge(now);
+        let is_exact = self.features.version.is_exact();
+        let entity = &mut self.entities[curr.idx()];
+        let ran = if is_exact { entity.account(now) } else { entity.charge(now) };
         if ran == 0 {
             return;
         }
         self.account_llc(queue, curr, ran);
+        if is_exact {
+            let ran = self.virtual_time(ran, curr);
+            let entity = self.entity_mut(curr);
+            entity.vruntime = entity.vruntime.wrapping_add(ran);
+        }
         let is_served = self.update_deadline(queue, curr);
         if self.queue(queue).nr_running == 1 {
             return;
         }
         if is_served || self.has_lost(queue, curr) {
             let cpu = self.queue(queue).cpu;
-            self.asked.resched(cpu);
+            match is_exact {
+                true => self.asked.resched_lazy(cpu),
+                false => self.asked.resched(cpu),
+            }
             self.clear_buddies(queue, curr);
         }
     }
@@ -63,6 +73,9 @@ impl Hierarchy {
     ) -> Preempt {
         if curr == wakee {
             return Preempt::No;
+        }
+        if self.features.version.is_exact() {
+            return self.wakeup_preempt_exact(world, cpu, [curr, wakee], fork);
         }
         if self.features.next_buddy && !fork && !self.entity(wakee).sched_delayed {
             self.set_next_buddy(wakee);
@@ -110,9 +123,92 @@ impl Hierarchy {
         self.pick_eevdf(queue, self.protects()) == Some(pse)
     }
 
+    /// Whether `wakee`, just queued on `cpu`, preempts `curr` when that returns to user mode.
+    /// Source: `wakeup_preempt_fair()`, Linux 7.2.
+    fn wakeup_preempt_exact(
+        &mut self,
+        world: &World,
+        cpu: CpuId,
+        [curr, wakee]: [EntityId; 2],
+        fork: bool,
+    ) -> Preempt {
+        if world.rq(cpu).need_resched || !self.features.wakeup_preemption {
+            return Preempt::No;
+        }
+        let [se, pse] = find_matching_se(self, curr, wakee);
+        match [se, pse].map(|se| self.entity(se).is_idle()) {
+            [true, false] => {
+                self.cancel_protect_slice(se);
+                self.clear_buddies(self.cfs_rq_of(curr), se);
+                return Preempt::Lazy;
+            }
+            [false, true] => return Preempt::No,
+            _ => {}
+        }
+        if self.entity(wakee).policy != SchedPolicy::Normal {
+            return Preempt::No;
+        }
+        let (queue, now) = (self.cfs_rq_of(se), world.rq(cpu).clock_task);
+        self.update_curr(queue, now);
+        let wins = self.wins_exact(queue, [se, pse], fork, now);
+        match self.asked.take_due(cpu) {
+            Preempt::No if wins => Preempt::Lazy,
+            due => due,
+        }
+    }
+
+    /// Whether `pse` would be picked now from `queue`, with a shorter slice also against the protection of `se`.
+    /// Source: `wakeup_preempt_fair()`, Linux 7.2.
+    fn wins_exact(
+        &mut self,
+        queue: QueueId,
+        [se, pse]: [EntityId; 2],
+        fork: bool,
+        now: u64,
+    ) -> bool {
+        let slice = |se: EntityId| self.requests[se.idx()].slice;
+        let is_short = self.features.preempt_short && slice(pse) < slice(se);
+        if !is_short {
+            if fork || self.entity(pse).sched_delayed {
+                return false;
+            }
+            if self.features.next_buddy {
+                self.set_preempt_buddy_nested(queue, pse);
+            }
+        }
+        let mut picked = None;
+        while picked.is_none() && self.queue(queue).nr_running > 0 {
+            picked = self.pick_runnable(queue, !is_short, now);
+        }
+        let wins = picked == Some(pse);
+        if wins && is_short {
+            self.cancel_protect_slice(se);
+            self.clear_buddies(queue, se);
+        } else if !wins && self.features.run_to_parity {
+            self.update_protect_slice(queue, se);
+        }
+        wins
+    }
+
+    /// `pse` is to be picked next, unless somebody is who has the earlier deadline.
+    /// Source: `set_preempt_buddy()`, Linux 7.2.
+    fn set_preempt_buddy_nested(&mut self, queue: QueueId, pse: EntityId) {
+        let deadline = |se: EntityId| self.requests[se.idx()].deadline;
+        let stays =
+            self.queue(queue).next.is_some_and(|next| before(deadline(next), deadline(pse)));
+        if !stays {
+            self.set_next_buddy(pse);
+        }
+    }
+
     /// The tick on `curr`, at every level. Source: `task_tick_fair()`, `entity_tick()`.
     #[inline]
-    pub(super) fn task_tick_eevdf(&mut self, cpu: CpuId, curr: EntityId, now: u64) -> Preempt {
+    pub(in crate::fair) fn task_tick_eevdf(
+        &mut self,
+        cpu: CpuId,
+        curr: EntityId,
+        now: u64,
+    ) -> Preempt {
         let mut above = Some(curr);
         while let Some(se) = above {
             let queue = self.cfs_rq_of(se);
@@ -121,7 +217,7 @@ impl Hierarchy {
             self.update_cfs_group(se, now);
             above = self.queue(queue).se;
         }
-        if self.asked.take_resched(cpu) { Preempt::Hard } else { Preempt::No }
+        self.asked.take_due(cpu)
     }
 
     /// `curr` lets others run first: it gives up the rest of its request, as if it had run. In 6.6 it asks

@@ -13,6 +13,15 @@ impl Hierarchy {
         }
     }
 
+    /// Takes a sample of the utilization of `se`, if it is a task.
+    /// Source: `update_load_avg()` with `UPDATE_UTIL_EST`, Linux 7.2.
+    #[inline]
+    fn util_est_update_of_task(&mut self, se: EntityId) {
+        if self.entity(se).my_q.is_none() {
+            self.util_est_update(se);
+        }
+    }
+
     /// Source: `enqueue_entity()`.
     #[inline]
     pub(super) fn enqueue_entity_eevdf(
@@ -55,15 +64,23 @@ impl Hierarchy {
     ) -> bool {
         self.update_curr(queue, now);
         self.clear_buddies(queue, se);
+        let is_exact = self.features.version.is_exact();
         let may_stay = flags.sleep && !flags.delayed && !flags.special;
         if may_stay && self.features.delay_dequeue && !self.is_eligible(queue, se) {
             self.update_load_avg(queue, se, now, Update::Age);
+            if is_exact {
+                self.util_est_update_of_task(se);
+                self.update_entity_lag(queue, se);
+            }
             self.set_delayed(se, true);
             return false;
         }
         let is_task = self.entity(se).my_q.is_none();
         let update = if is_task && flags.migrating { Update::Detach } else { Update::Tg };
         self.update_load_avg(queue, se, now, update);
+        if is_exact && flags.sleep && !flags.delayed {
+            self.util_est_update_of_task(se);
+        }
         self.se_update_runnable(se);
 
         self.update_entity_lag(queue, se);

@@ -10,6 +10,10 @@ impl Hierarchy {
     pub(super) fn reweight_entity_eevdf(&mut self, se: EntityId, weight: u64, now: u64) {
         let queue = self.cfs_rq_of(se);
         let (is_curr, on_rq) = (self.queue(queue).curr == Some(se), self.entity(se).on_rq);
+        if self.features.version.is_exact() {
+            self.reweight_entity_exact(queue, se, weight, now);
+            return;
+        }
         if on_rq {
             self.update_curr(queue, now);
             let avruntime = self.avg_vruntime(queue);
@@ -25,6 +29,42 @@ impl Hierarchy {
         self.queues[queue.idx()].reweight_entity(&mut self.entities[se.idx()], weight);
         if on_rq && !is_curr {
             self.wait_by_deadline(queue, se);
+        }
+    }
+
+    /// Lag, deadline and protection are kept in real time, at full resolution.
+    /// Source: `reweight_entity()`, `rescale_entity()`, Linux 7.2.
+    fn reweight_entity_exact(&mut self, queue: QueueId, se: EntityId, weight: u64, now: u64) {
+        let (is_curr, on_rq) = (self.queue(queue).curr == Some(se), self.entity(se).on_rq);
+        let (mut avruntime, mut is_protected) = (0, false);
+        if on_rq {
+            self.update_curr(queue, now);
+            avruntime = self.avg_vruntime(queue);
+            self.note_lag(queue, se, avruntime);
+            is_protected = is_curr && self.is_protected(se);
+            if !is_curr {
+                self.wait_no_more(queue, se);
+            }
+        }
+        let weights = [self.entity(se).load.weight, weight];
+        let is_relative = on_rq || self.entity(se).rel_deadline;
+        let request = &mut self.requests[se.idx()];
+        request.deadline = request.deadline.wrapping_sub(avruntime);
+        if is_protected {
+            request.vprot = request.vprot.wrapping_sub(avruntime);
+        }
+        request.rescale(weights, is_relative, is_protected);
+        request.deadline = request.deadline.wrapping_add(avruntime);
+        if is_protected {
+            request.vprot = request.vprot.wrapping_add(avruntime);
+        }
+        let vruntime = avruntime.wrapping_sub(request.vlag.cast_unsigned());
+        self.queues[queue.idx()].reweight_entity(&mut self.entities[se.idx()], weight);
+        if on_rq {
+            self.entity_mut(se).vruntime = vruntime;
+            if !is_curr {
+                self.wait_by_deadline(queue, se);
+            }
         }
     }
 

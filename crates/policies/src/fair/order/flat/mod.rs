@@ -11,7 +11,6 @@
 mod pick;
 mod preempt;
 mod queueing;
-mod slice;
 mod weight;
 
 use simsched_core::{Preempt, World};

@@ -57,7 +57,7 @@ impl Hierarchy {
 
     /// The tick on `curr`, at every level, and its weight anew. Source: `task_tick_fair()`, `entity_tick()`.
     #[inline]
-    pub(super) fn task_tick_flat(&mut self, curr: EntityId, now: u64) {
+    pub(in crate::fair) fn task_tick_flat(&mut self, curr: EntityId, now: u64) {
         if !self.entity(curr).on_rq {
             return;
         }

@@ -19,7 +19,7 @@ impl Hierarchy {
         if !self.features.hrtick || self.asked.slices.is_active(cpu) {
             return;
         }
-        if let Some(curr) = self.tree_curr(root)
+        if let Some(curr) = self.curr_task(root)
             && !self.start_slice_of(root, curr)
         {
             self.asked.resched(cpu);
@@ -30,7 +30,7 @@ impl Hierarchy {
     /// Source: `hrtick_start_fair()`.
     #[inline]
     pub(super) fn start_slice_of(&mut self, root: QueueId, se: EntityId) -> bool {
-        if !self.features.hrtick || self.tree_nr(root) <= 1 {
+        if !self.features.hrtick || self.queue(root).h_nr_running <= 1 {
             return true;
         }
         let Some(left) = self.slice_left(se) else { return false };
@@ -43,16 +43,34 @@ impl Hierarchy {
     /// How long `se` runs until its deadline, if it is not beyond that. Source: `hrtick_start_fair()`, `hrtick_start()`.
     #[inline]
     pub(in crate::fair) fn slice_left(&self, se: EntityId) -> Option<Nanos> {
-        let request = &self.requests[se.idx()];
-        let left = request.deadline.wrapping_sub(self.entity(se).vruntime);
+        let left = self.requests[se.idx()].deadline.wrapping_sub(self.entity(se).vruntime);
         if left.cast_signed() < 0 {
             return None;
         }
-        let delay = request.weight.wrapping_mul(left) / NICE_0_LOAD;
+        let delay = self.tree_weight(se).wrapping_mul(left) / NICE_0_LOAD;
         Some(Nanos(delay.max(LEAST_DELAY_NS)))
     }
 
-    /// The slice timer of `cpu` has expired: as a tick, and the current task has to go. Source: `hrtick()`.
+    /// The current task of the CPU of `root`.
+    #[inline]
+    fn curr_task(&self, root: QueueId) -> Option<EntityId> {
+        let mut curr = self.tree_curr(root)?;
+        while let Some(below) = self.entity(curr).group_cfs_rq() {
+            curr = self.queue(below).curr?;
+        }
+        Some(curr)
+    }
+
+    /// The slice timer of `cpu` has expired where queues are nested: as a tick, and the current task has to go.
+    /// Source: `hrtick()`.
+    pub(super) fn slice_end_nested(&mut self, cpu: CpuId, now: u64) -> Preempt {
+        let Some(curr) = self.curr_task(Hierarchy::root_of(cpu)) else { return Preempt::No };
+        self.task_tick_eevdf(cpu, curr, now);
+        Preempt::Hard
+    }
+
+    /// The slice timer of `cpu` has expired where all tasks are in one tree: as a tick, and the current task has to go.
+    /// Source: `hrtick()`.
     pub(super) fn slice_end_flat(&mut self, cpu: CpuId, now: u64) -> Preempt {
         let Some(curr) = self.tree_curr(Hierarchy::root_of(cpu)) else { return Preempt::No };
         self.task_tick_flat(curr, now);
