@@ -63,6 +63,13 @@ int simsched_kp_count(int cpu, int by)
 	return 0;
 }
 
+int simsched_kp_leaving(int cpu, int by)
+{
+	/* Not somebody who comes: one that has left on its own is no overload for that. */
+	cpu_rq(cpu)->nr_running += by;
+	return 0;
+}
+
 int simsched_kp_idle_since(int cpu, unsigned long long clock)
 {
 	cpu_rq(cpu)->idle_stamp = clock;

@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-#define SIMSCHED_K_ABI 7
+#define SIMSCHED_K_ABI 8
 #define SIMSCHED_K_API __attribute__((visibility("default")))
 
 /*
@@ -300,8 +300,10 @@ SIMSCHED_K_API int simsched_kp_polls(int cpu, int polls);      /* the idle task 
 /* It is on a CPU, as who was put there is until the switch away from it is over; pick(), idle() and stopper() clear that. */
 SIMSCHED_K_API int simsched_kp_on_cpu(int task, int on_cpu);
 SIMSCHED_K_API int simsched_kp_exiting(int task);              /* it dies: a wakeup by it is not synchronous */
-/* by: tasks that the host counts on cpu from now on, or no longer, beside those that are queued: who leaves, the stopper. */
+/* by: the stopper of cpu counts from now on (1), or no longer (-1), beside the tasks that are queued. */
 SIMSCHED_K_API int simsched_kp_count(int cpu, int by);
+/* by: likewise, who has left and is counted still. */
+SIMSCHED_K_API int simsched_kp_leaving(int cpu, int by);
 /* Since when cpu has had nothing to run, on its clock; 0: it has, or had when last asked. A balance before idle sets it. */
 SIMSCHED_K_API int simsched_kp_idle_since(int cpu, unsigned long long clock);
 /* How often task, or the idle task of cpu, has changed whom it wakes, and the tick in which that was halved last. */

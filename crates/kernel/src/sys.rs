@@ -28,7 +28,7 @@ pub(crate) use self::class::ClassLevel;
 use crate::error::KernelError;
 
 /// The version of the interface that this crate speaks.
-pub(crate) const ABI: i32 = 7;
+pub(crate) const ABI: i32 = 8;
 
 /// A library is a million bytes.
 const MOST_BYTES: u64 = 64 << 20;

@@ -8,8 +8,10 @@ use super::{Answer, Library, done, number};
 /// What the library has of a CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mirrored {
-    /// Tasks that count beside those that are queued.
-    extra: i32,
+    /// The stopper counts beside the tasks that are queued.
+    stopper: bool,
+    /// So does a task that has left.
+    leaving: bool,
     /// Wakeups are on its list.
     pending: bool,
     /// The exit latency of its idle state, in us.
@@ -40,10 +42,13 @@ impl Library {
     /// What idleness of `cpu` depends on, where it has changed.
     pub(crate) fn idleness(&mut self, world: &World, cpu: CpuId) -> Answer {
         let (rq, last) = (world.rq(cpu), &mut self.mirrored[cpu.idx()]);
-        let extra = i32::try_from(rq.nr_running - rq.nr_tasks()).expect("two at most");
-        if last.extra != extra {
-            done("count", self.class.count(number(cpu), extra - last.extra))?;
-            last.extra = extra;
+        if last.stopper != rq.stopper {
+            done("count", self.class.count(number(cpu), if rq.stopper { 1 } else { -1 }))?;
+            last.stopper = rq.stopper;
+        }
+        if last.leaving != rq.leaving {
+            done("leaving", self.class.leaving(number(cpu), if rq.leaving { 1 } else { -1 }))?;
+            last.leaving = rq.leaving;
         }
         if last.pending != rq.pending {
             done("pending", self.class.pending(number(cpu), i32::from(rq.pending)))?;
@@ -68,8 +73,9 @@ impl Library {
 
     /// How many tasks are queued on `cpu`, without those that count beside them.
     pub(crate) fn nr_tasks(&mut self, cpu: CpuId) -> i64 {
-        let nr = self.class.cpu(number(cpu)).nr_running - self.mirrored[cpu.idx()].extra;
-        i64::from(nr)
+        let beside = &self.mirrored[cpu.idx()];
+        let beside = i64::from(beside.stopper) + i64::from(beside.leaving);
+        i64::from(self.class.cpu(number(cpu)).nr_running) - beside
     }
 
     /// `prev` was put, and its CPU has begun to switch away from it: until that is over, nobody may move it.

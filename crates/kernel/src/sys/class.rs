@@ -100,6 +100,7 @@ class_level! {
         fn on_cpu(task: c_int, on_cpu: c_int);
         fn exiting(task: c_int);
         fn count(cpu: c_int, by: c_int);
+        fn leaving(cpu: c_int, by: c_int);
         fn flips(cpu: c_int, task: c_int, flips: c_uint, ticks: c_ulonglong);
         fn idle_state(cpu: c_int, exit_latency: c_int);
         fn idle_scan(cpu: c_int, nr: c_int);

@@ -42,7 +42,7 @@ fn compared<W: Workload>(
     Scene { topology, expr, library, work, ms, irq_accounting, seed: Seed(1) }.compared()
 }
 
-fn the_lab(expr: &str, library: Option<PathBuf>, known: &[&str]) {
+fn the_lab(expr: &str, library: Option<PathBuf>) {
     let Some(library) = library else { return };
     let (mut runs, mut steps, mut differ) = (0, 0, Vec::new());
     for (machine, cpus) in [("t8", 8), ("t16", 16)] {
@@ -59,31 +59,29 @@ fn the_lab(expr: &str, library: Option<PathBuf>, known: &[&str]) {
         }
     }
     println!("{expr}: {runs} runs, {steps} steps, {} differ", differ.len());
-    assert_eq!(differ, known, "{expr}");
+    assert!(differ.is_empty(), "{expr}: {differ:?}");
     assert!(steps > 1_000 * runs, "{steps} steps of {runs} programs");
 }
 
 /// The programs of the lab: their first second is that of the fair class to the nanosecond.
 #[test]
 fn the_lab_runs_as_it_does_under_cfs() {
-    the_lab("cfs@6.1", common::library("6.1"), &[]);
+    the_lab("cfs@6.1", common::library("6.1"));
 }
 
 #[test]
 fn the_lab_runs_as_it_does_under_eevdf() {
-    the_lab("eevdf@6.12", common::library("6.12"), &[]);
+    the_lab("eevdf@6.12", common::library("6.12"));
 }
 
-/// In one of them, of 17,796 equal events, the two know of different costs of the domain before they part: a CPU balances
-/// before it is idle under the fair class, and under the kernel's own functions that is not worth it.
 #[test]
 fn the_lab_runs_as_it_does_under_eevdf_of_7_3() {
-    the_lab("eevdf@7.3", common::library_if_any("7.3"), &["t8 schbench-2xH"]);
+    the_lab("eevdf@7.3", common::library_if_any("7.3"));
 }
 
 #[test]
 fn the_lab_runs_as_it_does_under_eevdf_of_7_2() {
-    the_lab("eevdf@7.2", common::library_if_any("7.2"), &["t8 schbench-2xH"]);
+    the_lab("eevdf@7.2", common::library_if_any("7.2"));
 }
 
 fn messages(expr: &str, library: Option<PathBuf>) {

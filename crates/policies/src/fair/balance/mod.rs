@@ -123,10 +123,11 @@ impl Fair {
     }
 
     /// A task comes to `cpu`, of which the world counts so many there already (it has left for a moment): `cpu` will
-    /// have more than one, and had not.
+    /// have more than one, and had not. Who is leaving it has left when its lock is free for the one who comes.
     /// Source: `add_nr_running()`.
     #[inline]
     pub(super) fn note_overload(&mut self, world: &World, cpu: CpuId, counted: u32) {
-        self.balance.overload |= world.rq(cpu).nr_running == 1 + counted;
+        let rq = world.rq(cpu);
+        self.balance.overload |= rq.nr_running - u32::from(rq.leaving) == 1 + counted;
     }
 }
