@@ -68,6 +68,19 @@ static __always_inline struct rq *simsched_cpu_rq(int cpu)
 /* A dequeue that was delayed. */
 #define __block_task(rq, p) (simsched_blocked(p), __block_task(rq, p))
 #define sched_clock_cpu(cpu) (simsched_at_clock(), simsched_counts.clocks++, sched_clock_cpu(cpu))
+/* What cache-aware scheduling accounts has a price of its own (7.2 and later). */
+static int simsched_accounts;
+#define sched_cache_enabled() ({                                                     \
+	bool simsched_on = sched_cache_enabled();                                    \
+	simsched_accounts = simsched_on && IN("account_mm_sched");                   \
+	simsched_on; })
+/* Not for tasks of other classes and of the kernel: for others the number of the CPU is asked for first. */
+#define cpu_of(rq) ({                                                                \
+	if (IN("account_mm_sched") && simsched_accounts) {                           \
+		simsched_accounts = 0;                                               \
+		simsched_event(SIMSCHED_K_ACCOUNTED, simsched_cpu, 0, 0, 0);         \
+	}                                                                            \
+	cpu_of(rq); })
 #define atomic_long_add(n, v) (simsched_counts.shared_adds++, simsched_line(v, 1), atomic_long_add(n, v))
 #define atomic_long_read(v) (simsched_counts.shared_reads++, simsched_line(v, 0), atomic_long_read(v))
 

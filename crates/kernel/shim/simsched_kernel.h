@@ -52,6 +52,7 @@ enum simsched_k_event_kind {
 	SIMSCHED_K_TASK_WORK = 11,   /* task has work to do before it returns to user mode: work(cpu) */
 	SIMSCHED_K_SLICE = 14,       /* class level: the slice timer of cpu expires in when ns; if arg is 1, so long after the end of schedule() */
 	SIMSCHED_K_LINE = 13,        /* class level: the load of group task was read, or written if arg is 1 */
+	SIMSCHED_K_ACCOUNTED = 15,   /* class level: cache-aware scheduling has accounted the runtime of a task */
 	SIMSCHED_K_BLOCKED = 12,     /* class level: task, whose dequeue was delayed, has left the queue of cpu */
 };
 

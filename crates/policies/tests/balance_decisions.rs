@@ -7,11 +7,12 @@ use simsched_policies::fair::{
 };
 use simsched_topology::CpuId;
 
+use crate::balance_moves::idle_type;
 use crate::common::{for_each_json, ints, vector_machine};
 
 /// Makes world and policy what the row says: `[nr_running, h_nr_running, load, util, runnable]` of
 /// each CPU.
-fn set_up(host: &mut PolicyHost<Fair>, row: &Value) {
+pub(crate) fn set_up(host: &mut PolicyHost<Fair>, row: &Value) {
     let PolicyHost { kit, policy: fair, .. } = host;
     for (cpu, state) in (0..).map(CpuId).zip(row["cpu"].as_array().unwrap()) {
         let [nr_running, h_nr_running, load, util, runnable] = ints(state)[..] else { panic!() };
@@ -27,7 +28,12 @@ fn set_up(host: &mut PolicyHost<Fair>, row: &Value) {
 }
 
 /// The decision in one domain, in the words of the file.
-fn decide(balancer: &mut BalanceKit<'_>, dst: CpuId, sd: usize, idle: CpuIdleType) -> Value {
+pub(crate) fn decide(
+    balancer: &mut BalanceKit<'_>,
+    dst: CpuId,
+    sd: usize,
+    idle: CpuIdleType,
+) -> Value {
     let mut env = balancer.env(dst, sd, idle);
     let domain = &balancer.fair.domains().of(dst)[sd];
     let mut decision = json!({
@@ -67,12 +73,7 @@ pub(crate) fn check_version(name: &str, of: &str, version: Version) -> usize {
     let rows = for_each_json(&format!("{of}/find_busiest_{name}.jsonl"), |_, row| {
         set_up(&mut host, row);
         let dst = CpuId(row["dst"].as_u64().unwrap().try_into().unwrap());
-        let idle = match row["idle"].as_str().unwrap() {
-            "idle" => CpuIdleType::Idle,
-            "not_idle" => CpuIdleType::NotIdle,
-            "newly_idle" => CpuIdleType::NewlyIdle,
-            other => panic!("{other}"),
-        };
+        let idle = idle_type(&row["idle"]);
         let mut balancer = BalanceKit { fair: &mut host.policy, world: host.kit.world() };
         let nr_domains = balancer.fair.domains().of(dst).len();
         let decisions = (0..nr_domains).map(|sd| decide(&mut balancer, dst, sd, idle));

@@ -9,7 +9,7 @@ use simsched_topology::{CpuId, CpuSet};
 use crate::common::driver::Driver;
 use crate::common::{for_each_json, vector_machine};
 
-fn number<T: TryFrom<u64>>(value: &Value) -> T {
+pub(crate) fn number<T: TryFrom<u64>>(value: &Value) -> T {
     T::try_from(value.as_u64().unwrap()).ok().unwrap()
 }
 
@@ -88,7 +88,7 @@ fn driver(row: &Value, version: Version) -> Driver {
     driver
 }
 
-fn idle_type(name: &Value) -> CpuIdleType {
+pub(crate) fn idle_type(name: &Value) -> CpuIdleType {
     match name.as_str().unwrap() {
         "idle" => CpuIdleType::Idle,
         "not_idle" => CpuIdleType::NotIdle,

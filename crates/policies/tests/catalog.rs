@@ -61,12 +61,14 @@ fn a_full_name_says_the_version_and_what_differs_from_it() {
 
 #[test]
 fn a_series_of_patches_is_named_with_its_form_and_stands_on_the_kernel_that_it_is_for() {
-    check_name("cache_aware", &[], "eevdf@7.0+cache_aware");
+    check_name("cache_aware", &[], "eevdf@7.3+cache_aware");
+    check_name("cache_aware@merged", &[], "eevdf@7.3+cache_aware");
+    check_name("cache_aware@7.2", &[], "eevdf@7.2+cache_aware");
     check_name("eevdf@7.0+cache_aware@merged", &[], "eevdf@7.0+cache_aware");
     check_name("cache_aware@v4", &[], "eevdf@7.0+cache_aware@v4");
     check_name("cache_aware@6.12", &[], "eevdf@6.12+cache_aware");
     check_name("cfs+cache_aware@v4", &[], "cfs@6.1+cache_aware@v4");
-    check_name("cache_aware+cache_aware_version=v4", &[], "eevdf@7.0+cache_aware@v4");
+    check_name("cache_aware+cache_aware_version=v4", &[], "eevdf@7.3+cache_aware@v4");
     check_name(
         "cache_aware@v4+llc_footprint=zero",
         &[("llc_balancing.aggr_tolerance", "100"), ("llc_balancing.epoch_period", "3")],
@@ -76,7 +78,7 @@ fn a_series_of_patches_is_named_with_its_form_and_stands_on_the_kernel_that_it_i
     check_error(
         "eevdf+cache_aware@v5",
         "find version `v5` of `cache_aware` (known: v4, merged; a version belongs to the base, as in \
-         eevdf@7.0+cache_aware)",
+         eevdf@7.3+cache_aware)",
     );
 }
 

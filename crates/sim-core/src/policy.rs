@@ -125,6 +125,12 @@ pub trait Policy: Balancer + Report {
         Preempt::No
     }
 
+    /// `task`, which is current on `cpu`, has begun to exit: it has left its address space (`exit_mm`) and its process,
+    /// and is queued until it is dequeued for good.
+    fn exit_mm(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) {
+        let _ = (cx, cpu, task);
+    }
+
     /// `task` has ended and its CPU has switched away from it (`task_dead`): what it leaves behind
     /// on its runqueue can go.
     fn task_dead(&mut self, cx: Cx<'_>, task: TaskId) {

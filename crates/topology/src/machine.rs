@@ -52,6 +52,8 @@ pub struct Topology {
     pub(crate) llcs: Vec<CpuSet>,
     /// By LLC, where some have a size of their own.
     pub(crate) llc_kib: Vec<Option<u64>>,
+    /// By LLC: how many CPUs share it in hardware.
+    pub(crate) llc_sharers: Vec<u32>,
     pub(crate) nodes: Vec<CpuSet>,
     pub(crate) packages: Vec<CpuSet>,
     /// L2 clusters; empty when each core has its own L2.
@@ -245,6 +247,13 @@ impl Topology {
     pub fn llc_kib(&self, llc: LlcId) -> Option<u64> {
         let own = self.llc_kib.get(llc.idx()).copied().flatten();
         own.or_else(|| self.facts.cache_kib.l3.as_ref().map(Fact::rounded))
+    }
+
+    /// How many CPUs share a last-level cache in hardware, before any cut at a NUMA node: the weight of
+    /// `shared_cpu_map` of the kernel's cache description.
+    #[must_use]
+    pub fn llc_sharers(&self, llc: LlcId) -> u32 {
+        self.llc_sharers[llc.idx()]
     }
 
     /// The CPUs of a NUMA node.

@@ -15,8 +15,8 @@ fn the_whole_names_of_the_policies_are_told_and_that_their_bases_differ() {
         prints(&format!("compare --quiet --topo t8 {policies} -- hackbench -g 1 -f 2 -l 5"))
     };
     let alone = compared("cache_aware");
-    assert!(alone.contains("\npolicies    cfs@6.1, eevdf@7.0+cache_aware\n"), "{alone}");
-    assert!(alone.contains("eevdf@7.0 and cfs@6.1 are different schedulers"), "{alone}");
+    assert!(alone.contains("\npolicies    cfs@6.1, eevdf@7.3+cache_aware\n"), "{alone}");
+    assert!(alone.contains("eevdf@7.3 and cfs@6.1 are different schedulers"), "{alone}");
     assert!(!compared("wakeup_bias_prev").contains("different schedulers"));
 }
 

@@ -17,7 +17,7 @@ Made from the catalogs by `UPDATE_GOLDEN=1 cargo test -p simsched-cli --test cli
 the same (`simsched policies`, `simsched policies show NAME`, `simsched workloads NAME`).
 
 A policy is an expression: a base, its version, and what is added to it, as `cfs@5.16+SIS_UTIL=on`,
-`cfs+wakeup_bias_prev+tg_per_node` or `eevdf@7.0+cache_aware`.
+`cfs+wakeup_bias_prev+tg_per_node` or `eevdf@7.3+cache_aware`.
 A feature is added by `+NAME` and taken away by `+NAME=off`; a setting by `+NAME=VALUE` or `--set NAME=VALUE`.
 A feature that is a patch may stand alone: `wakeup_bias_prev` is `cfs+wakeup_bias_prev`, and `cache_aware` and its variants stand on the scheduler they were written for, `eevdf` (`simsched policies show NAME` tells the whole name).
 ";

@@ -118,7 +118,7 @@ impl Library {
     }
 
     /// Where `task` may run, and whether it dies, where that has changed.
-    pub(super) fn task_state(&mut self, world: &World, task: TaskId) -> Answer {
+    pub(crate) fn task_state(&mut self, world: &World, task: TaskId) -> Answer {
         let id = self.id(task)?;
         if world.task(task).exiting && !std::mem::replace(&mut self.exiting[task.idx()], true) {
             done("exiting", self.class.exiting(id))?;

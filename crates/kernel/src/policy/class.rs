@@ -161,6 +161,10 @@ impl Policy for KernelPolicy {
         self.ask(&mut cx, Preempt::No, |kernel, cx| kernel.library.nice(cx.world, task))
     }
 
+    fn exit_mm(&mut self, mut cx: Cx<'_>, _: CpuId, task: TaskId) {
+        self.ask(&mut cx, (), |kernel, cx| kernel.library.task_state(cx.world, task));
+    }
+
     fn task_dead(&mut self, mut cx: Cx<'_>, task: TaskId) {
         self.ask(&mut cx, (), |kernel, cx| {
             kernel.library.have_left(cx.world)?;

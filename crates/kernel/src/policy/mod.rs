@@ -20,7 +20,9 @@ use std::path::{Path, PathBuf};
 use simsched_core::{
     Access, Attached, Cx, FuncId, KernelRules, LineId, TaskId, Touch, TtwuQueue, World,
 };
-use simsched_policies::fair::{FUNCTIONS, GROUP_LEVEL, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG};
+use simsched_policies::fair::{
+    ACCOUNT_MM_SCHED, FUNCTIONS, GROUP_LEVEL, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG,
+};
 use simsched_topology::{CpuId, NodeId};
 
 use self::homes::Homes;
@@ -45,6 +47,7 @@ mod event {
     pub(super) const BLOCKED: i32 = 12;
     pub(super) const LINE: i32 = 13;
     pub(super) const SLICE: i32 = 14;
+    pub(super) const ACCOUNTED: i32 = 15;
 }
 
 /// The fair class of a kernel tree, as a policy.
@@ -66,6 +69,8 @@ struct Kernel {
     homes: Homes,
     slices: Slices,
     events: Vec<RawEvent>,
+    /// Whether any question may have the kernel ask for something, and not only those after which it is looked for.
+    always_asks: bool,
 }
 
 impl KernelPolicy {
@@ -85,7 +90,7 @@ impl KernelPolicy {
     fn begin(&mut self, world: &World) -> Attached {
         let mut rules = KernelRules::default();
         let levels = usize::from(self.settings.grouping.levels());
-        let mut timers = 0;
+        let (mut timers, mut is_gathering) = (0, false);
         match Library::new(&self.path, world, &self.settings) {
             Ok(mut library) => {
                 rules = rules_of(&library.class.release());
@@ -93,8 +98,15 @@ impl KernelPolicy {
                 let passes = Passes::new(&mut library, world);
                 let slices = Slices::new(&mut library, world);
                 timers = slices.timers();
+                is_gathering = library
+                    .class
+                    .knobs()
+                    .iter()
+                    .any(|(key, value)| key == "llc_balancing.enabled" && *value > 0);
+                let always_asks = levels > 0 || slices.are_used() || is_gathering;
                 let (homes, events) = (Homes::default(), Vec::new());
-                *self.kernel.get_mut() = Some(Kernel { library, passes, homes, slices, events });
+                *self.kernel.get_mut() =
+                    Some(Kernel { library, passes, homes, slices, events, always_asks });
             }
             Err(why) => self.why = why,
         }
@@ -103,7 +115,7 @@ impl KernelPolicy {
             reasons: placement::REASONS,
             // The load of a group is where the group was created: on the first node.
             lines: vec![NodeId(0); levels],
-            functions: if levels > 0 { FUNCTIONS } else { &[] },
+            functions: if levels > 0 || is_gathering { FUNCTIONS } else { &[] },
             timers,
         }
     }
@@ -118,7 +130,7 @@ impl KernelPolicy {
         let slot = self.kernel.get_mut();
         if let Some(kernel) = slot {
             let asked = question(kernel, cx).and_then(|answer| {
-                if !kernel.library.grouping.is_root() || kernel.slices.are_used() {
+                if kernel.always_asks {
                     kernel.take_events(cx)?;
                 }
                 Ok(answer)
@@ -169,6 +181,7 @@ impl Kernel {
                     walked(&self.library, cx, task, GROUP_LEVEL);
                 }
                 event::LINE => cx.touch(line(event)),
+                event::ACCOUNTED => cx.did(ACCOUNT_MM_SCHED, 1),
                 event::SLICE => self.slices.arm(cx, event),
                 event::TIMER_CANCEL => self.slices.cancel(cx, event),
                 event::TASK_WORK => {

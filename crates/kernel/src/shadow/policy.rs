@@ -108,6 +108,11 @@ impl<P: Inside> Policy for Shadow<P> {
         answer
     }
 
+    fn exit_mm(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) {
+        self.ask(cx.world, |ask| ask.library.task_state(ask.world, task));
+        self.inner.exit_mm(cx, cpu, task);
+    }
+
     fn task_dead(&mut self, cx: Cx<'_>, task: TaskId) {
         let world = cx.world;
         self.inner.task_dead(cx, task);

@@ -33,7 +33,7 @@ polling = false
 "#;
 
 /// Features of each version that may be turned over, and numbers that may be set, as the built-in policies call them.
-const FEATURES: [&[&str]; 4] = [
+const FEATURES: [&[&str]; 5] = [
     &[
         "GENTLE_FAIR_SLEEPERS",
         "START_DEBIT",
@@ -91,16 +91,41 @@ const FEATURES: [&[&str]; 4] = [
         "WA_WEIGHT",
         "WA_BIAS",
     ],
+    &[
+        "PLACE_LAG",
+        "PLACE_DEADLINE_INITIAL",
+        "PLACE_REL_DEADLINE",
+        "RUN_TO_PARITY",
+        "PREEMPT_SHORT",
+        "PICK_BUDDY",
+        "DELAY_DEQUEUE",
+        "DELAY_ZERO",
+        "HRTICK",
+        "NI_RATE",
+        "WA_IDLE",
+        "WA_WEIGHT",
+        "WA_BIAS",
+    ],
 ];
-const NUMBERS: [&[&str]; 4] = [
+const NUMBERS: [&[&str]; 5] = [
     &["min_granularity_ns", "wakeup_granularity_ns", "migration_cost_ns"],
+    &["migration_cost_ns"],
     &["migration_cost_ns"],
     &["migration_cost_ns"],
     &["migration_cost_ns"],
 ];
 
+/// The numbers of cache-aware scheduling, each with values that decide otherwise than the usual one.
+const GATHERING: [(&str, &[&str]); 4] = [
+    ("llc_balancing.aggr_tolerance", &["0", "2", "100"]),
+    ("llc_balancing.overaggr_pct", &["25", "80"]),
+    ("llc_balancing.imb_pct", &["0", "50"]),
+    ("llc_balancing.epoch_period", &["1", "5"]),
+];
+
 /// The policies of the programs: the fair class of each release.
-const BASES: [&str; 4] = ["cfs@6.1", "eevdf@6.12", "eevdf@7.3", "eevdf@7.2"];
+const BASES: [&str; 5] =
+    ["cfs@6.1", "eevdf@6.12", "eevdf@7.3", "eevdf@7.2", "eevdf@7.3+cache_aware"];
 
 const MASKS: [MaskId; 3] = [MaskId(0), MaskId(1), MaskId(2)];
 
@@ -144,7 +169,7 @@ impl Random {
 }
 
 impl Plan {
-    /// The program of `seed`, for the fair class of 6.1, 6.12, 7.2 or 7.3.
+    /// The program of `seed`, for the fair class of 6.1, 6.12, 7.2 or 7.3, or for that with cache-aware scheduling.
     pub(crate) fn new(seed: u64, version: &str) -> Plan {
         let ends = |base: &&str| base.ends_with(&format!("@{version}"));
         let release = BASES.iter().position(ends).unwrap();
@@ -242,6 +267,11 @@ fn expr(random: &mut Random, release: usize) -> String {
         if random.one_in(10) {
             let value = random.of(&["on", "off"]);
             expr += &format!("+{feature}={value}");
+        }
+    }
+    for (number, values) in GATHERING.iter().filter(|_| BASES[release].ends_with("+cache_aware")) {
+        if random.one_in(4) {
+            expr += &format!("+{number}={}", random.of(values));
         }
     }
     for number in NUMBERS[release] {

@@ -157,7 +157,7 @@ fn the_knee_is_where_the_llc_ends_on_both_machines() {
 fn a_model_of_eight_threads_comes_to_run_behind_one_llc() {
     let command = "verilator --threads 8 --cycles 40000";
     let [plain, patched] =
-        ["eevdf@7.0", "cache_aware"].map(|policy| run("spr-2x30", policy, command, 1));
+        ["eevdf@7.3", "cache_aware"].map(|policy| run("spr-2x30", policy, command, 1));
     let last = |run: &Gathered| {
         let row = *run.llcs.rows().last().unwrap();
         row.at_home.0 * 1000 / row.runtime.0
@@ -208,7 +208,7 @@ fn stream_is_untouched_by_version_4_unless_its_memory_does_not_count() {
 #[test]
 fn processes_of_one_thread_have_no_preference() {
     let command = "hackbench -g 1 -f 6 -l 5000 --pipe";
-    let plain = run("genoa-4n32", "eevdf@7.0", command, 1);
+    let plain = run("genoa-4n32", "eevdf@7.3", command, 1);
     let [merged, v4] = ["cache_aware", "cache_aware@v4"]
         .map(|policy| run_unaccounted("genoa-4n32", policy, command));
     assert_eq!((merged.digest, merged.metrics["llc_scans"]), (plain.digest, 0));
@@ -223,10 +223,10 @@ fn processes_of_one_thread_have_no_preference() {
 fn without_the_switch_or_the_hardware_every_event_is_the_same() {
     let off = "cache_aware+llc_balancing.enabled=0";
     let digest = |machine, policy| run(machine, policy, "hackbench -g 2 -f 4 -l 1000 -T", 1).digest;
-    assert_eq!(digest("genoa-4n32", off), digest("genoa-4n32", "eevdf@7.0"));
-    assert_ne!(digest("genoa-4n32", "cache_aware"), digest("genoa-4n32", "eevdf@7.0"));
+    assert_eq!(digest("genoa-4n32", off), digest("genoa-4n32", "eevdf@7.3"));
+    assert_ne!(digest("genoa-4n32", "cache_aware"), digest("genoa-4n32", "eevdf@7.3"));
     assert_eq!(Topology::builtin("t8", None).unwrap().nr_llcs(), 1);
-    for policy in ["cache_aware", "cache_aware@v4"] {
-        assert_eq!(digest("t8", policy), digest("t8", "eevdf@7.0"));
+    for (policy, plain) in [("cache_aware", "eevdf@7.3"), ("cache_aware@v4", "eevdf@7.0")] {
+        assert_eq!(digest("t8", policy), digest("t8", plain));
     }
 }

@@ -46,7 +46,9 @@ fn base(text: &str) -> Result<FairSpec, PolicyError> {
             // A patch has the versions of the policy that it changes, and forms of its own.
             let variant = version.filter(|version| Variant::find(name, version).is_some());
             let (policy, plain) = home_of(name);
-            let mut selection = match version.filter(|_| variant.is_none()).or(plain) {
+            let of_form = version.and_then(|version| Variant::find(name, version)?.version);
+            let named = version.filter(|_| variant.is_none());
+            let mut selection = match named.or(of_form).or(plain) {
                 Some(version) => base(&format!("{policy}@{version}"))
                     .map_err(|_| unknown_version(name, version, &versions_of(policy, name)))?,
                 None => base(policy)?,

@@ -7,7 +7,7 @@ use simsched_topology::CpuId;
 use super::balance::look;
 use super::entity::{EntityId, QueueId};
 use super::hierarchy::Hierarchy;
-use super::llc::{CacheAware, LlcWakeup};
+use super::llc::{CacheAware, LlcWakeup, OnRq};
 use super::{ACCOUNT_MM_SCHED, Fair};
 
 impl Hierarchy {
@@ -65,8 +65,10 @@ impl Hierarchy {
             return;
         }
         if let Some(llc) = &mut self.llc {
-            llc.account(curr.task(), entity.on_rq, cpu, ran);
-            self.asked.did(ACCOUNT_MM_SCHED);
+            let is_accounted = llc.account(curr.task(), OnRq::of(entity), cpu, ran);
+            if is_accounted {
+                self.asked.did(ACCOUNT_MM_SCHED);
+            }
         }
         if let Some(cas) = &mut self.cas {
             cas.account(curr.task(), cpu, ran);

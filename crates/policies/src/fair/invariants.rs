@@ -40,7 +40,8 @@ impl Hierarchy {
             format!("cpu {cpu}: the balancer's list has {nr_listed} tasks, the queues {nr_tasks}")
         })?;
         if let Some(llc) = &self.llc {
-            llc.check(cpu, tasks().map(EntityId::task))?;
+            let is_delayed = |se: EntityId| (se.task(), self.entity(se).sched_delayed);
+            llc.check(cpu, tasks().map(is_delayed))?;
         }
         let nr_delayed = tasks().filter(|&se| self.entity(se).sched_delayed).count();
         ensure(nr_delayed == root.h_nr_delayed as usize, || {

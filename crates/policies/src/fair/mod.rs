@@ -62,7 +62,7 @@ pub use self::hierarchy::Hierarchy;
 pub use self::idle::{IdleStats, LlcShared, nr_idle_scan};
 pub use self::llc::{
     CacheAware, Direction, LlcAvg, LlcIds, LlcLimits, LlcRoom, LlcRule, LlcStats, LlcVerdict,
-    LlcWakeup, MmId, OCCUPANCY_ONE, Occupancy, Processes, RqLlc,
+    LlcWakeup, MmId, OCCUPANCY_ONE, Occupancy, Processes, RqLlc, update_avg_scale,
 };
 pub use self::order::cfs::wakeup_preempt_entity;
 pub use self::order::eevdf::{

@@ -97,9 +97,6 @@ impl Policy for Fair {
             self.all.walked(Se::of(task), GROUP_LEVEL);
         }
         self.note_dequeued(cx.world, cpu);
-        if has_ended {
-            self.caches_exit(task);
-        }
         self.all.tell(cx);
         if has_left { Dequeued::Left } else { Dequeued::Delayed }
     }
@@ -195,6 +192,12 @@ impl Policy for Fair {
         let due = self.all.asked.take_due(cpu);
         self.all.tell(cx);
         if due == Preempt::No || preempt == Preempt::Hard { preempt } else { due }
+    }
+
+    fn exit_mm(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) {
+        self.all.enter(cx.world, cpu);
+        self.caches_exit(task);
+        self.all.tell(cx);
     }
 
     fn task_dead(&mut self, cx: Cx<'_>, task: TaskId) {

@@ -101,7 +101,7 @@ impl Hierarchy {
         if entity.my_q.is_none() {
             self.mru.push_front(cfs_rq.cpu, se.task());
             if let Some(llc) = &mut self.llc {
-                llc.enqueue(se.task(), cfs_rq.cpu);
+                llc.enqueue(se.task(), cfs_rq.cpu, entity.sched_delayed);
             }
         }
     }
@@ -116,7 +116,7 @@ impl Hierarchy {
         if entity.my_q.is_none() {
             self.mru.remove(se.task());
             if let Some(llc) = &mut self.llc {
-                llc.dequeue(se.task(), cfs_rq.cpu);
+                llc.dequeue(se.task(), cfs_rq.cpu, entity.sched_delayed);
             }
         }
     }

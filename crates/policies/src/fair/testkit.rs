@@ -9,7 +9,7 @@ use super::entity::{Entity, EntityId, QueueId};
 use super::hierarchy::Hierarchy;
 use super::idle::{IdleStats, LlcShared};
 use super::wakee::Wakee;
-use super::{Fair, GroupId, LlcAvg, Request, TaskGroup, Tunables};
+use super::{CacheAware, Fair, GroupId, LlcAvg, Request, TaskGroup, Tunables};
 
 impl Fair {
     /// The entity of `task`, to change.
@@ -218,5 +218,18 @@ impl Fair {
     /// `reweight_entity()` of 7.3: what `task` weighs in its queue.
     pub fn reweight_entity(&mut self, task: TaskId, weight: u64) {
         self.all.reweight_entity(EntityId::of(task), weight, 0);
+    }
+}
+
+/// Cache-aware load balancing.
+impl Fair {
+    /// Its state, to change, where it is on and the machine has something to gain.
+    pub fn cache_aware_mut(&mut self) -> Option<&mut CacheAware> {
+        self.all.llc.as_deref_mut()
+    }
+
+    /// `account_mm_sched()` of `task`, which has run on `cpu` for so many ns.
+    pub fn account_mm_sched(&mut self, cpu: CpuId, task: TaskId, ns: u64) {
+        self.all.account_llc(Hierarchy::root_of(cpu), EntityId::of(task), ns);
     }
 }

@@ -2,9 +2,11 @@
 
 use simsched_core::{TaskId, WakeKind};
 use simsched_policies::fair::CpuIdleType::{Idle, NewlyIdle};
+use simsched_policies::fair::RqLlc;
+use simsched_policies::fair::features::CacheAwareVersion;
 use simsched_topology::{CpuId, CpuSet};
 
-use crate::cache_aware::{MS, PKG, driver, llc, pin, places, preferred};
+use crate::cache_aware::{MS, PKG, driver, features, llc, pin, places, preferred, two_llcs};
 use crate::common::driver::Driver;
 
 /// Four threads that compute on four cores, two of each LLC; a scan has found the first LLC.
@@ -137,4 +139,28 @@ fn pinned_threads_stay() {
         driver.load_balance(CpuId(2), PKG, Idle);
     }
     assert_eq!((driver.stops.len(), places(&driver, 4)), (0, vec![0, 0, 1, 1]));
+}
+
+/// Two tasks of one CPU, of which the one that is looked at last prefers the other LLC, whose idle CPU asks for such
+/// tasks.
+#[test]
+fn the_stopper_takes_a_task_that_prefers_the_llc_which_asked_and_that_of_version_4_the_first() {
+    let [src, dst] = [8, 0].map(CpuId);
+    for (version, moved) in
+        [(CacheAwareVersion::Merged, TaskId(1)), (CacheAwareVersion::V4, TaskId(0))]
+    {
+        let mut driver = Driver::new(two_llcs(), features(version), &[0; 2]);
+        for task in [0, 1].map(TaskId) {
+            driver.start(task, src);
+        }
+        let fair = &mut driver.host.policy;
+        assert_eq!(fair.cfs_tasks(src), [TaskId(0), TaskId(1)]);
+        let llc = fair.cache_aware_mut().unwrap();
+        llc.set_pref(TaskId(1), Some(0), false);
+        llc.set_rq(src, RqLlc { nr_llc_running: 1, nr_pref_llc_running: 0 });
+        llc.set_llc_count(src, 0, 1);
+        let rq = fair.rq_balance_mut(src);
+        (rq.active_balance, rq.push_cpu, rq.push_llc) = (true, dst, true);
+        assert_eq!(driver.stopper(src), [moved], "{version:?}");
+    }
 }

@@ -65,6 +65,7 @@ fn a_process_of_one_thread_has_no_preference_and_loses_it_with_its_second_last_o
     pin(&mut driver, 1, 1);
     driver.pass(100 * MS, |_| {});
     assert_eq!(preferred(&driver), Some(0));
+    driver.host.exit_mm(CpuId(1), TaskId(1));
     driver.host.kit.task(TaskId(1)).state = simsched_core::TaskState::Dead;
     driver.sleep(CpuId(1));
     driver.pass(100 * MS, |_| {});

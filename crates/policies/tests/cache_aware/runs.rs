@@ -126,6 +126,17 @@ fn scans_of_a_process_are_an_epoch_apart_and_in_version_4_may_be_closer() {
     }
 }
 
+/// The counts of each queue are compared with its tasks after every event (`set_paranoid`), delayed ones among them.
+#[test]
+fn counts_are_those_of_queued_tasks_under_each_class() {
+    for version in [Version::V7_0, Version::V7_2, Version::V7_3] {
+        let fair = policy(Features { cache_aware: true, ..Features::of(version) }, &[]);
+        let script = threads(&[0, 0, 0, 1, 8, 8, 8, 9], 300, 900);
+        let sim = run(two_llcs(), fair, script, (), 250);
+        assert!(metric(sim.policy(), "llc_preferred") > 0, "{version:?}");
+    }
+}
+
 /// The trace of a run, as a number.
 fn digest(topology: Topology, fair: Fair) -> u64 {
     let script = threads(&[0, 1, 2, 2, 2, 8, 9, 9], 300, 900);

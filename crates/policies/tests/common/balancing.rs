@@ -81,7 +81,8 @@ impl Driver {
         moves.tasks
     }
 
-    fn attach(&mut self, moves: &Moves) {
+    /// Queues the tasks of `moves` on their destination, the last one first.
+    pub(crate) fn attach_tasks(&mut self, moves: &Moves) {
         for _ in &moves.tasks {
             self.count(moves.from, -1);
         }
@@ -92,6 +93,10 @@ impl Driver {
             self.check(moves.to);
         }
         self.check(moves.from);
+    }
+
+    fn attach(&mut self, moves: &Moves) {
+        self.attach_tasks(moves);
         if moves.tasks.is_empty() || self.scheduling == Some(moves.to) {
             return;
         }

@@ -31,6 +31,11 @@ impl Driver {
         for &nice in nices {
             kit.add_task(nice);
         }
+        Driver::of(kit, features)
+    }
+
+    /// The idle machine of `kit`, which has all its tasks.
+    pub(crate) fn of(kit: WorldKit, features: Features) -> Driver {
         let mut host = PolicyHost::new(kit, Fair::new(features, Overrides::default()));
         for cpu in host.kit.world().topology_arc().cpus().iter() {
             host.nohz_balance_enter_idle(cpu);

@@ -154,6 +154,7 @@ pub(crate) fn vector_machine(name: &str) -> Topology {
         "mini_2x4x2_nps2" => {
             machine([2, 2, 2, 2], zen, "nodes_per_socket = 2\nsame_socket = 12\ncross_socket = 32")
         }
+        "ryzen_1x16x2" => machine([1, 2, 8, 2], zen, "nodes_per_socket = 1"),
         _ => panic!("no machine {name}"),
     }
 }

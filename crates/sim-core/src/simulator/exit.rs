@@ -33,6 +33,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `task` ends on `cpu`: its last system call is done but for what freeing it takes.
     pub(super) fn exit(&mut self, cpu: CpuId, task: TaskId) {
         self.world.task_mut(task).exiting = true;
+        self.exit_mm(cpu, task);
         let list = self.prices.list();
         let last = self.ipc.is_last_of_process(task);
         let tail = if last { list.process_exit_tail } else { list.thread_exit_tail };

@@ -106,6 +106,7 @@ calls! {
     called(cpu: CpuId, what: CallId);
     yield_task(cpu: CpuId, curr: TaskId);
     reweight_task(task: TaskId) -> Preempt;
+    exit_mm(cpu: CpuId, task: TaskId);
     task_dead(task: TaskId);
     newidle_balance(cpu: CpuId) -> bool;
     idle_entered(cpu: CpuId);

@@ -81,6 +81,14 @@ impl WorldKit {
         }
     }
 
+    /// Moves the present to `clock`, as `sched_clock()` shows it, and leaves the clocks of all runqueues as they are.
+    ///
+    /// # Panics
+    /// When `clock` lies before the boot of the machine.
+    pub fn set_sched_clock(&mut self, clock: u64) {
+        self.0.set_now(SimTime(clock.checked_sub(BOOT_CLOCK).expect("after boot")));
+    }
+
     /// Makes `task` (or the idle task) current on `cpu` and raises `nr_running` to at least 1 for
     /// a task.
     pub fn run_on(&mut self, cpu: CpuId, task: Option<TaskId>) {

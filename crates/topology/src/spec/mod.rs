@@ -106,6 +106,7 @@ fn lower(root: &Table<'_>, mode: &mode::Mode<'_>) -> Result<Topology> {
         seats,
         cores,
         llc_kib: llc_kib(&llcs, &layout),
+        llc_sharers: llc_sharers(&llcs, &layout),
         llcs,
         nodes: node_spans,
         packages,
@@ -145,6 +146,13 @@ fn llc_kib(llcs: &[CpuSet], layout: &Layout<'_>) -> Vec<Option<u64>> {
     }
     let whole = |llc: &CpuSet| layout.llcs.iter().position(|whole| whole.cpus.intersects(llc));
     llcs.iter().map(|llc| layout.llc_kib.get(whole(llc)?).copied().flatten()).collect()
+}
+
+/// How many CPUs share each in hardware: those of the whole of which it is a piece.
+fn llc_sharers(llcs: &[CpuSet], layout: &Layout<'_>) -> Vec<u32> {
+    let whole = |llc: &CpuSet| layout.llcs.iter().find(|whole| whole.cpus.intersects(llc));
+    let sharers = |llc: &CpuSet| whole(llc).map_or(llc.len(), |whole| whole.cpus.len());
+    llcs.iter().map(|llc| u32::try_from(sharers(llc)).expect("few CPUs")).collect()
 }
 
 /// Node distances above this lose flags. Source: `RECLAIM_DISTANCE` in `include/linux/topology.h`.

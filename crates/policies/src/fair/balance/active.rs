@@ -31,8 +31,9 @@ impl Fair {
         }
     }
 
-    /// The stopper runs on `cpu`: one task of `cpu` goes to the CPU that wanted it, if it still may.
-    /// Source: `active_load_balance_cpu_stop()`.
+    /// The stopper runs on `cpu`: one task of `cpu` goes to the CPU that wanted it, if it still may. If that
+    /// wanted tasks that prefer its LLC, the first such task goes; in version 4 of `cache_aware` the first of all.
+    /// Source: `active_load_balance_cpu_stop()`, `active_load_balance_llc_cpu_stop()`.
     pub(in crate::fair) fn stop(&mut self, world: &World, cpu: CpuId, moves: &mut Moves) {
         moves.tasks.clear();
         let rq = &mut self.balance.rqs[cpu.idx()];
@@ -44,6 +45,8 @@ impl Fair {
         let Some(sd) = domains.iter().position(|sd| sd.span.contains(cpu)) else { return };
         let mut env = LbEnv::new(self.domains(), target, sd, CpuIdleType::Idle);
         (env.src_cpu, env.flags.active_lb) = (cpu, true);
+        let knows_llc = self.all.llc.as_ref().is_some_and(|llc| llc.is_merged());
+        env.flags.active_lb_llc = for_llc && knows_llc;
         let task = self.detach_one_task(world, &mut env);
         let sd = self.balance.sd_mut(target, sd);
         sd.counts.alb_count += 1;

@@ -42,7 +42,8 @@ impl Fair {
             return CanMigrate::No;
         }
         if env.flags.active_lb {
-            return CanMigrate::Yes;
+            let is_wanted = !self.has_wrong_llc(env, task);
+            return if is_wanted { CanMigrate::Yes } else { CanMigrate::No };
         }
         // Without NUMA balancing no node is better for a task than another.
         if self.migrate_degrades_llc(env, task) {

@@ -56,6 +56,8 @@ pub struct LbFlags {
     pub some_pinned: bool,
     /// For active balance (`LBF_ACTIVE_LB`).
     pub active_lb: bool,
+    /// For active balance of tasks that prefer the LLC of the destination (`LBF_ACTIVE_LB_LLC`, 7.2).
+    pub active_lb_llc: bool,
     /// A task has stayed for the sake of its LLC (`LBF_LLC_PINNED`).
     pub llc_pinned: bool,
 }

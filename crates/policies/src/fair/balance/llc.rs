@@ -75,6 +75,15 @@ impl Fair {
         }
     }
 
+    /// Whether tasks that prefer the LLC of the destination are wanted and `task` is none of them. An active balance
+    /// wants them where the pass that asked for it did.
+    /// Source: `migrate_llc_task_wrong_dst()`.
+    pub(super) fn has_wrong_llc(&self, env: &LbEnv, task: TaskId) -> bool {
+        let Some(llc) = &self.all.llc else { return false };
+        let is_wanted = env.migration_type == MigrationType::LlcTask || env.flags.active_lb_llc;
+        is_wanted && llc.pref(task) != Some(llc.ids().of(env.dst_cpu))
+    }
+
     /// Whether `task` should stay where it is for the sake of its LLC.
     /// Source: `migrate_degrades_llc()`.
     pub(super) fn migrate_degrades_llc(&self, env: &LbEnv, task: TaskId) -> bool {
@@ -82,8 +91,7 @@ impl Fair {
         if !self.minds_llcs(env) {
             return false;
         }
-        let dst = llc.ids().of(env.dst_cpu);
-        if env.migration_type == MigrationType::LlcTask && llc.pref(task) != Some(dst) {
+        if self.has_wrong_llc(env, task) {
             return true;
         }
         let (util, pair) = (self.task_util(task), [env.src_cpu, env.dst_cpu]);
@@ -91,7 +99,8 @@ impl Fair {
     }
 
     /// Whether the running task of the source must not be pushed to another LLC: all that are there
-    /// prefer this one. Source: `alb_break_llc()`; version 4 counts tasks of all classes.
+    /// prefer this one. A task that does not fit its CPU goes nevertheless, but not in version 4, which also counts
+    /// tasks of all classes. Source: `alb_break_llc()`.
     pub(super) fn alb_break_llc(&self, world: &World, env: &LbEnv) -> bool {
         let (src, dst) = (env.src_cpu, env.dst_cpu);
         let Some(llc) = self.all.llc.as_ref().filter(|llc| !llc.ids().shares_cache(src, dst))
@@ -102,7 +111,8 @@ impl Fair {
         let runnable =
             if llc.is_merged() { self.all.root(src).h_nr_runnable() } else { nr_running };
         let home = llc.rq(src).nr_pref_llc_running;
-        if home == 0 || home != runnable {
+        let is_misfit = env.migration_type == MigrationType::Misfit && llc.is_merged();
+        if home == 0 || home != runnable || is_misfit {
             return false;
         }
         let util = world.curr(src).map_or(0, |curr| self.task_util(curr));

@@ -69,6 +69,9 @@ pub struct Balance {
     passes: Vec<Option<Box<Pass>>>,
     /// By CPU: the dice of `NI_RANDOM`.
     dice: Vec<Stream>,
+    /// What is drawn in place of them, in tests.
+    #[cfg(feature = "testkit")]
+    draws: std::collections::VecDeque<u32>,
 }
 
 impl Balance {

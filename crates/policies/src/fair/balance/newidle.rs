@@ -4,8 +4,8 @@ use rand::Rng;
 use simsched_core::{BalanceStep, Cause, World};
 use simsched_topology::{CpuId, SdFlags};
 
-use super::CpuIdleType;
 use super::steps::{Ended, Pass, Work};
+use super::{Balance, CpuIdleType};
 use crate::fair::{Fair, Version};
 
 /// A newly-idle balance and where it is.
@@ -144,7 +144,7 @@ impl Fair {
             return true;
         }
         let rule = self.newidle_rule(world);
-        let thrown = self.balance.dice[cpu.idx()].next_u32() % DICE;
+        let thrown = self.balance.draw(cpu);
         let sd = self.balance.sd_mut(cpu, newidle.sd);
         let weight = 1 + sd.newidle_ratio;
         if thrown > weight {
@@ -190,6 +190,17 @@ impl Fair {
         } else {
             self.nohz_newidle_balance(world, cpu);
         }
+    }
+}
+
+impl Balance {
+    /// A number below [`DICE`]; in tests that have set them the next of those.
+    fn draw(&mut self, cpu: CpuId) -> u32 {
+        #[cfg(feature = "testkit")]
+        if let Some(drawn) = self.draws.pop_front() {
+            return drawn;
+        }
+        self.dice[cpu.idx()].next_u32() % DICE
     }
 }
 

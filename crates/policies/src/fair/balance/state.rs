@@ -85,7 +85,7 @@ pub struct RqBalance {
     pub active_balance: bool,
     /// Where it pushes it.
     pub push_cpu: CpuId,
-    /// It does so for the sake of the task's LLC (`cache_aware`), which it does not know.
+    /// It does so for the sake of the task's LLC (`cache_aware`); that of version 4 does not know.
     pub push_llc: bool,
     /// `NOHZ_*_KICK` and `NOHZ_NEWILB_KICK` that wait (`nohz_flags`).
     pub nohz_flags: u8,

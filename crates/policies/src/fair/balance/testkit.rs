@@ -5,7 +5,7 @@ use simsched_topology::{CpuId, CpuSet, GroupId};
 
 use super::can_migrate::CanMigrate;
 use super::{CpuIdleType, LbEnv, RqBalance, SdState, SgcState};
-use crate::fair::Fair;
+use crate::fair::{Fair, LlcVerdict};
 
 /// The load balancer of a policy in a world, to be asked.
 #[derive(Debug)]
@@ -61,6 +61,41 @@ impl BalanceKit<'_> {
         self.fair.can_migrate_task(self.world, env, task) != CanMigrate::No
     }
 
+    /// `can_migrate_llc_task()`.
+    ///
+    /// # Panics
+    /// Where `cache_aware` is off.
+    #[must_use]
+    pub fn can_migrate_llc_task(&self, env: &LbEnv, task: TaskId) -> LlcVerdict {
+        let llc = self.fair.all.llc.as_ref().expect("cache_aware is on");
+        let util = self.fair.entity(task).avg.util_avg;
+        llc.can_migrate_llc_task(task, util, [env.src_cpu, env.dst_cpu])
+    }
+
+    /// `migrate_llc_task_wrong_dst()`.
+    #[must_use]
+    pub fn has_wrong_llc(&self, env: &LbEnv, task: TaskId) -> bool {
+        self.fair.has_wrong_llc(env, task)
+    }
+
+    /// `migrate_degrades_llc()`.
+    #[must_use]
+    pub fn migrate_degrades_llc(&self, env: &LbEnv, task: TaskId) -> bool {
+        self.fair.migrate_degrades_llc(env, task)
+    }
+
+    /// `alb_break_llc()`.
+    #[must_use]
+    pub fn alb_break_llc(&self, env: &LbEnv) -> bool {
+        self.fair.alb_break_llc(self.world, env)
+    }
+
+    /// `need_active_balance()`.
+    #[must_use]
+    pub fn need_active_balance(&self, env: &LbEnv) -> bool {
+        self.fair.need_active_balance(self.world, env)
+    }
+
     /// `detach_tasks()`.
     pub fn detach_tasks(&mut self, env: &mut LbEnv) -> Vec<TaskId> {
         let mut detached = Vec::new();
@@ -101,6 +136,16 @@ impl Fair {
     #[must_use]
     pub fn is_overloaded(&self) -> bool {
         self.balance.overload
+    }
+
+    /// Takes it that some CPU has more than one task, or none.
+    pub fn set_overloaded(&mut self, is_overloaded: bool) {
+        self.balance.overload = is_overloaded;
+    }
+
+    /// The next random numbers of newly idle balances, whatever the CPU, each below 1024.
+    pub fn set_draws(&mut self, draws: impl Iterator<Item = u32>) {
+        self.balance.draws = draws.collect();
     }
 
     /// The queued tasks of `cpu` in the order in which a balancer looks at them.

@@ -9,15 +9,37 @@ pub struct Variant {
     pub name: &'static str,
     /// The choice in which it is a word.
     pub choice: &'static str,
+    /// The version of the policy that it changes, where it stands alone; none is that of the patch ([`home_of`]).
+    pub version: Option<&'static str>,
 }
 
 /// All forms that can be named so.
 pub const VARIANTS: &[Variant] = &[
-    Variant { flag: "cache_aware", name: "v4", choice: "cache_aware_version" },
-    Variant { flag: "cache_aware", name: "merged", choice: "cache_aware_version" },
-    Variant { flag: "cache_aware_wakeup", name: "L1", choice: "cache_aware_wakeup_level" },
-    Variant { flag: "cache_aware_wakeup", name: "L2", choice: "cache_aware_wakeup_level" },
-    Variant { flag: "cache_aware_wakeup", name: "L3", choice: "cache_aware_wakeup_level" },
+    Variant {
+        flag: "cache_aware",
+        name: "v4",
+        choice: "cache_aware_version",
+        version: Some("7.0"),
+    },
+    Variant { flag: "cache_aware", name: "merged", choice: "cache_aware_version", version: None },
+    Variant {
+        flag: "cache_aware_wakeup",
+        name: "L1",
+        choice: "cache_aware_wakeup_level",
+        version: None,
+    },
+    Variant {
+        flag: "cache_aware_wakeup",
+        name: "L2",
+        choice: "cache_aware_wakeup_level",
+        version: None,
+    },
+    Variant {
+        flag: "cache_aware_wakeup",
+        name: "L3",
+        choice: "cache_aware_wakeup_level",
+        version: None,
+    },
 ];
 
 impl Variant {
@@ -32,7 +54,8 @@ impl Variant {
 #[must_use]
 pub fn home_of(flag: &str) -> (&'static str, Option<&'static str>) {
     match flag {
-        "cache_aware" | "cache_aware_wakeup" => ("eevdf", Some("7.0")),
+        "cache_aware" => ("eevdf", Some("7.3")),
+        "cache_aware_wakeup" => ("eevdf", Some("7.0")),
         _ => ("cfs", None),
     }
 }

@@ -2,71 +2,25 @@
 //!
 //! Source: "Cache aware scheduling", version 4, T. Chen and Y. Chen, 2026-04-01, and Linux 7.2 (spec 08).
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use simsched_core::{TaskId, World};
 use simsched_topology::{CpuId, Domains, SdFlags, Topology};
 
 use super::homes::Homes;
 use super::jiffies::Jiffies;
+use super::numa::LlcNuma;
+use super::state::{Counts, CpuLlc, Proc, TaskLlc};
 use super::{
-    Direction, LlcIds, LlcLimits, LlcRule, LlcStats, LlcVerdict, MmId, Occupancy, Processes,
+    Direction, LlcIds, LlcLimits, LlcRule, LlcStats, LlcVerdict, MmId, Occupancy, Processes, RqLlc,
 };
 use crate::fair::features::{CacheAwareVersion, Features, Footprint};
 use crate::fair::tunables::LlcTunables;
 
-/// What is known of a process (`mm->sc_stat`).
-#[derive(Clone, Debug, Default)]
-pub(in crate::fair) struct Proc {
-    /// The CPU behind whose LLC it should run. Whoever looks and finds that it should have none takes
-    /// it away.
-    pub(super) cpu: Cell<Option<CpuId>>,
-    /// The epoch of the last request for a scan.
-    pub(super) epoch: u64,
-    /// The jiffy before which there is no other scan (merged).
-    pub(super) next_scan: u64,
-    /// How many of its threads run at once, on average.
-    pub(super) nr_running_avg: u64,
-    /// Its size, in bytes.
-    pub(super) footprint: u64,
-}
-
-/// What is known of a task.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::fair) struct TaskLlc {
-    /// The LLC that its process preferred when it was last accounted (`p->preferred_llc`).
-    pub(super) pref: Option<u16>,
-    /// It is counted on its queue as one that is where it should be (`p->pref_llc_queued`).
-    pub(super) is_home: bool,
-    /// A scan waits for its return to user mode.
-    pub(super) has_work: bool,
-}
-
-/// How many queued tasks of a CPU have a preferred LLC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RqLlc {
-    /// Any (`rq->nr_llc_running`).
-    pub nr_llc_running: u32,
-    /// That of this CPU (`rq->nr_pref_llc_running`).
-    pub nr_pref_llc_running: u32,
-}
-
-/// What happened, for `policy_metrics`.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
-    pub(super) scans: u64,
-    pub(super) scans_stopped: u64,
-    pub(super) preferred: u64,
-    pub(super) pinned: u64,
-    pub(super) runtime: u64,
-    pub(super) runtime_preferred: u64,
-    pub(super) runtime_free: u64,
-}
-
 /// All of it.
 #[derive(Clone, Debug)]
 pub struct CacheAware {
-    limits: LlcLimits,
+    pub(super) limits: LlcLimits,
     footprint: Footprint,
     tunables: LlcTunables,
     /// The length of an epoch, in ticks.
@@ -74,11 +28,11 @@ pub struct CacheAware {
     rule: LlcRule,
     pub(super) jiffies: Jiffies,
     pub(super) ids: LlcIds,
-    /// By LLC: CPUs, and threads of one core.
-    llc_cpus: Vec<u64>,
+    /// By CPU.
+    pub(super) cpus: Vec<CpuLlc>,
+    /// Threads of one core (`cpu_smt_num_threads`).
     smt: u64,
-    /// By LLC: its size in bytes; 0 if it is not known.
-    llc_bytes: Vec<u64>,
+    pub(super) numa: LlcNuma,
     pub(super) processes: Processes,
     pub(super) occupancy: Occupancy,
     pub(super) procs: Vec<Proc>,
@@ -88,7 +42,7 @@ pub struct CacheAware {
     /// By CPU, then by LLC: queued tasks that prefer it (`sd->llc_counts` of the lowest domain).
     pub(super) llc_counts: Vec<u32>,
     /// By LLC: what the balancer has recorded.
-    stats: Vec<LlcStats>,
+    pub(super) stats: Vec<LlcStats>,
     pub(super) counts: Counts,
     /// Which processes have come to prefer another LLC in the call under way.
     changed: RefCell<Homes>,
@@ -115,8 +69,6 @@ impl CacheAware {
         };
         let processes = Processes::new(world);
         let smt = topology.cpus().iter().map(|cpu| topology.smt_mask(cpu).len()).max().unwrap_or(1);
-        let llc_bytes = ids.in_bytes(topology);
-        let spans = (0..ids.len()).map(|llc| ids.span(u16::try_from(llc).expect("few LLCs")).len());
         Some(Box::new(CacheAware {
             limits: LlcLimits {
                 version: features.cache_aware_version,
@@ -127,9 +79,9 @@ impl CacheAware {
             period,
             rule: LlcRule::new(tunables.overaggr_pct, tunables.imb_pct, smt > 1),
             jiffies: Jiffies::new(world),
-            llc_cpus: spans.map(|cpus| cpus as u64).collect(),
+            cpus: CpuLlc::all(topology, domains, &ids, is_merged),
             smt: smt as u64,
-            llc_bytes,
+            numa: LlcNuma::new(topology, world.tasks().len()),
             occupancy: Occupancy::new(nr_cpus, &processes, 2, period, world.jiffies()),
             procs: procs(world, &processes),
             tasks: vec![TaskLlc::default(); world.tasks().len()],
@@ -212,21 +164,25 @@ impl CacheAware {
     /// Whether too many threads of `mm` run at once for the LLC of `cpu`, or just one lives: version 4
     /// asks for that where it accounts only.
     fn has_bad_threads(&self, mm: MmId, cpu: CpuId) -> bool {
-        let is_single = self.is_merged() && self.processes.nr_threads(mm) <= 1;
-        let llc_cpus = self.llc_cpus[usize::from(self.ids.of(cpu))];
         let nr_running_avg = self.procs[mm.idx()].nr_running_avg;
-        is_single || self.limits.are_too_many(nr_running_avg, self.smt, llc_cpus)
+        let llc_size = u64::from(self.cpus[cpu.idx()].llc_size);
+        let nr_threads = self.processes.nr_threads(mm);
+        self.limits.invalid_llc_nr(nr_threads, nr_running_avg, self.smt, llc_size)
     }
 
-    /// Whether `mm` is larger than the LLC of `cpu`.
+    /// Whether `mm` is larger than the LLC of `cpu`. By NUMA faults none is where NUMA balancing is off, but
+    /// each is on a CPU without a scheduling domain. Source: `exceed_llc_capacity()`.
     fn is_too_large(&self, mm: MmId, cpu: CpuId) -> bool {
-        let footprint = match self.footprint {
-            Footprint::NumaFaults => return false,
-            Footprint::Zero => 0,
-            Footprint::Rss => self.procs[mm.idx()].footprint,
-        };
-        let llc = usize::from(self.ids.of(cpu));
-        self.limits.is_too_large(footprint, self.llc_bytes[llc])
+        let (proc, cpu) = (&self.procs[mm.idx()], self.cpus[cpu.idx()]);
+        let bytes = cpu.llc_bytes;
+        match self.footprint {
+            Footprint::NumaFaults => {
+                let is_on = self.numa.is_on;
+                !cpu.has_domain || self.limits.exceed_llc_capacity(is_on, proc.footprint, bytes)
+            }
+            Footprint::Zero => self.limits.is_too_large(0, bytes),
+            Footprint::Rss => self.limits.is_too_large(proc.resident, bytes),
+        }
     }
 
     /// The CPU behind whose LLC `mm` should run.
@@ -262,11 +218,11 @@ impl CacheAware {
         util: u64,
         direction: Direction,
     ) -> LlcVerdict {
-        let [src, dst] = [src, dst].map(|cpu| self.ids.of(cpu));
         // An LLC of one CPU has no shared object, and so no numbers.
-        if [src, dst].iter().any(|&llc| self.llc_cpus[usize::from(llc)] < 2) {
+        if [src, dst].iter().any(|cpu| self.cpus[cpu.idx()].llc_size < 2) {
             return LlcVerdict::Unrestricted;
         }
+        let [src, dst] = [src, dst].map(|cpu| self.ids.of(cpu));
         self.rule.judge(self.stats(src), self.stats(dst), util, direction)
     }
 
@@ -339,7 +295,7 @@ fn procs(world: &World, processes: &Processes) -> Vec<Proc> {
     let mut procs = vec![Proc::default(); processes.len()];
     for task in (0..world.tasks().len()).map(TaskId::new) {
         if let Some(mm) = processes.mm(task) {
-            procs[mm.idx()].footprint = world.resident_bytes(world.task(task).proc);
+            procs[mm.idx()].resident = world.resident_bytes(world.task(task).proc);
         }
     }
     procs

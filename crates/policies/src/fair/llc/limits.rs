@@ -2,6 +2,9 @@
 
 use crate::fair::features::CacheAwareVersion;
 
+/// The size of a page, in bytes.
+const PAGE_SIZE: u64 = 4096;
+
 /// What counts as too large. Source: spec 08 section 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LlcLimits {
@@ -14,7 +17,8 @@ pub struct LlcLimits {
 impl LlcLimits {
     /// How many times what an LLC has counts, `mul` the more for each step of tolerance; `None` is any
     /// times. Source: `get_sched_cache_scale()`.
-    fn scale(self, mul: u64) -> Option<u64> {
+    #[must_use]
+    pub fn scale(self, mul: u64) -> Option<u64> {
         match self.aggr_tolerance {
             0 => Some(0),
             100.. => None,
@@ -30,16 +34,42 @@ impl LlcLimits {
     /// v4:     nr_running_avg * smt         > scale * CPUs
     /// ```
     ///
-    /// Source: `invalid_llc_nr()`, 7.2; `exceed_llc_nr()`, version 4.
+    /// Source: `fits_capacity()` in `invalid_llc_nr()`, 7.2; `exceed_llc_nr()`, version 4.
     #[must_use]
     pub fn are_too_many(self, nr_running_avg: u64, smt: u64, llc_cpus: u64) -> bool {
         let Some(scale) = self.scale(1) else { return false };
-        let (threads, room) = (nr_running_avg * smt, scale * llc_cpus);
+        let (threads, room) = (nr_running_avg.wrapping_mul(smt), scale * llc_cpus);
         match self.version {
-            CacheAwareVersion::Merged => threads * 1280 >= room * 1024,
+            CacheAwareVersion::Merged => threads.wrapping_mul(1280) >= room * 1024,
             // Its scale of 0 is refused by itself.
             CacheAwareVersion::V4 => scale == 0 || threads > room,
         }
+    }
+
+    /// Whether a process of so many threads is not gathered: [`LlcLimits::are_too_many`], or, whatever the
+    /// tolerance, it has one thread; version 4 asks for that elsewhere. Source: `invalid_llc_nr()`.
+    #[must_use]
+    pub fn invalid_llc_nr(
+        self,
+        nr_threads: u32,
+        nr_running_avg: u64,
+        smt: u64,
+        llc_cpus: u64,
+    ) -> bool {
+        let is_single = self.version == CacheAwareVersion::Merged && nr_threads <= 1;
+        is_single || self.are_too_many(nr_running_avg, smt, llc_cpus)
+    }
+
+    /// Whether a process is too large for an LLC of so many bytes by its NUMA hinting faults, which count so
+    /// many pages of 4096 bytes; none is where NUMA balancing is off. Source: `exceed_llc_capacity()`.
+    #[must_use]
+    pub fn exceed_llc_capacity(
+        self,
+        numa_balancing: bool,
+        footprint_pages: u64,
+        llc_bytes: u64,
+    ) -> bool {
+        numa_balancing && self.is_too_large(footprint_pages.wrapping_mul(PAGE_SIZE), llc_bytes)
     }
 
     /// Whether a process of so many bytes has no room in an LLC of so many; the size 0 is not known.
@@ -47,7 +77,7 @@ impl LlcLimits {
     #[must_use]
     pub fn is_too_large(self, footprint: u64, llc_bytes: u64) -> bool {
         let Some(scale) = self.scale(256) else { return false };
-        let room = llc_bytes * scale;
+        let room = llc_bytes.wrapping_mul(scale);
         match self.version {
             CacheAwareVersion::Merged => room < footprint,
             CacheAwareVersion::V4 => room <= footprint,

@@ -8,16 +8,23 @@ mod homes;
 mod ids;
 mod jiffies;
 mod limits;
+mod numa;
 mod occupancy;
 mod processes;
 mod scan;
+mod state;
+#[cfg(feature = "testkit")]
+mod testkit;
 mod verdict;
 mod wakeup;
 
-pub use cache_aware::{CacheAware, RqLlc};
+pub use cache_aware::CacheAware;
 pub use ids::LlcIds;
 pub use limits::LlcLimits;
 pub use occupancy::{OCCUPANCY_ONE, Occupancy};
 pub use processes::{MmId, Processes};
+pub use scan::update_avg_scale;
+pub(in crate::fair) use state::OnRq;
+pub use state::RqLlc;
 pub use verdict::{Direction, LlcRule, LlcStats, LlcVerdict};
 pub use wakeup::{LlcAvg, LlcRoom, LlcWakeup};

@@ -16,17 +16,17 @@ pub const OCCUPANCY_ONE: u64 = 1 << 20;
 
 /// Runtime that halves from epoch to epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Decaying {
-    epoch: u64,
+pub(super) struct Decaying {
+    pub(super) epoch: u64,
     /// In ns.
-    runtime: u64,
+    pub(super) runtime: u64,
 }
 
 impl Decaying {
     /// Lets `nr` epochs pass.
     #[inline]
     fn age(&mut self, nr: u64) {
-        self.epoch += nr;
+        self.epoch = self.epoch.wrapping_add(nr);
         // A shift by 64 and more leaves nothing (`__shr_u64()`).
         self.runtime =
             u32::try_from(nr).ok().and_then(|nr| self.runtime.checked_shr(nr)).unwrap_or(0);
@@ -35,10 +35,10 @@ impl Decaying {
 
 /// The epochs of one CPU, and what it has run of tasks with an address space.
 #[derive(Clone, Copy, Debug)]
-struct Epochs {
-    all: Decaying,
+pub(super) struct Epochs {
+    pub(super) all: Decaying,
     /// The jiffy after which the next one begins.
-    next: u64,
+    pub(super) next: u64,
 }
 
 /// The runtime of every CPU and of every process on it.
@@ -47,11 +47,11 @@ pub struct Occupancy {
     /// The length of an epoch, in ticks; at least 1.
     period: u64,
     /// By CPU.
-    cpus: Vec<Epochs>,
+    pub(super) cpus: Vec<Epochs>,
     /// By address space: where its rows in `parts` begin, if it has any.
-    rows: Vec<Option<usize>>,
+    pub(super) rows: Vec<Option<usize>>,
     /// By CPU, for each of those.
-    parts: Vec<Decaying>,
+    pub(super) parts: Vec<Decaying>,
 }
 
 impl Occupancy {
@@ -93,7 +93,8 @@ impl Occupancy {
         self.cpus[cpu.idx()].all.epoch
     }
 
-    /// Ends the epochs of `cpu` that have passed, and ages what it and `mm` have run there.
+    /// Ends the epochs of `cpu` that have passed, and ages what it and `mm` have run there. Jiffies and epochs
+    /// may wrap round; nothing is left of a process that is ahead of the CPU.
     /// Source: `__update_mm_sched()`.
     #[inline]
     fn advance(
@@ -103,16 +104,15 @@ impl Occupancy {
         mm: MmId,
     ) -> (&mut Decaying, Option<&mut Decaying>) {
         let epochs = &mut self.cpus[cpu.idx()];
-        if jiffies > epochs.next {
-            let nr = (jiffies - epochs.next).div_ceil(self.period);
+        let passed = jiffies.wrapping_sub(epochs.next);
+        if passed.cast_signed() > 0 {
+            let nr = passed.div_ceil(self.period);
             epochs.all.age(nr);
-            epochs.next += nr * self.period;
+            epochs.next = epochs.next.wrapping_add(nr * self.period);
         }
         let mut part = self.rows[mm.idx()].map(|row| &mut self.parts[row + cpu.idx()]);
-        if let Some(part) = &mut part
-            && epochs.all.epoch > part.epoch
-        {
-            part.age(epochs.all.epoch - part.epoch);
+        if let Some(part) = &mut part {
+            part.age(epochs.all.epoch.wrapping_sub(part.epoch));
         }
         (&mut epochs.all, part)
     }
@@ -133,7 +133,8 @@ impl Occupancy {
         epoch
     }
 
-    /// The part of the recent busy time of `cpu` that `mm` has had, of [`OCCUPANCY_ONE`].
+    /// The part of the recent busy time of `cpu` that `mm` has had, of [`OCCUPANCY_ONE`]; the product wraps
+    /// modulo 2^64.
     /// Source: `fraction_mm_sched()`.
     ///
     /// # Panics
@@ -142,7 +143,7 @@ impl Occupancy {
     pub fn fraction(&mut self, jiffies: u64, cpu: CpuId, mm: MmId) -> u64 {
         let (all, part) = self.advance(jiffies, cpu, mm);
         let all = all.runtime;
-        part.map_or(0, |part| OCCUPANCY_ONE * part.runtime / (all + 1))
+        part.map_or(0, |part| OCCUPANCY_ONE.wrapping_mul(part.runtime) / (all + 1))
     }
 
     /// A process begins: it has run nowhere. Returns the epoch of the last CPU, in which its first scan

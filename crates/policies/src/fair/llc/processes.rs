@@ -21,14 +21,16 @@ impl MmId {
 /// counts without it, where the kernel counts the zombie.
 #[derive(Clone, Debug, Default)]
 pub struct Processes {
-    /// By task.
-    mms: Vec<Option<MmId>>,
+    /// By task: the address space in which it begins.
+    pub(super) declared_mms: Vec<Option<MmId>>,
+    /// By task: its address space, until it ends.
+    pub(super) mms: Vec<Option<MmId>>,
     /// By address space: the process.
     procs: Vec<ProcId>,
     /// By address space: tasks that were declared.
     declared: Vec<u32>,
     /// By address space: tasks that have begun and have not ended.
-    threads: Vec<u32>,
+    pub(super) threads: Vec<u32>,
 }
 
 impl Processes {
@@ -61,6 +63,7 @@ impl Processes {
             });
             processes.mms.push(mm);
         }
+        processes.declared_mms.clone_from(&processes.mms);
         processes
     }
 
@@ -76,7 +79,7 @@ impl Processes {
         self.declared.is_empty()
     }
 
-    /// The address space of `task`; none if it is a thread of the kernel.
+    /// The address space of `task`; none if it is a thread of the kernel, or ends.
     ///
     /// # Panics
     /// When there is no such task.
@@ -116,14 +119,15 @@ impl Processes {
 
     /// `task` begins; its address space, if it is the first thread of that.
     pub fn begin(&mut self, task: TaskId) -> Option<MmId> {
+        self.mms[task.idx()] = self.declared_mms[task.idx()];
         let mm = self.mm(task)?;
         self.threads[mm.idx()] += 1;
         (self.threads[mm.idx()] == 1).then_some(mm)
     }
 
-    /// `task` has ended.
+    /// `task` has left its address space and its process, for it ends. Source: `exit_mm()`.
     pub fn end(&mut self, task: TaskId) {
-        if let Some(mm) = self.mm(task) {
+        if let Some(mm) = self.mms[task.idx()].take() {
             self.threads[mm.idx()] -= 1;
         }
     }

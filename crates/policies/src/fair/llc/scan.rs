@@ -24,7 +24,8 @@ impl CacheAware {
         let Some(mm) = self.processes.mm(task) else { return };
         let epoch = self.occupancy.epoch(cpu);
         let (proc, row) = (&mut self.procs[mm.idx()], &mut self.tasks[task.idx()]);
-        if proc.epoch >= epoch || row.has_work {
+        // Epochs may wrap round.
+        if proc.epoch.wrapping_sub(epoch).cast_signed() >= 0 || row.has_work {
             return;
         }
         (row.has_work, proc.epoch) = (true, epoch);
@@ -46,16 +47,18 @@ impl CacheAware {
             return CpuSet::new();
         }
         self.counts.scans += 1;
-        let (found, is_merged) = (self.look(world, mm), self.is_merged());
+        let pref_cpu = self.procs[mm.idx()].cpu.get();
+        let cpus = self.numa.scan_cpus(task, pref_cpu, cpu).unwrap_or(*world.topology().cpus());
+        let found = self.look(world, mm, cpus);
         if found.best > 2 * found.current {
             self.counts.preferred += 1;
             self.prefer(mm, found.cpu);
         }
+        let llc_size = self.cpus[cpu.idx()].llc_size;
+        let divisor = if self.is_merged() { divisor(llc_size) } else { 8 };
         let proc = &mut self.procs[mm.idx()];
-        let llc_cpus = self.ids.span(self.ids.of(cpu)).len() as u64;
-        let weight = if is_merged { (llc_cpus / 4).clamp(2, 8) } else { 8 };
-        proc.nr_running_avg = update_avg(proc.nr_running_avg, found.nr_running, weight);
-        *world.topology().cpus()
+        proc.nr_running_avg = update_avg(proc.nr_running_avg, found.nr_running, divisor);
+        cpus
     }
 
     /// One scan of a process at a time, and not more often than once in an epoch; version 4 knows of no
@@ -73,12 +76,15 @@ impl CacheAware {
         is_due
     }
 
-    /// LLC by LLC, of all CPUs: without NUMA balancing a process has no preferred node.
-    fn look(&mut self, world: &World, mm: MmId) -> Found {
+    /// Whole LLCs, in the order of the lowest of `left` that has not been looked at.
+    fn look(&mut self, world: &World, mm: MmId, mut left: CpuSet) -> Found {
         let home = self.procs[mm.idx()].cpu.get().map(|cpu| self.ids.of(cpu));
         let mut found = Found::default();
-        for llc in (0..self.ids.len()).map(|llc| u16::try_from(llc).expect("few LLCs")) {
+        while let Some(first) = left.first() {
+            let llc = self.ids.of(first);
             let span = *self.ids.span(llc);
+            left.subtract(&span);
+            // A CPU that has its LLC alone has no domain of that.
             if span.len() < 2 {
                 continue;
             }
@@ -110,11 +116,27 @@ impl CacheAware {
     }
 }
 
-/// The average comes nearer to the sample by so great a part of the difference, which is rounded towards
-/// nothing: it stays where the difference is less than `weight`.
+/// By what part of the difference [`update_avg_scale`] comes nearer.
+const fn divisor(llc_size: u32) -> i64 {
+    match llc_size / 4 {
+        0..=2 => 2,
+        8.. => 8,
+        quarter => quarter as i64,
+    }
+}
+
+/// The average number of running threads of a process, of which a scan behind an LLC of so many CPUs has
+/// found `sample`. Source: `update_avg_scale()`.
 #[must_use]
-fn update_avg(avg: u64, sample: u64, weight: u64) -> u64 {
-    if sample >= avg { avg + (sample - avg) / weight } else { avg - (avg - sample) / weight }
+pub fn update_avg_scale(avg: u64, sample: u64, llc_size: u32) -> u64 {
+    update_avg(avg, sample, divisor(llc_size))
+}
+
+/// The average comes nearer to the sample by so great a part of the difference, which is rounded towards
+/// nothing: it stays where the difference is less than `divisor`.
+#[must_use]
+fn update_avg(avg: u64, sample: u64, divisor: i64) -> u64 {
+    avg.wrapping_add_signed(sample.wrapping_sub(avg).cast_signed() / divisor)
 }
 
 #[cfg(test)]
@@ -124,7 +146,7 @@ mod tests {
     /// From 0 up to 8 by quarters: 2, 3, 4, 5, and 3 / 4 is nothing; from 20 down: 17, 15, 14, 13, 12, 11.
     #[test]
     fn the_average_of_running_threads_settles_short_of_the_true_count_by_where_it_comes_from() {
-        let settle = |avg, weight| (0..100).fold(avg, |avg, _| update_avg(avg, 8, weight));
+        let settle = |avg, divisor| (0..100).fold(avg, |avg, _| update_avg(avg, 8, divisor));
         assert_eq!((settle(0, 4), settle(20, 4)), (5, 11));
         // An eighth of the difference: up to seven short.
         assert_eq!((settle(0, 8), settle(20, 8)), (1, 15));

@@ -49,18 +49,18 @@ impl LlcRule {
         LlcRule { overaggr_pct, imb_pct }
     }
 
-    /// Whether an LLC of this capacity is not busy yet. Source: `fits_llc_capacity()`.
+    /// Whether an LLC of this capacity is not busy yet; products wrap modulo 2^64. Source: `fits_llc_capacity()`.
     #[inline]
     #[must_use]
     pub const fn fits(&self, util: u64, capacity: u64) -> bool {
-        util * 100 < capacity * self.overaggr_pct
+        util.wrapping_mul(100) < capacity.wrapping_mul(self.overaggr_pct)
     }
 
-    /// Whether one utilization is clearly more than another. Source: `util_greater()`.
+    /// Whether one utilization is clearly more than another; products wrap modulo 2^64. Source: `util_greater()`.
     #[inline]
     #[must_use]
     pub const fn is_greater(&self, util: u64, other: u64) -> bool {
-        util * 100 > other * (100 + self.imb_pct)
+        util.wrapping_mul(100) > other.wrapping_mul(100 + self.imb_pct)
     }
 
     /// What is to be said of a task of utilization `util` that would go from the LLC `src` to `dst`.
@@ -80,7 +80,7 @@ impl LlcRule {
         util: u64,
         direction: Direction,
     ) -> LlcVerdict {
-        let (src_util, dst_util) = (src.util.saturating_sub(util), dst.util + util);
+        let (src_util, dst_util) = (src.util.saturating_sub(util), dst.util.wrapping_add(util));
         let src_fits = self.fits(src_util, src.capacity);
         let dst_fits = self.fits(dst_util, dst.capacity);
         let is_forbidden = match direction {

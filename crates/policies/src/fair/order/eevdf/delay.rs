@@ -10,6 +10,9 @@ impl Hierarchy {
     pub(in crate::fair) fn set_delayed(&mut self, se: EntityId, delayed: bool) {
         self.entity_mut(se).sched_delayed = delayed;
         let mut above = Some(se).filter(|&se| self.entity(se).my_q.is_none());
+        if above.is_some() && self.llc.is_some() {
+            self.count_delayed(se, delayed);
+        }
         while let Some(se) = above {
             let cfs_rq = self.queue_mut(self.cfs_rq_of(se));
             if delayed {
@@ -18,6 +21,14 @@ impl Hierarchy {
                 cfs_rq.h_nr_delayed -= 1;
             }
             above = cfs_rq.se;
+        }
+    }
+
+    /// The same for cache-aware load balancing.
+    fn count_delayed(&mut self, task: EntityId, delayed: bool) {
+        let cpu = self.queue(self.cfs_rq_of(task)).cpu;
+        if let Some(llc) = &mut self.llc {
+            llc.set_delayed(task.task(), cpu, delayed);
         }
     }
 
