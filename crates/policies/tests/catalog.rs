@@ -349,4 +349,9 @@ fn a_version_decides_how_wakees_are_handed_over() {
     let stays = |expr: &str| attached(expr).rules.ttwu_pending_stays;
     assert_eq!(["cfs@5.16", "cfs@6.1", "cfs@6.5"].map(stays), [false, false, true]);
     assert_eq!((rule("eevdf"), stays("eevdf")), (TtwuQueue::CrossLlcOrIdle, true));
+    let sm_idle = |expr: &str| attached(expr).rules.sm_idle;
+    assert_eq!(
+        ["cfs@6.5", "eevdf@6.6", "eevdf@6.12", "eevdf@7.3"].map(sm_idle),
+        [false, false, true, true]
+    );
 }

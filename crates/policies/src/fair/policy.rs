@@ -237,6 +237,10 @@ impl Fair {
             Features { version: Version::V5_16, .. } => TtwuQueue::CrossLlc,
             _ => TtwuQueue::CrossLlcOrIdle,
         };
-        KernelRules { ttwu_queue, ttwu_pending_stays: self.features.version >= Version::V6_5 }
+        KernelRules {
+            ttwu_queue,
+            ttwu_pending_stays: self.features.version >= Version::V6_5,
+            sm_idle: self.features.version >= Version::V6_12,
+        }
     }
 }

@@ -50,6 +50,9 @@ pub struct KernelRules {
     /// Whether `rq->ttwu_pending` stays set until all that was handed over is queued (6.2 and later),
     /// or ends before (`sched_ttwu_pending()`): then a CPU that queues its first wakee looks idle.
     pub ttwu_pending_stays: bool,
+    /// Whether an idle CPU that enters `schedule()` with nothing queued is idle again at once (`SM_IDLE`, 6.12 and
+    /// later), or picks, balances and becomes idle as any other.
+    pub sm_idle: bool,
 }
 
 /// Whether a wakee is handed to another CPU's list, or queued there by the waker

@@ -77,6 +77,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             self.switch_to_stopper(cpu, prev, stays);
             return Ok(());
         }
+        if self.stays_idle(cpu, prev) {
+            return self.idle_again(cpu);
+        }
         let next = self.pick_next_task(cpu, prev);
         if let Some(task) = next {
             self.check_pick(cpu, task)?;
@@ -87,6 +90,20 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             }
         }
         self.context_switch(cpu, prev, next, stays)
+    }
+
+    /// Whether `cpu`, which is idle, has nothing to choose from (`__schedule(SM_IDLE)`).
+    fn stays_idle(&self, cpu: CpuId, prev: Option<TaskId>) -> bool {
+        let rq = self.world.rq(cpu);
+        self.rules.sm_idle && prev.is_none() && !rq.stopping && rq.nr_running == 0
+    }
+
+    /// The idle task goes on, without having been put or picked: its CPU has not become idle.
+    fn idle_again(&mut self, cpu: CpuId) -> Step {
+        let desk = self.desk(cpu);
+        (desk.idle_begins, desk.idle_ticked) = (true, false);
+        self.schedule_ends(cpu);
+        self.back_in(cpu)
     }
 
     /// The newly idle CPU has tried to get work: the rest of `schedule()`. Whoever was put here

@@ -26,6 +26,8 @@ pub struct RoundRobin {
     pub ttwu_queue: Option<TtwuQueue>,
     /// Whether a CPU is marked until all that was handed to it is queued.
     pub ttwu_pending_stays: bool,
+    /// [`KernelRules::sm_idle`].
+    pub sm_idle: bool,
     /// Whether a wakee preempts.
     pub preempts: bool,
     /// Whether it does so only when the current task returns to user mode.
@@ -52,7 +54,8 @@ impl Policy for RoundRobin {
         self.balancer.attach(world);
         let timers = self.slice.map_or(0, |_| u32::try_from(self.queues.len()).expect("few CPUs"));
         let ttwu_queue = self.ttwu_queue.unwrap_or_default();
-        let rules = KernelRules { ttwu_queue, ttwu_pending_stays: self.ttwu_pending_stays };
+        let ttwu_pending_stays = self.ttwu_pending_stays;
+        let rules = KernelRules { ttwu_queue, ttwu_pending_stays, sm_idle: self.sm_idle };
         Attached {
             rules,
             reasons: &["prev"],

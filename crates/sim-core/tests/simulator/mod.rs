@@ -6,6 +6,7 @@ mod balance;
 mod calls;
 mod contracts;
 mod functions;
+mod idle;
 mod memory;
 mod parts;
 mod rearm;
