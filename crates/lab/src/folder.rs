@@ -39,6 +39,10 @@ pub enum Variant {
     OffToOn,
     /// Runs inside task groups, whose shared load was watched.
     Groups,
+    /// `llc_balancing/enabled` at 1, the default of Linux 7.2 and 7.3: labels `lockstep-*`.
+    CacheAware,
+    /// `llc_balancing/enabled` at 0, written before the first scenario: labels `off-*`.
+    NoCacheAware,
 }
 
 impl Variant {
@@ -50,12 +54,20 @@ impl Variant {
             Variant::On => "on",
             Variant::OffToOn => "off-to-on",
             Variant::Groups => "groups",
+            Variant::CacheAware => "cache-aware",
+            Variant::NoCacheAware => "not-cache-aware",
         }
     }
 }
 
 /// How the labels of the seeds begin.
 const SEED: &str = "lockstep-";
+
+/// How the labels of the seeds begin that ran without cache-aware scheduling.
+const SEED_OFF: &str = "off-";
+
+/// The comparison of the seeds that ran without cache-aware scheduling.
+const COMPARED_OFF: &str = "off-robustness.json";
 
 /// How the name of a kernel ends whose placements can be biased, and are traced.
 pub(crate) const BIASED: &str = "bias";
@@ -89,25 +101,37 @@ impl Folder {
     /// what they change.
     #[must_use]
     pub fn variants(self) -> Vec<Folder> {
+        let with = |variant| Folder { variant: Some(variant), ..self.clone() };
+        if self.has_cache_aware() {
+            let all = [Variant::CacheAware, Variant::NoCacheAware].map(with);
+            let found: Vec<Folder> =
+                all.iter().filter(|folder| folder.is_recorded()).cloned().collect();
+            return if found.is_empty() { all[..1].to_vec() } else { found };
+        }
         if !self.kernel.ends_with(BIASED) {
             return vec![self];
         }
-        let with = |variant| Folder { variant: Some(variant), ..self.clone() };
         let all = [Variant::Off, Variant::On, Variant::OffToOn, Variant::Groups].map(with);
         let found: Vec<Folder> =
             all.iter().filter(|folder| folder.is_recorded()).cloned().collect();
         if found.is_empty() { all[..2].to_vec() } else { found }
     }
 
+    /// Whether cache-aware scheduling can be at work: in a kernel that has it, on a machine with
+    /// several last-level caches.
+    fn has_cache_aware(&self) -> bool {
+        let machine = || self.machine(Tracer::On);
+        ["7.2", "7.3"].contains(&&*self.kernel) && machine().is_ok_and(|of| of.nr_llcs() > 1)
+    }
+
     /// Whether anything of its variant lies there.
     fn is_recorded(&self) -> bool {
-        let (seeds, variant) = (self.seeds(), self.variant.map_or("", Variant::name));
-        let file = format!("robustness-{variant}.json");
+        let seeds = self.seeds();
         match self.variant {
             Some(Variant::OffToOn) => heavy::has_pairs(&self.path),
             Some(Variant::Groups) => heavy::has_groups(&self.path),
             _ => self
-                .entries(|name| name == file || name.starts_with(&seeds))
+                .entries(|name| self.is_comparison(name) || name.starts_with(&seeds))
                 .is_ok_and(|found| !found.is_empty()),
         }
     }
@@ -167,7 +191,8 @@ impl Folder {
         let nr_cpus = self.machine(Tracer::On)?.nr_cpus();
         let scenarios = self.summarized(&self.classes()?, nr_cpus)?;
         if scenarios.is_empty() {
-            let expected = "robustness*.json, or lockstep-*/summary.json with scenarios";
+            let seeds = self.seeds();
+            let expected = format!("robustness*.json, or {seeds}*/summary.json with scenarios");
             return Err(LabError::content(&self.path, "no recordings", expected));
         }
         Ok(scenarios)
@@ -175,18 +200,28 @@ impl Folder {
 
     /// How the labels of its seeds begin.
     fn seeds(&self) -> String {
-        self.variant.map_or(SEED.to_owned(), |variant| format!("{SEED}{}-", variant.name()))
+        match self.variant {
+            None | Some(Variant::CacheAware) => SEED.to_owned(),
+            Some(Variant::NoCacheAware) => SEED_OFF.to_owned(),
+            Some(variant) => format!("{SEED}{}-", variant.name()),
+        }
     }
 
-    /// The scenarios of all `robustness*.json`.
+    /// Whether a file of this name compares its seeds.
+    fn is_comparison(&self, name: &str) -> bool {
+        match self.variant {
+            None | Some(Variant::CacheAware) => {
+                name.starts_with("robustness") && name.ends_with(".json")
+            }
+            Some(Variant::NoCacheAware) => name == COMPARED_OFF,
+            Some(variant) => name == format!("robustness-{}.json", variant.name()),
+        }
+    }
+
+    /// The scenarios of the files that compare its seeds.
     fn compared(&self) -> Result<Vec<Scenario>, LabError> {
-        let of_variant = self.variant.map(|variant| format!("robustness-{}.json", variant.name()));
-        let is_comparison = |name: &str| match &of_variant {
-            Some(own) => name == own,
-            None => name.starts_with("robustness") && name.ends_with(".json"),
-        };
         let mut scenarios = Vec::new();
-        for path in self.entries(is_comparison)? {
+        for path in self.entries(|name| self.is_comparison(name))? {
             scenarios.extend(reference::read(&path)?);
         }
         Ok(scenarios)
@@ -206,7 +241,10 @@ impl Folder {
         let siblings =
             full.parent().map(|parent| entries(parent, |name| name.starts_with(&kernel)));
         for path in siblings.transpose()?.into_iter().flatten().filter(|path| path.is_dir()) {
-            let sibling = Folder::open(&path)?;
+            let mut sibling = Folder::open(&path)?;
+            if self.variant == Some(Variant::NoCacheAware) {
+                sibling.variant = self.variant;
+            }
             let scenarios = sibling.compared()?;
             if !scenarios.is_empty() {
                 classes.add(&scenarios, sibling.machine(Tracer::On)?.nr_cpus());

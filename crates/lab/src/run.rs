@@ -33,6 +33,10 @@ pub fn policy_of(kernel: &str, variant: Option<Variant>) -> Option<&'static str>
         ("6.1", None) | ("6.1bias", Some(Variant::Off)) => Some("cfs@6.1"),
         ("6.1bias", Some(Variant::On)) => Some("cfs@6.1+wakeup_bias_prev"),
         ("6.12", None) => Some("eevdf@6.12"),
+        ("7.2", None | Some(Variant::NoCacheAware)) => Some("eevdf@7.2"),
+        ("7.2", Some(Variant::CacheAware)) => Some("eevdf@7.2+cache_aware"),
+        ("7.3", None | Some(Variant::NoCacheAware)) => Some("eevdf@7.3"),
+        ("7.3", Some(Variant::CacheAware)) => Some("eevdf@7.3+cache_aware"),
         _ => None,
     };
     policy.filter(|policy| policies::parse(policy, &[]).is_ok())

@@ -15,6 +15,10 @@ fn each_kernel_of_the_lab_has_its_policy_or_none_yet() {
     assert_eq!(policy_of("6.1", None), Some("cfs@6.1"));
     assert_eq!(policy_of("6.12", None), Some("eevdf@6.12"));
     assert_eq!(policy_of("6.1bias", Some(Variant::On)), Some("cfs@6.1+wakeup_bias_prev"));
+    assert_eq!(policy_of("7.2", None), Some("eevdf@7.2"));
+    assert_eq!(policy_of("7.2", Some(Variant::CacheAware)), Some("eevdf@7.2+cache_aware"));
+    assert_eq!(policy_of("7.3", Some(Variant::NoCacheAware)), Some("eevdf@7.3"));
+    assert_eq!(policy_of("7.3", Some(Variant::CacheAware)), Some("eevdf@7.3+cache_aware"));
     assert_eq!(policy_of("2.6", None), None);
 }
 
@@ -107,6 +111,40 @@ fn a_kernel_with_a_feature_to_switch_is_judged_with_it_off_and_on() {
     let plain = open("6.1-t16", &["robustness.json"]);
     assert_eq!((plain.len(), plain[0].variant()), (1, None));
     assert!(choice(&biased[0]) > choice(&plain[0]), "each placement is traced, too");
+}
+
+/// Under 7.2 and 7.3, `lockstep-*` ran with `llc_balancing` as it is by default, on, and `off-*` with it
+/// off; on a machine with one LLC it has nothing to do.
+#[test]
+fn a_kernel_with_cache_aware_scheduling_is_judged_with_it_as_it_was_recorded() {
+    let parent = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("llc_balancing");
+    let policies = |name: &str, files: &[&str]| -> Vec<(&str, String)> {
+        let path = parent.join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        for file in files {
+            let metric = r#"{"switches":{"class":"exact","values":[1]}}"#;
+            let text = format!(r#"{{"scenarios":{{"{file}":{metric}}}}}"#);
+            std::fs::create_dir_all(path.join(file).parent().unwrap()).unwrap();
+            std::fs::write(path.join(file), text.replace("robustness", "r")).unwrap();
+        }
+        let folders = Folder::open(&path).unwrap().variants().into_iter();
+        let told = |folder: Folder| {
+            let policy = policy_of(folder.kernel(), folder.variant()).unwrap();
+            (policy, folder.reference().map_or_else(|e| e.to_string(), |all| all[0].name.clone()))
+        };
+        folders.map(told).collect()
+    };
+    let both = policies("7.3-t16", &["robustness.json", "off-robustness.json"]);
+    let both: Vec<(&str, &str)> = both.iter().map(|(policy, of)| (*policy, of.as_str())).collect();
+    assert_eq!(both, [("eevdf@7.3+cache_aware", "r.json"), ("eevdf@7.3", "off-r.json")]);
+    let one = policies("7.3-t8", &["robustness.json"]);
+    assert_eq!(one, [("eevdf@7.3", "r.json".to_owned())], "one LLC");
+    let seeds = policies("7.2-t16", &["lockstep-s1/summary.json", "off-s1/summary.json"]);
+    assert_eq!(seeds[0], ("eevdf@7.2+cache_aware", "lockstep-s1/summary.json".to_owned()));
+    assert_eq!(seeds[1], ("eevdf@7.2", "off-s1/summary.json".to_owned()));
+    let none = policies("7.3-t32", &[]);
+    assert_eq!((none.len(), none[0].0), (1, "eevdf@7.3+cache_aware"), "it is on by default");
+    assert!(none[0].1.contains("lockstep-*/summary.json"), "{}", none[0].1);
 }
 
 /// Off and on run the same program: without a patch to switch nothing changes, and with it placements
