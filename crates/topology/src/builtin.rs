@@ -18,7 +18,7 @@ macro_rules! files {
 const MACHINES: &[(&str, &str, &str)] = files!("":
     "spr", "spr-2x48", "spr-2x60", "spr-2x30", "icelake", "cascadelake",
     "genoa", "genoa-4n32", "milan-7543", "milan-7763", "power10",
-    "t8", "t16", "t32", "t64",
+    "t8", "t16", "t32", "t64", "n2x8", "s2x8", "s2x16", "s2d2", "s4d2",
 );
 
 /// Name, file name and text of each price list.

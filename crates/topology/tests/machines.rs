@@ -51,6 +51,26 @@ const SIZES: &[(&str, usize, usize, usize)] = &[
     ("t64@untraced", 64, 8, 2),
     ("t64@lab-6.12", 64, 8, 2),
     ("t64@untraced-6.12", 64, 8, 2),
+    ("n2x8@lab", 16, 2, 1),
+    ("n2x8@untraced", 16, 2, 1),
+    ("n2x8@lab-6.12", 16, 2, 1),
+    ("n2x8@untraced-6.12", 16, 2, 1),
+    ("s2x8@lab", 32, 2, 2),
+    ("s2x8@untraced", 32, 2, 2),
+    ("s2x8@lab-6.12", 32, 2, 2),
+    ("s2x8@untraced-6.12", 32, 2, 2),
+    ("s2x16@lab", 64, 2, 2),
+    ("s2x16@untraced", 64, 2, 2),
+    ("s2x16@lab-6.12", 64, 2, 2),
+    ("s2x16@untraced-6.12", 64, 2, 2),
+    ("s2d2@lab", 32, 4, 2),
+    ("s2d2@untraced", 32, 4, 2),
+    ("s2d2@lab-6.12", 32, 4, 2),
+    ("s2d2@untraced-6.12", 32, 4, 2),
+    ("s4d2@lab", 64, 8, 4),
+    ("s4d2@untraced", 64, 8, 4),
+    ("s4d2@lab-6.12", 64, 8, 4),
+    ("s4d2@untraced-6.12", 64, 8, 4),
 ];
 
 fn machine(text: &str) -> Topology {
@@ -130,6 +150,11 @@ fn cpus_lie_where_the_data_sheets_say() {
     check("power10", &[('L', 95, "377,379,381,383"), ('N', 1, "96-191"), ('N', 3, "288-383")]);
     check("t16", &[('L', 1, "4-7"), ('N', 1, "8-15")]);
     check("t64", &[('L', 7, "56-63"), ('N', 0, "0-31")]);
+    check("n2x8", &[('L', 1, "8-15"), ('N', 0, "0-15")]);
+    check("s2x8", &[('L', 1, "16-31"), ('N', 1, "16-31")]);
+    check("s2x16", &[('L', 1, "32-63"), ('N', 1, "32-63")]);
+    check("s2d2", &[('L', 3, "24-31"), ('N', 1, "16-31")]);
+    check("s4d2", &[('L', 7, "56-63"), ('N', 3, "48-63")]);
 }
 
 #[test]
@@ -148,6 +173,11 @@ fn distances_are_those_of_the_firmware() {
     check("power10", 0, &[10, 20, 40, 40]);
     check("t32", 0, &[10, 21]);
     check("t64", 0, &[10, 32]);
+    check("n2x8", 0, &[10]);
+    check("s2x8", 0, &[10, 21]);
+    check("s2x16", 0, &[10, 21]);
+    check("s2d2", 1, &[21, 10]);
+    check("s4d2", 1, &[12, 10, 12, 12]);
     assert_eq!([machine("spr"), machine("genoa")].map(|m| m.reclaim_distance()), [30, 32]);
 }
 
@@ -339,11 +369,12 @@ fn a_builtin_is_found_with_and_without_its_ending() {
 /// Where a machine comes from stands in its file, not in its title.
 #[test]
 fn titles_describe_the_machine_only() {
+    let lab = ["t8", "t16", "t32", "t64", "n2x8", "s2x8", "s2x16", "s2d2", "s4d2"];
     for found in MachineSummary::builtins() {
         assert!(!found.title.contains('('), "{}", found.title);
         assert_eq!(
             found.title.contains("against which the simulator is held"),
-            ["t8", "t16", "t32", "t64"].contains(&found.name.as_str()),
+            lab.contains(&found.name.as_str()),
             "{}",
             found.title
         );

@@ -142,6 +142,11 @@ fn every_machine_of_the_list_is_right_in_every_mode() {
         "t16",
         "t32",
         "t64",
+        "n2x8",
+        "s2x8",
+        "s2x16",
+        "s2d2",
+        "s4d2",
     ];
     let list = prints("topo list");
     for name in names {
