@@ -9,7 +9,8 @@
 //! # Tasks
 //!
 //! Task 0 is `lab`; the others follow in the order in which they are forked, under the names that
-//! the lab gives them: `hog00`, `per00`, `ping00` and `pong00`, `fk000`, `msg000`, `wrk001`. Behind
+//! the lab gives them: `hog00`, `per00`, `ping00` and `pong00`, `fk000`, `msg000`, `wrk001`; threads of
+//! process `p` are `p0t00`, `p0t01` and so on, process by process. Behind
 //! them come, in [`WithKthreads`], the threads of the machine's kernel, which disturb a run as they
 //! did in the lab, and for whose end it does not wait.
 //!
@@ -21,7 +22,7 @@
 //! | [`STOP`] `stop` | `lab` | behind the last wait |
 //! | [`RELEASE`] `release` | `lab` of a herd | before it widens the affinity of the first hog |
 //! | `ping`, `pong` | each `pingNN` | before a write, and behind the read of the answer: a round trip |
-//! | `run` | each `perNN` | behind a timer; the instant for which that was set is [`Lab::due`] |
+//! | `run` | each `perNN`, and each `pPtNN` with turns | behind a timer; the instant for which that was set is [`Lab::due`] |
 //! | `wake wrkNNN` | the message thread | before it wakes this worker |
 //! | `run` | each `wrkNNN` | behind its wait |
 //!
@@ -38,6 +39,7 @@ mod launch;
 mod messages;
 mod name;
 mod pairs;
+mod procs;
 mod replay;
 mod script;
 mod storm;
@@ -61,6 +63,7 @@ use crate::program::Programs;
 use launch::Launch;
 use messages::Messages;
 use name::Scenario;
+use procs::Procs;
 use script::Script;
 use timers::Timers;
 
@@ -139,6 +142,7 @@ impl Lab {
             Scenario::Timers(timers) => timers.build(script()),
             Scenario::Messages(messages) => messages.build(script()),
             Scenario::Hogs(hogs) => hogs.build(script()),
+            Scenario::Procs(procs) => procs.build(script()),
             Scenario::Launch(launch) => launch.build(self.kernel, seed),
         }
     }
@@ -180,11 +184,15 @@ impl Lab {
     pub fn latency(&self) -> Option<Latency> {
         match &self.scenario {
             Scenario::Pairs(_) => Some(Latency::RoundTrip { from: pairs::PING, to: pairs::PONG }),
-            Scenario::Timers(_) => Some(Latency::Timer { run: timers::RUN }),
+            Scenario::Timers(_) | Scenario::Procs(Procs { turns: Some(_), .. }) => {
+                Some(Latency::Timer { run: timers::RUN })
+            }
             Scenario::Messages(messages) => {
                 Some(Latency::Wake { wakes: messages.wakes(), run: messages::RUN })
             }
-            Scenario::Storm(_) | Scenario::Hogs(_) | Scenario::Launch(_) => None,
+            Scenario::Storm(_) | Scenario::Hogs(_) | Scenario::Procs(_) | Scenario::Launch(_) => {
+                None
+            }
         }
     }
 
@@ -194,6 +202,7 @@ impl Lab {
     pub fn due(&self, task: TaskId, turn: u64) -> Option<Nanos> {
         match &self.scenario {
             Scenario::Timers(timers) => timers.due(task, turn),
+            Scenario::Procs(procs) => procs.due(task, turn),
             _ => None,
         }
     }
@@ -207,6 +216,7 @@ impl Lab {
             Scenario::Timers(Timers { hogs, tasks, .. }) => hogs + tasks,
             Scenario::Messages(Messages { messengers, workers, .. }) => messengers * (1 + workers),
             Scenario::Hogs(hogs) => hogs.count(),
+            Scenario::Procs(procs) => procs.count(),
             // The main task stands for the parent here.
             Scenario::Launch(Launch(hackbench)) => {
                 u32::try_from(hackbench.workers()).expect("a name has set a limit")

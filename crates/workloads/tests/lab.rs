@@ -98,6 +98,40 @@ fn refusal(name: &str) -> String {
     Lab::new(name, 16).err().unwrap_or_else(|| panic!("{name} is taken")).to_string()
 }
 
+/// Numbers of threads, and the order of their numbers, are those of the `NAME.json` in `7.3-n2x8`.
+#[test]
+fn processes_of_threads_have_the_names_and_the_order_of_the_lab() {
+    let threads = "lab p0t00 p0t01 p0t02 p0t03";
+    assert_eq!(names_of("th-free-4", 16), threads);
+    assert_eq!(names_of("sl-4-2-2", 16), threads);
+    assert_eq!(names_of("pr-2x2", 16), "lab p0t00 p0t01 p1t00 p1t01");
+    assert_eq!(names_of("mix-4-4", 16), format!("{threads} p1t00 p2t00 p3t00 p4t00"));
+    assert_eq!(names_of("sb-1x4", 16), "lab msg000 wrk001 wrk002 wrk003 wrk004");
+    for wrong in ["th-4", "th-free-0", "pr-2", "pr-0x2", "mix-4", "sl-4-2", "sl-4-0-2", "sb-1xN"] {
+        assert!(refusal(wrong).starts_with("there is no scenario `"), "{wrong}");
+    }
+    assert!(refusal("th-fre-4").contains("`lab:th-free-4`"));
+    let procs = |name: &str| {
+        let setup = lab::build(name, 16, Seed(1)).unwrap().setup();
+        setup.tasks.iter().map(|task| task.proc.0).collect::<Vec<_>>()
+    };
+    assert_eq!(procs("pr-2x2"), [0, 1, 1, 2, 2]);
+    assert_eq!(procs("sb-1x1"), [0, 0, 0]);
+}
+
+/// `ops` in the `NAME.json` of `7.3-n2x8`, `lockstep-s1`: turns of the first and of the last thread.
+#[test]
+fn threads_take_as_many_turns_as_in_the_lab() {
+    let turns = |name, task| {
+        let lab = Lab::new(name, 16).unwrap();
+        (0..).take_while(|turn| lab.due(TaskId(task), *turn).is_some()).count()
+    };
+    assert_eq!((turns("sl-4-2-2", 1), turns("sl-4-2-2", 4)), (245, 245));
+    assert_eq!((turns("sl-8-2-6", 1), turns("sl-8-2-6", 8)), (123, 123));
+    assert_eq!((turns("sl-4-1-9", 1), turns("sl-4-1-9", 4)), (98, 98));
+    assert_eq!((turns("sl-12-1-3", 1), turns("sl-12-1-3", 12)), (245, 245));
+}
+
 #[test]
 fn an_unknown_name_is_refused_with_the_nearest() {
     let see = "(see `simsched workloads lab:NAME`)";

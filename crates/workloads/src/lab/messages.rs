@@ -58,14 +58,11 @@ impl Messages {
         let space = script.b.sems(1);
         script.parent(|p| self.parent(p, space));
         let messenger = self.messenger(&mut script, stacks, space);
-        let workers = [2, 1, 0].map(|pieces| self.worker(&mut script, stacks, space, pieces));
+        let workers = [0, 1, 2].map(|pieces| self.worker(&mut script, stacks, space, pieces));
         for group in 0..self.messengers {
             script.thread(&format!("msg{group:03}"), messenger, [WORDS + group, group]);
             for nth in group * self.workers..(group + 1) * self.workers {
-                let worker = match nth {
-                    0 => workers[0],
-                    _ => workers[if nth % 2 == 1 { 1 } else { 2 }],
-                };
+                let worker = workers[heap_pieces(nth)];
                 script.thread(&self.worker_name(nth), worker, [nth, group]);
             }
         }
@@ -94,18 +91,7 @@ impl Messages {
     /// Creates all, sleeps, tells all to end, and waits for them.
     fn parent(&self, p: &mut Body<'_>, space: SemId) {
         let threads = self.messengers * (1 + self.workers);
-        p.repeat(threads, |p, nth| {
-            p.run(TO_STACK);
-            maps(p, space, STACK);
-            p.run(BETWEEN_CALLS);
-            p.down_write(space);
-            p.run(stack_leave_more());
-            p.up_write(space, STACK_LEAVE);
-            p.run(BETWEEN_CALLS);
-            faults(p, space, STACK_FAULT);
-            p.run(TO_CREATE);
-            p.spawn(Operand::from(FIRST).plus(nth));
-        });
+        p.repeat(threads, |p, nth| creates(p, space, Operand::from(FIRST).plus(nth)));
         p.sleep(Dist::Constant(Nanos(self.length.get() + SLACK.get())));
         p.futex_set(STOPPED, 1);
         for group in 0..self.messengers {
@@ -170,15 +156,38 @@ impl Messages {
     }
 }
 
+/// Creates a thread of the same process: with a stack, which it may use.
+pub(super) fn creates(p: &mut Body<'_>, space: SemId, thread: Operand) {
+    p.run(TO_STACK);
+    maps(p, space, STACK);
+    p.run(BETWEEN_CALLS);
+    p.down_write(space);
+    p.run(stack_leave_more());
+    p.up_write(space, STACK_LEAVE);
+    p.run(BETWEEN_CALLS);
+    faults(p, space, STACK_FAULT);
+    p.run(TO_CREATE);
+    p.spawn(thread);
+}
+
 /// What a thread does first: it touches its stack.
-fn begins(p: &mut Body<'_>, space: SemId) {
+pub(super) fn begins(p: &mut Body<'_>, space: SemId) {
     p.run(TO_FAULT);
     faults(p, space, FAULT);
     p.run(FROM_FAULT);
 }
 
+/// How many pieces too many the heap of a thread has at first that is the `nth` of its process to get
+/// one: those of the first are two, and every second one of the others has one.
+pub(super) fn heap_pieces(nth: u32) -> usize {
+    match nth {
+        0 => 2,
+        nth => (nth % 2) as usize,
+    }
+}
+
 /// A thread gets a heap of its own with its first allocation.
-fn gets_heap(p: &mut Body<'_>, space: SemId, pieces: usize) {
+pub(super) fn gets_heap(p: &mut Body<'_>, space: SemId, pieces: usize) {
     let row = usize::from(pieces == 0);
     maps(p, space, HEAP_MAP[row]);
     for _ in 0..pieces {

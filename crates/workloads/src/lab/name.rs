@@ -9,6 +9,7 @@ use super::hogs::{Hogs, Place};
 use super::launch::Launch;
 use super::messages::Messages;
 use super::pairs::Pairs;
+use super::procs::{Procs, Turns};
 use super::storm::Storm;
 use super::text::{NAME, PREFIX};
 use super::timers::Timers;
@@ -29,6 +30,7 @@ pub(super) enum Scenario {
     Timers(Timers),
     Messages(Messages),
     Hogs(Hogs),
+    Procs(Procs),
     Launch(Launch),
 }
 
@@ -62,6 +64,13 @@ impl fmt::Display for Scenario {
                 };
                 write!(f, "hogs: {}, for {} ms{place}", hogs.count(), ms(hogs.length))
             }
+            Scenario::Procs(Procs { threads, turns, length }) => {
+                write!(f, "processes: {}, threads: {threads:?}, ", threads.len())?;
+                if let Some(Turns { run, sleep }) = turns {
+                    write!(f, "{} us of work, {} us of sleep, ", us(*run), us(*sleep))?;
+                }
+                write!(f, "for {} ms", ms(*length))
+            }
             Scenario::Launch(Launch(hackbench)) => {
                 write!(f, "{} messages of {} bytes", hackbench.messages(), hackbench.bytes)
             }
@@ -89,7 +98,8 @@ pub(super) fn parse(name: &str, nr_cpus: usize) -> Result<Scenario, WorkloadErro
 }
 
 fn unknown(name: &str, nr_cpus: usize) -> WorkloadError {
-    let all = all(nr_cpus);
+    let mut all = all(nr_cpus);
+    all.extend(CACHE_SET.split_whitespace().map(str::to_owned));
     let close = nearest(name, all.iter().map(String::as_str));
     WorkloadError::UnknownScenario {
         program: NAME,
@@ -97,6 +107,11 @@ fn unknown(name: &str, nr_cpus: usize) -> WorkloadError {
         nearest: close.into_iter().map(|name| format!("{PREFIX}{name}")).collect(),
     }
 }
+
+/// Scenarios with which the lab asked where the threads of a process are under cache-aware scheduling.
+const CACHE_SET: &str = "th-free-2 th-free-3 th-free-4 th-free-6 th-free-8 th-free-12 pr-2x2 pr-2x3 \
+    pr-2x4 pr-3x2 pr-3x4 mix-4-4 mix-4-8 sl-4-2-2 sl-8-2-2 sl-4-1-9 sl-8-2-6 sl-12-1-3 sb-1x1 sb-1x4 \
+    sb-1x8 sb-1x16";
 
 /// The names that the lab uses on a machine of so many CPUs, in the order of its runs.
 pub(super) fn all(nr_cpus: usize) -> Vec<String> {
@@ -148,6 +163,8 @@ impl Machine {
             "schbench" => self.messages(rest).map(Scenario::Messages),
             "hogs" => self.hogs(rest).map(Scenario::Hogs),
             "share" => share(rest).map(Scenario::Hogs),
+            "th" | "pr" | "mix" | "sl" => procs(kind, rest).map(Scenario::Procs),
+            "sb" => benched(rest).map(Scenario::Messages),
             "hackbench" => launch(rest).map(Scenario::Launch),
             _ => None,
         }
@@ -288,6 +305,41 @@ fn share(rest: &[&str]) -> Option<Hogs> {
     values.dedup();
     let length = Nanos::from_secs(if values.len() > 2 { 4 } else { 2 });
     (!nice.is_empty()).then_some(Hogs { nice, place: Place::Pinned, length })
+}
+
+/// `th-free-T`, `pr-PxT`, `mix-T-K` or `sl-T-R-S`.
+fn procs(kind: &str, rest: &[&str]) -> Option<Procs> {
+    let same = |processes: u32, threads: u32| {
+        within(processes.checked_mul(threads)?)?;
+        Some(vec![threads; processes as usize])
+    };
+    let (threads, turns, length) = match (kind, rest) {
+        ("th", ["free", threads]) => (same(1, number(threads)?)?, None, 1_500),
+        ("pr", [both]) => {
+            let (processes, threads) = both.split_once('x')?;
+            (same(number(processes)?, number(threads)?)?, None, 1_200)
+        }
+        ("mix", [threads, single]) => {
+            let all = [same(1, number(threads)?)?, same(number(single)?, 1)?];
+            (all.concat(), None, 1_200)
+        }
+        ("sl", [threads, run, sleep]) => {
+            let ms = |text| Some(Nanos::from_millis(u64::from(number(text)?)));
+            (same(1, number(threads)?)?, Some(Turns { run: ms(run)?, sleep: ms(sleep)? }), 1_000)
+        }
+        _ => return None,
+    };
+    Some(Procs { threads, turns, length: Nanos::from_millis(length) })
+}
+
+/// `MxW`: `schbench` with workers that think for longer.
+fn benched(rest: &[&str]) -> Option<Messages> {
+    let [both] = rest else { return None };
+    let (messengers, workers) = both.split_once('x')?;
+    let (messengers, workers) = (number(messengers)?, number(workers)?);
+    within(messengers.checked_mul(workers.checked_add(1)?)?)?;
+    let (think, length) = (Nanos::from_millis(1), Nanos::from_millis(800));
+    Some(Messages { messengers, workers, think, length })
 }
 
 /// `gGfFlL`.

@@ -27,6 +27,10 @@ pub const SCENARIOS: &[(&str, &str)] = &[
         "tasks with the nice values A, B and so on compute on CPU 0 (m5: -5; 0x4: four of 0)",
     ),
     ("hogper-H-P", "H of nice A compute and P of nice B run on timers on CPU 0; -long, -nA-B"),
+    ("th-free-T", "a process of T threads computes for 1.5 s; pr-PxT: P of them for 1.2 s"),
+    ("mix-T-K", "a process of T threads and K of one thread each compute for 1.2 s"),
+    ("sl-T-R-S", "T threads of a process run for R ms and sleep for S ms on timers, for 1 s"),
+    ("sb-MxW", "as schbench-MxW, with 1 ms of work after each wakeup, for 800 ms"),
     ("hackbench-gGfFlL", "hackbench -T -p -g G -f F -l L, timed with its start and its end"),
     ("hackbench OPTIONS", "the same with any options"),
 ];
