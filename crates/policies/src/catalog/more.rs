@@ -40,8 +40,9 @@ pub fn more(key: &str) -> &'static [&'static str] {
              the queue that it leaves nor the one that it joins tells tg->load_avg.",
         ],
         "cache_aware" => &[
-            "Alone it is eevdf@7.0+cache_aware; cache_aware@v4 is version 4 of the series, and merged, \
-             the default, what Linux 7.2 has.",
+            "Alone it is eevdf@7.3+cache_aware, what Linux 7.3 does; cache_aware@7.2 is that of 7.2, and \
+             cache_aware@v4 version 4 of the series, on the class of 7.0. merged, the default of \
+             cache_aware_version, is what the kernel has since 7.2.",
             "At most once in an epoch a thread of each process looks, on its way back to user mode, \
              behind which LLC its process has run most (system time; policy_metrics llc_scans): that \
              becomes the preferred one if it leads by twice. Processes with one thread, with more \

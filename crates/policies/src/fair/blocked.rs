@@ -27,10 +27,10 @@ impl Hierarchy {
                     self.update_load_avg(self.cfs_rq_of(se), se, now, Update::Tg);
                 }
                 let cfs_rq = self.queue(queue);
-                // What its group has still to be told, it is told when it is aged again.
-                let is_told =
+                // What is still to be taken from the sum of its group, is when the queue is aged again.
+                let is_gone =
                     self.features.version < Version::V6_12 || cfs_rq.tg_load_avg_contrib == 0;
-                if cfs_rq.is_decayed() && is_told && !self.has_listed_child(group, cpu) {
+                if cfs_rq.is_decayed() && is_gone && !self.has_listed_child(group, cpu) {
                     self.queue_mut(queue).on_list = false;
                 }
             }
@@ -40,7 +40,7 @@ impl Hierarchy {
         has_blocked
     }
 
-    /// Whether a group's entity has nothing left to age, and nothing to be told.
+    /// Whether a group's entity has nothing left to age, and no change below it to propagate.
     /// Source: `skip_blocked_update()`.
     fn skip_blocked_update(&self, se: EntityId) -> bool {
         let entity = self.entity(se);

@@ -184,9 +184,9 @@ pub enum TgUpdate {
 const TG_LIMIT_NS: u64 = 1_000_000;
 
 impl CfsRq {
-    /// What its group has to be told; the queue takes it as told. With a `limit`, the time by
-    /// `sched_clock()` (since 7.2 of the runqueue's clock), not more than once per ms. With `both` it is told of the
-    /// queue's runnable average, too, if either has changed enough.
+    /// What this queue has to add to the sums of its group, which it takes as added. With a `limit`, the time by
+    /// `sched_clock()` (since 7.2 of the runqueue's clock), not more than once per ms. With `both` the sum of runnable
+    /// averages changes, too, if either average has changed enough.
     /// Source: `update_tg_load_avg()` of 6.1, of 6.7 and of 7.3.
     #[inline]
     pub fn update_tg_contrib(&mut self, limit: Option<u64>, both: bool) -> TgUpdate {
@@ -205,9 +205,9 @@ impl CfsRq {
         let mut runnable = 0;
         let mut is_small = delta.unsigned_abs() <= self.tg_load_avg_contrib / 64;
         if both {
-            let told = self.tg_runnable_avg_contrib;
-            runnable = self.avg.runnable_avg.wrapping_sub(told).cast_signed();
-            is_small &= runnable.unsigned_abs() <= told / 64;
+            let added = self.tg_runnable_avg_contrib;
+            runnable = self.avg.runnable_avg.wrapping_sub(added).cast_signed();
+            is_small &= runnable.unsigned_abs() <= added / 64;
         }
         if is_small {
             return TgUpdate::Small;

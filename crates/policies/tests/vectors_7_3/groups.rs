@@ -37,7 +37,7 @@ fn vectors_7_3_calc_group_shares() {
     });
 }
 
-/// By the clock of the runqueue; both averages are told of if either has changed enough.
+/// By the clock of the runqueue; both sums change if either average has changed enough.
 #[test]
 fn vectors_7_3_update_tg_load_avg() {
     vectors_73("update_tg_load_avg.csv", 2000, |file| {

@@ -1,4 +1,4 @@
-//! Who of the one tree of 7.3 is picked, and for how long the running task is protected, against the kernel's numbers.
+//! Which task of the one tree of 7.3 is picked, and for how long the running task is protected, against the kernel's numbers.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 

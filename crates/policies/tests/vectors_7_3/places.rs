@@ -11,7 +11,7 @@ use crate::common::{for_each_json, for_each_row, vectors_73};
 const TASK: TaskId = TaskId(0);
 const OTHER: TaskId = TaskId(1);
 
-/// The kernel's function is told whether the new entity is counted already; ours, how many others there are.
+/// The kernel's function gets a flag that the new entity is counted already; ours, how many others there are.
 #[test]
 fn vectors_7_3_eevdf_place() {
     vectors_73("eevdf_place.jsonl", 1400, |file| {

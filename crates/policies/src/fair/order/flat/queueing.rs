@@ -147,7 +147,7 @@ impl Hierarchy {
     fn dequeue_hierarchy(&mut self, task: EntityId, flags: DequeueFlags, now: u64) {
         let entity = self.entity(task);
         let idle = u32::from(entity.policy == SchedPolicy::Idle);
-        // Who was delayed and sleeps on counts as runnable until it is told that it is not delayed any more.
+        // Who was delayed and sleeps on counts as runnable until `clear_delayed()`.
         let delayed = u32::from(entity.sched_delayed && !flags.sleep);
         let (mut above, mut leaving) = (Some(task), true);
         while let Some(se) = above {
