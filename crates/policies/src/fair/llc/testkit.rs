@@ -84,7 +84,7 @@ impl CacheAware {
         &self.occupancy
     }
 
-    /// The same, to change.
+    /// The epochs of CPUs and processes, to be set.
     pub fn occupancy_mut(&mut self) -> &mut Occupancy {
         &mut self.occupancy
     }
@@ -120,7 +120,7 @@ impl Occupancy {
         [epochs.all.epoch, epochs.next, epochs.all.runtime]
     }
 
-    /// The same, to change.
+    /// Sets the epoch of `cpu`, the jiffy after which the next one begins, and its runtime in ns.
     pub fn set_cpu(&mut self, cpu: CpuId, numbers: [u64; 3]) {
         let epochs = &mut self.cpus[cpu.idx()];
         [epochs.all.epoch, epochs.next, epochs.all.runtime] = numbers;
@@ -136,7 +136,7 @@ impl Occupancy {
         [part.epoch, part.runtime]
     }
 
-    /// The same, to change.
+    /// Sets the epoch of `mm` on `cpu`, and its runtime there in ns.
     ///
     /// # Panics
     /// When its runtime is not kept.

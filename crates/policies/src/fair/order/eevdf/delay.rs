@@ -24,7 +24,8 @@ impl Hierarchy {
         }
     }
 
-    /// The same for cache-aware load balancing.
+    /// A task that begins or ends to be delayed is counted by cache-aware load balancing (`pref_llc_running_dec()`,
+    /// `pref_llc_running_inc()`, 7.2).
     fn count_delayed(&mut self, task: EntityId, delayed: bool) {
         let cpu = self.queue(self.cfs_rq_of(task)).cpu;
         if let Some(llc) = &mut self.llc {
