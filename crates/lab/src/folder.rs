@@ -10,8 +10,9 @@ use crate::error::LabError;
 use crate::event::Event;
 use crate::heavy;
 use crate::machine::{Tracer, machine, of_the_biased_build, traces_placements};
-use crate::metrics::Measures;
+use crate::metrics::{Measures, Run};
 use crate::outside::Outside;
+use crate::probes::Probes;
 use crate::reference::{self, Metric, Scenario};
 use crate::results::{self, Results};
 use crate::shape::Shape;
@@ -301,7 +302,10 @@ impl Folder {
         }
         let Some((events, results)) = traced(&label, &scenario.name)? else { return Ok(None) };
         let shape = Shape::of(&self.machine(Tracer::On)?);
-        let values: Box<dyn Values + Send> = Box::new(Measures::of(&shape, &events, &results));
+        let probes = probes(&label, &scenario.name)?;
+        let run =
+            Run { scenario: &scenario.name, events: &events, probes: &probes, results: &results };
+        let values: Box<dyn Values + Send> = Box::new(Measures::of(&shape, run));
         Ok(Some(Recorded { events, values }))
     }
 
@@ -330,6 +334,13 @@ fn traced(label: &Path, scenario: &str) -> Result<Option<(Vec<Event>, Results)>,
     }
     let results = results::read(&label.join(format!("{scenario}.json")))?;
     Ok(Some((tracefs::read_file(&trace)?, results)))
+}
+
+/// What was watched of a scenario under a label beside the events of its trace.
+fn probes(label: &Path, scenario: &str) -> Result<Probes, LabError> {
+    let probe = label.join(format!("{scenario}.probe.gz"));
+    let trace = label.join(format!("{scenario}.trace.gz"));
+    tracefs::read_probes(&trace, probe.is_file().then_some(probe.as_path()))
 }
 
 /// A run, of a kernel or of the simulator, that is over.

@@ -20,6 +20,7 @@ mod latency;
 pub mod machine;
 pub mod metrics;
 pub mod outside;
+pub mod probes;
 pub mod recorder;
 pub mod reference;
 pub mod results;

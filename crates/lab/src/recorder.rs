@@ -1,18 +1,22 @@
 //! `Recorder`: what the kernel's tracer, its counters and `/proc` would have told of a run.
 
 use simsched_core::{
-    Cause, Cost, MarkId, Nanos, Observer, Setup, SimTime, Start, TaskId, TaskSpec, TaskState,
-    Tracepoint, World,
+    Cause, Cost, MarkId, Nanos, Observer, Reason, Setup, SimTime, Start, TaskId, TaskSpec,
+    TaskState, Tracepoint, Wants, World,
 };
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, LlcId};
 
 use crate::event::{Comm, Event, PrevState, Task, What};
+use crate::probes::{Mover, Probes, Scan};
 
 /// The pid of the first task; smaller ones are the idle tasks (0) and the stoppers.
 const FIRST_PID: u32 = 2000;
 
 /// The pid of the stopper of CPU 0; the others follow.
 const FIRST_STOPPER: u32 = 1;
+
+/// The reason of moves that gather the tasks of an LLC.
+const GATHERS: &str = "llc_task";
 
 /// The `prio` of a stopper.
 const STOPPER_PRIO: u8 = 0;
@@ -44,6 +48,9 @@ pub struct Recorder {
     marks: Marks,
     /// With the instants in ns.
     events: Vec<(SimTime, Event)>,
+    /// Who moved, for each migration among the events in their order, and what the balancer had in mind.
+    movers: Vec<(SimTime, Mover, Reason)>,
+    scans: Vec<Scan>,
     passed: Vec<Passed>,
     rows: Vec<Row>,
     /// The task that a CPU executes.
@@ -141,6 +148,8 @@ pub struct TaskRecord {
 pub struct Record {
     /// The tracer's events.
     pub events: Vec<Event>,
+    /// What was watched beside them.
+    pub probes: Probes,
     /// All marks that were passed, in order.
     pub passed: Vec<Passed>,
     /// When the mark `start` was passed.
@@ -168,6 +177,8 @@ impl Recorder {
             keeps: true,
             marks,
             events: Vec::new(),
+            movers: Vec::new(),
+            scans: Vec::new(),
             passed: Vec::new(),
             rows: setup.tasks.iter().map(Row::of).collect(),
             current: vec![None; nr_cpus],
@@ -183,9 +194,10 @@ impl Recorder {
         Recorder { keeps: false, ..self }
     }
 
-    /// What was told, in a run that has come to this `world`.
+    /// What was recorded, in a run that has come to this `world` and whose policy has these names of reasons.
     #[must_use]
-    pub fn finish(mut self, world: &World) -> Record {
+    pub fn finish(mut self, world: &World, reasons: &[&str]) -> Record {
+        let probes = self.probes(reasons);
         // Where CPUs take turns, they do not tell in the order of time.
         self.events.sort_by_key(|&(at, _)| at);
         let own = || self.rows.iter().filter(|row| !row.background);
@@ -204,7 +216,24 @@ impl Recorder {
             cpu_migrations: sum(|times| times.counters.migrations),
             task_clock_ns: sum(|times| times.counters.clock),
             events: self.events.into_iter().map(|(_, event)| event).collect(),
+            probes,
             passed: self.passed,
+        }
+    }
+
+    fn probes(&mut self, reasons: &[&str]) -> Probes {
+        self.movers.sort_by_key(|&(at, ..)| at);
+        let gathers = |reason: Reason| reasons.get(usize::from(reason.0)) == Some(&GATHERS);
+        let mover = |&(_, mover, reason): &(SimTime, Mover, Reason)| match mover {
+            Mover::Active if gathers(reason) => Mover::ActiveLlc,
+            mover => mover,
+        };
+        Probes {
+            begun: micros(self.started),
+            ended: self.events.iter().map(|(_, event)| event.us).max().unwrap_or(0),
+            movers: self.movers.iter().map(mover).collect(),
+            scans: std::mem::take(&mut self.scans),
+            sees_scans: true,
         }
     }
 
@@ -215,8 +244,7 @@ impl Recorder {
 
     fn add_by(&mut self, world: &World, cpu: CpuId, by: Task, what: What) {
         if self.on && self.keeps {
-            // The tracer shows the nearest microsecond.
-            let us = (world.now().get() + 500) / 1000;
+            let us = micros(world.now());
             self.events.push((world.now(), Event { us, cpu: cpu.0.into(), by, what }));
         }
     }
@@ -310,7 +338,14 @@ impl Recorder {
         }
     }
 
-    fn migrate(&mut self, world: &World, task: TaskId, from: CpuId, to: CpuId, cause: Cause) {
+    fn migrate(
+        &mut self,
+        world: &World,
+        task: TaskId,
+        [from, to]: [CpuId; 2],
+        cause: Cause,
+        reason: Reason,
+    ) {
         if cause == Cause::Fork {
             // The first CPU of a new task is no migration to the tracer.
             return;
@@ -321,7 +356,23 @@ impl Recorder {
         let acts = if cause == Cause::Wakeup { row.waker } else { to };
         let what =
             What::Migrate { task: self.task(world, task), from: from.0.into(), to: to.0.into() };
+        if self.on && self.keeps {
+            let is_idle = self.current[to.idx()].is_none();
+            self.movers.push((world.now(), mover(cause, is_idle), reason));
+        }
         self.add(world, acts, what);
+    }
+
+    fn cache_work(&mut self, world: &World, task: TaskId, home: Option<LlcId>, avg: u64) {
+        if self.on && self.keeps {
+            let first = |llc| world.topology().llc_span(llc).first().map(|cpu| u32::from(cpu.0));
+            self.scans.push(Scan {
+                us: micros(world.now()),
+                pid: FIRST_PID + task.0,
+                preferred: home.and_then(first),
+                nr_running_avg: avg.cast_signed(),
+            });
+        }
     }
 
     /// Nobody calls for a new task: that it is runnable is all that is traced of it.
@@ -348,7 +399,29 @@ impl Recorder {
     }
 }
 
+/// An instant as the tracer shows it: the nearest microsecond.
+fn micros(at: SimTime) -> u64 {
+    (at.get() + 500) / 1000
+}
+
+/// Who moves a task for this cause, where the CPU that gets it is idle or not. The balancer that works for the
+/// idle CPUs runs on one that is idle itself.
+fn mover(cause: Cause, is_idle: bool) -> Mover {
+    match cause {
+        Cause::Wakeup | Cause::Fork => Mover::Wake,
+        Cause::Exec | Cause::Affinity => Mover::Affinity,
+        Cause::Periodic if !is_idle => Mover::BusyPeriodic,
+        Cause::Periodic | Cause::Nohz => Mover::IdlePeriodic,
+        Cause::NewIdle => Mover::NewIdle,
+        Cause::Active => Mover::Active,
+    }
+}
+
 impl Observer for Recorder {
+    fn wants(&self) -> Wants {
+        if self.keeps { Wants::CACHE_WORK } else { Wants::NOTHING }
+    }
+
     fn on(&mut self, world: &World, tracepoint: Tracepoint) {
         match tracepoint {
             Tracepoint::Waking { wakee, waker, .. } => self.waking(world, wakee, waker),
@@ -364,8 +437,11 @@ impl Observer for Recorder {
             }
             Tracepoint::Stopper { cpu, begins } => self.stopper(cpu, begins),
             Tracepoint::Running { task, .. } => self.rows[task.idx()].named = true,
-            Tracepoint::Migrate { task, from, to, cause, .. } => {
-                self.migrate(world, task, from, to, cause);
+            Tracepoint::Migrate { task, from, to, cause, reason, .. } => {
+                self.migrate(world, task, [from, to], cause, reason);
+            }
+            Tracepoint::CacheWork { task, home, nr_running_avg } => {
+                self.cache_work(world, task, home, nr_running_avg);
             }
             Tracepoint::Fork { parent, child } => {
                 self.rows[child.idx()].parent = parent;

@@ -72,8 +72,18 @@ pub fn read(path: &Path) -> Result<Vec<Scenario>, LabError> {
 fn parse(name: &str, json: &Json) -> Option<Metric> {
     let class = Class::from_name(json.get("class")?.as_str()?)?;
     let seeds = json.get("values")?.as_array()?.iter().filter(|seed| !seed.is_null());
-    let values = seeds.map(value).collect::<Option<Vec<_>>>()?;
+    let values = seeds.map(written).collect::<Option<Vec<_>>>()?;
     Some(Metric { name: name.to_owned(), class, values })
+}
+
+/// A number, or counts in the order in which the comparison of the seeds has put them.
+fn written(json: &Json) -> Option<Value> {
+    match json {
+        Json::Array(counts) => {
+            counts.iter().map(Json::as_u64).collect::<Option<_>>().map(Value::Vector)
+        }
+        json => value(json),
+    }
 }
 
 /// A number, or counts by LLC or node.

@@ -13,7 +13,7 @@ use crate::error::LabError;
 use crate::folder::{Recorded, Variant};
 use crate::latency::latencies;
 use crate::machine::counts_events;
-use crate::metrics::Measures;
+use crate::metrics::{Measures, Run};
 use crate::recorder::{Record, Recorder, TaskRecord};
 use crate::reference::Scenario;
 use crate::results::{self, Bench, Results, TaskResult};
@@ -106,7 +106,13 @@ impl Bed {
         };
         let Some(record) = record else { return Ok(None) };
         let results = results(&lab, &record)?;
-        let measures = Measures::of(&Shape::of(&self.topology), &record.events, &results);
+        let run = Run {
+            scenario: &scenario.name,
+            events: &record.events,
+            probes: &record.probes,
+            results: &results,
+        };
+        let measures = Measures::of(&Shape::of(&self.topology), run);
         Ok(Some(Recorded { events: record.events, values: Box::new(measures) }))
     }
 
@@ -146,8 +152,9 @@ impl Bed {
         let recorder = Recorder::new(&programs.setup(), topology.nr_cpus()).without_events();
         let run = self.simulate(hackbench::NAME, topology, programs, recorder, seed, stop)?;
         let Some(run) = run else { return Ok(None) };
+        let reasons = run.reasons();
         let (world, _, _, recorder) = run.into_parts();
-        let record = recorder.finish(&world);
+        let record = recorder.finish(&world, reasons);
         let counted = |(&options, &run)| {
             let bench = counted::bench(hackbench::NAME, run, &record);
             (options, bench.expect("a run that is over has passed its marks"))
@@ -167,8 +174,9 @@ impl Bed {
         let Some(run) = self.simulate(name, topology, programs, recorder, seed, stop)? else {
             return Ok(None);
         };
+        let reasons = run.reasons();
         let (world, _, _, recorder) = run.into_parts();
-        Ok(Some(recorder.finish(&world)))
+        Ok(Some(recorder.finish(&world, reasons)))
     }
 
     /// Runs `programs` to their end under the eyes of `observer`; none if `stop` says so before.

@@ -49,10 +49,14 @@ impl Shape {
         touched(&count(&self.cores, cpus))
     }
 
+    /// The last-level cache of `cpu`; none if there is no such CPU.
+    pub(crate) fn llc(&self, cpu: u32) -> Option<usize> {
+        self.llcs.get(cpu as usize).copied()
+    }
+
     /// Whether both CPUs have one last-level cache.
     pub(crate) fn share_llc(&self, a: u32, b: u32) -> bool {
-        let llc = |cpu: u32| self.llcs.get(cpu as usize);
-        llc(a).is_some() && llc(a) == llc(b)
+        self.llc(a).is_some() && self.llc(a) == self.llc(b)
     }
 }
 

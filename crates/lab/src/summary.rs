@@ -1,5 +1,7 @@
 //! `summary.json`: the metrics of one seed as the lab's own program has computed them.
 
+mod cache;
+
 use std::fs;
 use std::path::Path;
 
@@ -9,6 +11,7 @@ use crate::error::LabError;
 use crate::reference::{is_counted, value};
 use crate::results::Bench;
 use crate::value::{Value, Values, round};
+use cache::Cache;
 
 /// The summary of a seed.
 #[derive(Clone, Debug)]
@@ -116,7 +119,8 @@ impl Values for Row<'_> {
         if let Some(task) = metric.strip_prefix("slice_p50_ms ") {
             return self.number(&["slices_ms", task, "p50"]).map(Value::from);
         }
-        self.plain(metric).map(Value::from)
+        let cache = || self.0.get("cache").and_then(Json::as_object).map(Cache);
+        self.plain(metric).map(Value::from).or_else(|| cache()?.value(metric))
     }
 }
 

@@ -7,7 +7,8 @@ use std::fmt;
 pub enum Value {
     /// A count, a time or a ratio.
     Number(f64),
-    /// Counts by LLC or node, in ascending order: equal LLCs and nodes may change their places.
+    /// Counts by LLC or node, in ascending order: equal LLCs and nodes may change their places. Of several
+    /// processes those of each.
     Vector(Vec<u64>),
 }
 

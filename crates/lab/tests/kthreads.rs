@@ -18,7 +18,7 @@ fn record(scenario: &str) -> Record {
     let mut sim = Simulator::new(topology, policy, program, recorder, Config::default()).unwrap();
     sim.run_until(SimTime(20_000_000_000)).unwrap();
     let (world, _, _, recorder) = sim.into_parts();
-    recorder.finish(&world)
+    recorder.finish(&world, &[])
 }
 
 /// The parent and one hog are the only tasks of the program: the parent sleeps once and ends, and the

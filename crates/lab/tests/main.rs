@@ -6,6 +6,7 @@ mod bed;
 mod findings;
 mod kthreads;
 mod mechanisms;
+mod processes;
 mod recorder;
 mod recordings;
 mod runs;

@@ -45,7 +45,7 @@ fn record(script: Script) -> Record {
             .unwrap();
     assert_eq!(run.run_until(SimTime(10_000 * MS)).unwrap(), Status::Finished);
     let (world, _, _, recorder) = run.into_parts();
-    recorder.finish(&world)
+    recorder.finish(&world, &[])
 }
 
 fn times(events: &[Event], is: impl Fn(&What) -> bool) -> Vec<u64> {
@@ -158,7 +158,7 @@ fn a_switch_to_nobody_before_a_stopper_is_one_to_the_stopper() {
         What::Switch { prev, next, .. } => format!("{} > {}", prev.comm, next.comm),
         _ => String::new(),
     };
-    let found: Vec<String> = recorder.finish(&world).events.iter().map(names).collect();
+    let found: Vec<String> = recorder.finish(&world, &[]).events.iter().map(names).collect();
     let expected = ["swapper/3 > t0", "t0 > migration/3", "migration/3 > t0", "t0 > swapper/3"];
     assert_eq!(found, expected);
 }

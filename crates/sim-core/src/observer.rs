@@ -246,6 +246,17 @@ pub enum Tracepoint {
         /// Where it is.
         llc: Option<LlcId>,
     },
+    /// `task`, which returns to user mode, enters the scan that chooses the home of its process
+    /// (`task_cache_work()`); the values are those before the scan. Emitted only where the observer wants it
+    /// ([`Wants::CACHE_WORK`]).
+    CacheWork {
+        /// Who scans.
+        task: TaskId,
+        /// The home of its process.
+        home: Option<LlcId>,
+        /// The average number of running threads of its process (`nr_running_avg`).
+        nr_running_avg: u64,
+    },
     /// The utilization of `cpu` has changed in its policy's books (`pelt_cfs` of its root queue). Told behind the
     /// event in which it did, and only where the observer wants it ([`Wants::UTIL_AVG`]).
     UtilAvg {

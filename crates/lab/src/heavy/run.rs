@@ -100,7 +100,7 @@ fn count(
     };
     let names = run.reasons();
     let (world, policy, _, (recorder, stats)) = run.into_parts();
-    let record = recorder.finish(&world);
+    let record = recorder.finish(&world, names);
     let by_reason = stats.wakeups_by_reason();
     let of = |reasons: &[&str]| {
         let rows = names.iter().zip(by_reason).filter(|(name, _)| reasons.contains(name));

@@ -21,16 +21,20 @@
 //! | `all_cpus_used_at_ms` | when all tasks have been forked, and first as many CPUs have a task as can |
 //! | `exec_sd_over_mean` | standard deviation over mean of the CPU times that the tasks see at their ends |
 //!
-//! The start is the release of the herd if there is one, else the first event.
+//! The start is the release of the herd if there is one, else the first event. Where the threads of processes
+//! are, and which LLC the kernel prefers for them, is told in [`cache`].
 
+mod cache;
 mod runtime;
 mod spread;
 mod wakeups;
 
 use crate::event::{Event, What};
+use crate::probes::Probes;
 use crate::results::{Counts, Results};
 use crate::shape::{Shape, touched};
 use crate::value::{Value, Values, round};
+use cache::Cache;
 use runtime::Runtime;
 use spread::Spread;
 use wakeups::Wakeups;
@@ -47,12 +51,27 @@ pub struct Measures {
     wakeups: Wakeups,
     spread: Spread,
     runtime: Runtime,
+    cache: Cache,
+}
+
+/// A run that is over, as the metrics see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The name of the scenario.
+    pub scenario: &'a str,
+    /// The events of the tracer.
+    pub events: &'a [Event],
+    /// What was watched beside them.
+    pub probes: &'a Probes,
+    /// What its tasks say of themselves.
+    pub results: &'a Results,
 }
 
 impl Measures {
-    /// Measures a scenario on a machine of this shape.
+    /// Measures a run on a machine of this shape.
     #[must_use]
-    pub fn of(shape: &Shape, events: &[Event], results: &Results) -> Measures {
+    pub fn of(shape: &Shape, run: Run<'_>) -> Measures {
+        let Run { events, results, .. } = run;
         let start = events.iter().find(|event| event.what == What::Release).or(events.first());
         let mut measures = Measures {
             shape: shape.clone(),
@@ -63,6 +82,7 @@ impl Measures {
             wakeups: Wakeups::default(),
             spread: Spread::new(start.map_or(0, |event| event.us)),
             runtime: Runtime::default(),
+            cache: Cache::of(shape, run),
         };
         let counts = results.counted.counts();
         for event in events {
@@ -149,7 +169,7 @@ impl Values for Measures {
         if let Some(task) = metric.strip_prefix("slice_p50_ms ") {
             return self.runtime.slice(task, self.results.counted.tasks());
         }
-        self.plain(metric)
+        self.plain(metric).or_else(|| self.cache.value(metric))
     }
 }
 

@@ -3,9 +3,11 @@
 //! A line is `COMM-PID [CPU] FLAGS SECONDS.MICROS: EVENT: FIELDS`; lines that begin with `#` are a
 //! heading. Events that nobody here asks for are skipped.
 
+mod probes;
 mod read;
 mod write;
 
+pub use probes::read_probes;
 pub use read::{read, read_file};
 pub use write::{line, write};
 

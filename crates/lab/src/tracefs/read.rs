@@ -18,6 +18,11 @@ const LONGEST: u64 = 1 << 30;
 /// # Errors
 /// When it cannot be read or unpacked, or a line of it is no event.
 pub fn read_file(path: &Path) -> Result<Vec<Event>, LabError> {
+    read(&unpacked(path)?, path)
+}
+
+/// The text of a file that gzip has packed.
+pub(super) fn unpacked(path: &Path) -> Result<String, LabError> {
     let file = File::open(path).map_err(|error| LabError::read(path, error))?;
     let mut text = String::new();
     let unpacked = GzDecoder::new(file).take(LONGEST).read_to_string(&mut text);
@@ -26,7 +31,7 @@ pub fn read_file(path: &Path) -> Result<Vec<Event>, LabError> {
         let what = "found more than 1 GiB of text, expected less";
         return Err(LabError::read(path, io::Error::new(io::ErrorKind::FileTooLarge, what)));
     }
-    read(&text, path)
+    Ok(text)
 }
 
 /// The events of the text of `path`.
@@ -44,31 +49,39 @@ pub fn read(text: &str, path: &Path) -> Result<Vec<Event>, LabError> {
 }
 
 /// What a line that is no event lacks.
-type Lack = String;
+pub(super) type Lack = String;
 
 /// The event of a line; `None` if nobody asks for such events.
 fn event(line: &str) -> Result<Option<Event>, Lack> {
     let lack = || "COMM-PID [CPU] FLAGS SECONDS.MICROS: EVENT: FIELDS".to_owned();
-    let (head, body) = split(line).ok_or_else(lack)?;
-    let (time, body) = body.split_once(": ").ok_or_else(lack)?;
-    let (name, fields) = body.split_once(':').ok_or_else(lack)?;
+    let head = head(line).ok_or_else(lack)?;
+    let (name, fields) = head.body.split_once(':').ok_or_else(lack)?;
     let Some(what) = what(name, fields)? else { return Ok(None) };
-    let (by, cpu) = head;
-    Ok(Some(Event { us: micros(time).ok_or_else(lack)?, cpu, by: task_of(by)?, what }))
+    let by = Task { pid: head.pid, comm: Comm::new(head.comm), prio: 120 };
+    Ok(Some(Event { us: head.us, cpu: head.cpu, by, what }))
 }
 
-/// `COMM-PID` and the CPU, and what comes behind the flags.
-fn split(line: &str) -> Option<((&str, u32), &str)> {
+/// What every line begins with, and the rest of it.
+pub(super) struct Head<'a> {
+    /// The name of who was current.
+    pub(super) comm: &'a str,
+    pub(super) pid: u32,
+    pub(super) cpu: u32,
+    /// Interrupts off, a reschedule due, the context, the depth of preemption.
+    pub(super) flags: &'a str,
+    pub(super) us: u64,
+    /// The event and its fields.
+    pub(super) body: &'a str,
+}
+
+pub(super) fn head(line: &str) -> Option<Head<'_>> {
     let (by, rest) = line.split_once(" [")?;
+    let (comm, pid) = by.trim().rsplit_once('-')?;
     let (cpu, rest) = rest.split_once("] ")?;
-    let (_flags, rest) = rest.trim_start().split_once(' ')?;
-    Some(((by.trim(), cpu.parse().ok()?), rest.trim_start()))
-}
-
-fn task_of(by: &str) -> Result<Task, Lack> {
-    let found = by.rsplit_once('-').and_then(|(comm, pid)| Some((comm, pid.parse().ok()?)));
-    let (comm, pid) = found.ok_or_else(|| "COMM-PID at its start".to_owned())?;
-    Ok(Task { pid, comm: Comm::new(comm), prio: 120 })
+    let (flags, rest) = rest.trim_start().split_once(' ')?;
+    let (time, body) = rest.trim_start().split_once(": ")?;
+    let (pid, cpu) = (pid.parse().ok()?, cpu.parse().ok()?);
+    Some(Head { comm, pid, cpu, flags, us: micros(time)?, body })
 }
 
 /// A time such as `14.362953` in µs.
@@ -125,11 +138,11 @@ fn state(text: &str) -> Result<PrevState, Lack> {
 
 /// `KEY=VALUE` pairs; a name may have spaces and equal signs in it.
 #[derive(Clone, Copy)]
-struct Fields<'a>(&'a str);
+pub(super) struct Fields<'a>(pub(super) &'a str);
 
 impl<'a> Fields<'a> {
     /// What stands between `from` and the next `to`; an empty `to` is the end or the next space.
-    fn text(self, from: &str, to: &str) -> Result<&'a str, Lack> {
+    pub(super) fn text(self, from: &str, to: &str) -> Result<&'a str, Lack> {
         let lack = || format!("a field `{}`", from.trim_end_matches('='));
         let at = self.start(from).ok_or_else(lack)?;
         let rest = &self.0[at..];
@@ -146,7 +159,7 @@ impl<'a> Fields<'a> {
         found.next().map(|at| at + key.len())
     }
 
-    fn number(self, key: &str) -> Result<u32, Lack> {
+    pub(super) fn number(self, key: &str) -> Result<u32, Lack> {
         let text = self.text(key, "")?;
         text.parse().map_err(|_| format!("a number in `{}`", key.trim_end_matches('=')))
     }

@@ -1,7 +1,7 @@
 //! Where the fair class tells what knows of last-level caches, and asks it: cache-aware load balancing
 //! and cache-aware wakeups. Each does nothing where it is off. They, and task groups, learn here what time it is.
 
-use simsched_core::{Cx, Look, TaskId, World};
+use simsched_core::{Cx, Look, PolicyEvent, TaskId, Wants, World};
 use simsched_topology::CpuId;
 
 use super::balance::look;
@@ -121,6 +121,17 @@ impl Fair {
     pub(super) fn caches_have_work(&self, task: TaskId) -> bool {
         self.all.llc.as_ref().is_some_and(|llc| llc.has_work(task))
             || self.all.cas.as_ref().is_some_and(|cas| cas.has_work(task))
+    }
+
+    /// Whoever watches learns that `task` enters `task_cache_work()`.
+    pub(super) fn trace_cache_work(&self, cx: &mut Cx<'_>, task: TaskId) {
+        if cx.wants(Wants::CACHE_WORK)
+            && let Some(llc) = self.all.llc.as_ref().filter(|llc| llc.has_work(task))
+        {
+            let home = llc.preferred_cpu(task).map(|cpu| cx.world.topology().llc_of(cpu));
+            let nr_running_avg = llc.nr_running_avg(task);
+            cx.trace(PolicyEvent::CacheWork { task, home, nr_running_avg });
+        }
     }
 
     /// The scans of `task`, which returns to user mode on `cpu`: what they read.

@@ -170,7 +170,8 @@ impl Policy for Fair {
         self.all.asked.slices.start_here(&mut cx, cpu);
     }
 
-    fn task_work(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
+    fn task_work(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
+        self.trace_cache_work(&mut cx, task);
         let look = self.caches_work(cx.world, cpu, task);
         self.all.tell(cx);
         look

@@ -8,8 +8,8 @@ use crate::world::World;
 
 /// A running 64-bit hash of what happened and when.
 ///
-/// Every tracepoint but [`Tracepoint::Charge`], [`Tracepoint::Preferred`] and [`Tracepoint::UtilAvg`]
-/// is packed with its time into three words, and each word `w` is mixed in by `h = (rotl(h, 29) ^ w) * K` modulo 2^64; the value shown is the
+/// Every tracepoint but [`Tracepoint::Charge`], [`Tracepoint::Preferred`], [`Tracepoint::CacheWork`] and
+/// [`Tracepoint::UtilAvg`] is packed with its time into three words, and each word `w` is mixed in by `h = (rotl(h, 29) ^ w) * K` modulo 2^64; the value shown is the
 /// finalizer of SplitMix64 over `h` and the number of tracepoints. Charges are left out because
 /// they say how time was cut, not what happened: a run that is paused and continued has more of
 /// them; and preferences and utilization are what a policy thinks, not what it does. Nothing depends on
@@ -105,6 +105,10 @@ fn words(tracepoint: Tracepoint) -> (u64, u64) {
             (what(11, 0, 0, 0), pair(proc.0, llc.map_or(u32::MAX, |llc| u32::from(llc.0))))
         }
         Tracepoint::UtilAvg { cpu, util_avg } => (what(12, 0, cpu.0, 0), util_avg),
+        Tracepoint::CacheWork { task, home, nr_running_avg } => {
+            let home = home.map_or(u16::MAX, |llc| llc.0);
+            (what(13, 0, home, 0), pair(task.0, u32::try_from(nr_running_avg).unwrap_or(u32::MAX)))
+        }
     }
 }
 

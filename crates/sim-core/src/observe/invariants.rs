@@ -146,7 +146,9 @@ impl Invariants {
             Tracepoint::Exit { task } => self.live(world, task, Event::Exit),
             Tracepoint::Charge { cpu, amount, .. } => self.charge(world, cpu, amount),
             Tracepoint::Stopper { cpu, begins } => stopper(world, cpu, begins),
-            Tracepoint::Preferred { .. } | Tracepoint::UtilAvg { .. } => Ok(()),
+            Tracepoint::Preferred { .. }
+            | Tracepoint::CacheWork { .. }
+            | Tracepoint::UtilAvg { .. } => Ok(()),
             Tracepoint::Mark { task, .. } => self.live(world, task, Event::Executes),
         }
     }

@@ -16,12 +16,15 @@ pub struct Step {
 }
 
 /// Whether a tracepoint is a step of a run: all are but charges, which say how time was cut and
-/// not what happened, and what a policy thinks: preferences and utilization.
+/// not what happened, and what a policy thinks: preferences, their scans and utilization.
 #[inline]
 pub(super) fn is_step(tracepoint: &Tracepoint) -> bool {
     !matches!(
         tracepoint,
-        Tracepoint::Charge { .. } | Tracepoint::Preferred { .. } | Tracepoint::UtilAvg { .. }
+        Tracepoint::Charge { .. }
+            | Tracepoint::Preferred { .. }
+            | Tracepoint::CacheWork { .. }
+            | Tracepoint::UtilAvg { .. }
     )
 }
 

@@ -357,7 +357,9 @@ impl Observer for Stats {
             }
             Tracepoint::Mark { task, mark } => self.mark(world.now(), task, mark),
             Tracepoint::Stopper { begins, .. } => self.wasted.stopper(world.now(), begins),
-            Tracepoint::Preferred { .. } | Tracepoint::UtilAvg { .. } => {}
+            Tracepoint::Preferred { .. }
+            | Tracepoint::CacheWork { .. }
+            | Tracepoint::UtilAvg { .. } => {}
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use simsched_topology::LlcId;
 
-use crate::ids::ProcId;
+use crate::ids::{ProcId, TaskId};
 
 /// The trace events of a policy, as an observer enables them; one that is not enabled costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +15,8 @@ impl Wants {
     pub const UTIL_AVG: Wants = Wants(1);
     /// [`Tracepoint::Preferred`](crate::Tracepoint::Preferred): which LLC is the home of a process.
     pub const PREFERRED: Wants = Wants(2);
+    /// [`Tracepoint::CacheWork`](crate::Tracepoint::CacheWork): the scans that choose the home of a process.
+    pub const CACHE_WORK: Wants = Wants(4);
 
     /// All that is wanted by either.
     #[must_use]
@@ -35,6 +37,15 @@ impl Wants {
 pub enum PolicyEvent {
     /// This LLC is the home of a process from now on, or none is.
     Preferred(ProcId, Option<LlcId>),
+    /// A thread enters `task_cache_work()`.
+    CacheWork {
+        /// The thread.
+        task: TaskId,
+        /// The home of its process so far.
+        home: Option<LlcId>,
+        /// The average number of running threads of its process so far.
+        nr_running_avg: u64,
+    },
 }
 
 impl PolicyEvent {
@@ -42,6 +53,7 @@ impl PolicyEvent {
     pub(super) const fn kind(self) -> Wants {
         match self {
             PolicyEvent::Preferred(..) => Wants::PREFERRED,
+            PolicyEvent::CacheWork { .. } => Wants::CACHE_WORK,
         }
     }
 }

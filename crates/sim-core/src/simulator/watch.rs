@@ -78,6 +78,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         for event in self.actions.take_traced() {
             match event {
                 PolicyEvent::Preferred(proc, llc) => self.emit(Tracepoint::Preferred { proc, llc }),
+                PolicyEvent::CacheWork { task, home, nr_running_avg } => {
+                    self.emit(Tracepoint::CacheWork { task, home, nr_running_avg });
+                }
             }
         }
     }

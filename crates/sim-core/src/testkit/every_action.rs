@@ -107,7 +107,10 @@ impl EveryAction {
                 cx.touch(Touch { line: LineId(0), access, what: FuncId(0) });
             }
             12 => cx.did(FuncId(0), 1),
-            13 => cx.trace(PolicyEvent::Preferred(cx.world.task(task).proc, None)),
+            13 => {
+                cx.trace(PolicyEvent::Preferred(cx.world.task(task).proc, None));
+                cx.trace(PolicyEvent::CacheWork { task, home: None, nr_running_avg: 0 });
+            }
             _ => {}
         }
     }
