@@ -59,6 +59,4 @@ pub struct Probes {
     pub movers: Vec<Mover>,
     /// The entries of `task_cache_work()`, in order; none where the kernel has no such function.
     pub scans: Vec<Scan>,
-    /// Whether the two last could be watched.
-    pub sees_scans: bool,
 }

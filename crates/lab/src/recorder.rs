@@ -233,7 +233,6 @@ impl Recorder {
             ended: self.events.iter().map(|(_, event)| event.us).max().unwrap_or(0),
             movers: self.movers.iter().map(mover).collect(),
             scans: std::mem::take(&mut self.scans),
-            sees_scans: true,
         }
     }
 

@@ -27,7 +27,7 @@ struct Stop {
 /// # Errors
 /// When a file cannot be read or unpacked, or a line of it is no event.
 pub fn read_probes(trace: &Path, probe: Option<&Path>) -> Result<Probes, LabError> {
-    let mut probes = Probes { sees_scans: probe.is_some(), ..Probes::default() };
+    let mut probes = Probes::default();
     let mut stops = Vec::new();
     if let Some(path) = probe {
         each(&unpacked(path)?, path, |line| probe_line(line, &mut probes.scans, &mut stops))?;
