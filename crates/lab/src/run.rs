@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use simsched_core::{Config, Observer, Policy, Seed, SimTime, Simulator, Status, Workload};
+use simsched_core::{Config, Observer, Policy, Seed, SimTime, Simulator, Status, TaskId, Workload};
 use simsched_policies::{Registry, catalog as policies};
 use simsched_topology::Topology;
 use simsched_workloads::hackbench::{self, Hackbench};
@@ -90,7 +90,8 @@ impl Bed {
         if scenario.is_counted() {
             return self.count(&scenario.name, seed, stop);
         }
-        let lab = Lab::new(&scenario.name, self.topology.nr_cpus())?.under(self.kernel);
+        let lab = Lab::new(&scenario.name, self.topology.nr_cpus())?;
+        let lab = lab.on(&self.topology).under(self.kernel);
         // The traced runs of hackbench had its counters too.
         let counted = hackbench_of(&lab).map(|_| Arc::new(counts_events(&self.topology)));
         let topology = counted.as_ref().unwrap_or(&self.topology);
@@ -218,8 +219,9 @@ fn results(lab: &Lab, record: &Record) -> Result<Results, LabError> {
     }
     let setup = lab.build(Seed(0))?.setup();
     let found = latencies(lab, record);
-    let tasks = setup.tasks.iter().zip(&record.tasks).zip(&found).skip(1);
-    let tasks = tasks.map(|((spec, record), latencies)| {
+    let tasks = setup.tasks.iter().zip(&record.tasks).zip(&found).enumerate();
+    let tasks = tasks.filter(|(nth, _)| lab.reports(TaskId::new(*nth)));
+    let tasks = tasks.map(|(_, ((spec, record), latencies))| {
         let TaskRecord { pid, nice, exec_ns } = *record;
         let name = spec.name.clone();
         let mut task = TaskResult { name, pid, nice, exec_ns, ..TaskResult::default() };

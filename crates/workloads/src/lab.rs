@@ -10,7 +10,8 @@
 //!
 //! Task 0 is `lab`; the others follow in the order in which they are forked, under the names that
 //! the lab gives them: `hog00`, `per00`, `ping00` and `pong00`, `fk000`, `msg000`, `wrk001`; threads of
-//! process `p` are `p0t00`, `p0t01` and so on, process by process. Behind
+//! process `p` are `p0t00`, `p0t01` and so on, process by process, and a first thread that only waits is
+//! `p0main`; a waker is `w000`, its wakees `c000` and so on, the threads of a pair `a000` and `b000`. Behind
 //! them come, in [`WithKthreads`], the threads of the machine's kernel, which disturb a run as they
 //! did in the lab, and for whose end it does not wait.
 //!
@@ -20,14 +21,15 @@
 //! | --- | --- | --- |
 //! | [`START`] `start` | `lab` | before its first fork: what it measures, and all its timers, count from here |
 //! | [`STOP`] `stop` | `lab` | behind the last wait |
-//! | [`RELEASE`] `release` | `lab` of a herd | before it widens the affinity of the first hog |
-//! | `ping`, `pong` | each `pingNN` | before a write, and behind the read of the answer: a round trip |
+//! | [`RELEASE`] `release` | `lab` of a herd, or of restricted threads | before it widens the first affinity |
+//! | `ping`, `pong` | each `pingNN`, `aNNN` and `w000` | before a write, and behind the read of the last answer |
 //! | `run` | each `perNN`, and each `pPtNN` with turns | behind a timer; the instant for which that was set is [`Lab::due`] |
 //! | `wake wrkNNN` | the message thread | before it wakes this worker |
 //! | `run` | each `wrkNNN` | behind its wait |
 //!
 //! [`Lab::latency`] says which marks bound the latency that the lab's tasks measure themselves.
 
+mod cache_set;
 mod costs;
 mod counted;
 mod grace;
@@ -36,19 +38,23 @@ mod ids;
 mod kernel;
 mod kthreads;
 mod launch;
+mod life;
 mod messages;
 mod name;
 mod pairs;
+mod pairs_until;
+mod places;
 mod procs;
 mod replay;
 mod script;
+mod star;
 mod storm;
 mod text;
 mod timers;
 
 use rand::distr::{Distribution, Uniform};
 use simsched_core::{MarkId, Nanos, Seed, Start, TaskId, Workload};
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, CpuSet, LlcId, Topology};
 
 pub use counted::{Counted, CountedRun, counted};
 pub use kernel::Kernel;
@@ -60,18 +66,21 @@ pub use text::{NAME, PREFIX, SCENARIOS, parse};
 
 use crate::error::WorkloadError;
 use crate::program::Programs;
+use hogs::Hogs;
 use launch::Launch;
 use messages::Messages;
 use name::Scenario;
+use pairs_until::PairsUntil;
 use procs::Procs;
 use script::Script;
+use star::Star;
 use timers::Timers;
 
 /// Before the first fork.
 pub const START: MarkId = MarkId(0);
 /// Behind the last wait.
 pub const STOP: MarkId = MarkId(1);
-/// Before the first hog of a herd may leave its CPU.
+/// Before the first hog of a herd may leave its CPU, or the first restricted thread its LLC.
 pub const RELEASE: MarkId = MarkId(2);
 
 /// A scenario on a machine.
@@ -80,6 +89,8 @@ pub struct Lab {
     name: String,
     scenario: Scenario,
     nr_cpus: usize,
+    /// By LLC: its CPUs.
+    llcs: Vec<CpuSet>,
     kernel: Kernel,
 }
 
@@ -108,13 +119,43 @@ pub enum Latency {
 }
 
 impl Lab {
-    /// The scenario of this name on a machine of so many CPUs.
+    /// The scenario of this name on a machine of so many CPUs behind one LLC: [`Lab::on`] says which LLCs
+    /// a machine really has.
     ///
     /// # Errors
     /// One sentence that names what was not understood, and the nearest names.
     pub fn new(name: &str, nr_cpus: usize) -> Result<Lab, WorkloadError> {
         let scenario = name::parse(name, nr_cpus)?;
-        Ok(Lab { name: name.to_owned(), scenario, nr_cpus, kernel: Kernel::default() })
+        let llcs = vec![CpuSet::first_n(nr_cpus.max(1))];
+        Ok(Lab { name: name.to_owned(), scenario, nr_cpus, llcs, kernel: Kernel::default() })
+    }
+
+    /// The same scenario on this machine, whose threads restrict themselves to its LLCs; it must have as
+    /// many CPUs as [`Lab::new`] was told of.
+    #[must_use]
+    pub fn on(self, topology: &Topology) -> Lab {
+        let llcs = (0..topology.nr_llcs()).map(|llc| *topology.llc_span(LlcId::new(llc)));
+        Lab { llcs: llcs.collect(), ..self }
+    }
+
+    /// The same scenario with another length: from the start to the deadline of its tasks, or to when the
+    /// parent tells them to end. Those whose length is no number of their own stay as they are:
+    /// `pingpong`, `forkstorm`, `hackbench` and `life`.
+    #[must_use]
+    pub fn lasting(mut self, length: Nanos) -> Lab {
+        let own = match &mut self.scenario {
+            Scenario::Timers(Timers { length, .. })
+            | Scenario::Messages(Messages { length, .. })
+            | Scenario::Hogs(Hogs { length, .. })
+            | Scenario::Procs(Procs { length, .. })
+            | Scenario::Star(Star { length, .. })
+            | Scenario::PairsUntil(PairsUntil { length, .. }) => length,
+            Scenario::Pairs(_) | Scenario::Storm(_) | Scenario::Life(_) | Scenario::Launch(_) => {
+                return self;
+            }
+        };
+        *own = length;
+        self
     }
 
     /// The same scenario as the lab ran it under this kernel.
@@ -142,7 +183,10 @@ impl Lab {
             Scenario::Timers(timers) => timers.build(script()),
             Scenario::Messages(messages) => messages.build(script()),
             Scenario::Hogs(hogs) => hogs.build(script()),
-            Scenario::Procs(procs) => procs.build(script()),
+            Scenario::Procs(procs) => procs.build(script(), &self.llcs),
+            Scenario::Star(star) => star.build(script()),
+            Scenario::PairsUntil(pairs) => pairs.build(script()),
+            Scenario::Life(life) => life.build(script()),
             Scenario::Launch(launch) => launch.build(self.kernel, seed),
         }
     }
@@ -157,7 +201,10 @@ impl Lab {
             return Ok(None);
         }
         let names = name::before(&self.name, self.nr_cpus);
-        let lab = |name: &String| Ok(Lab::new(name, self.nr_cpus)?.under(self.kernel));
+        let lab = |name: &String| -> Result<Lab, WorkloadError> {
+            let llcs = self.llcs.clone();
+            Ok(Lab { llcs, ..Lab::new(name, self.nr_cpus)?.under(self.kernel) })
+        };
         let before = names.iter().map(|name| lab(name)?.build(seed));
         let before = before.collect::<Result<Vec<_>, _>>()?;
         let program = self.build(seed)?;
@@ -183,14 +230,15 @@ impl Lab {
     #[must_use]
     pub fn latency(&self) -> Option<Latency> {
         match &self.scenario {
-            Scenario::Pairs(_) => Some(Latency::RoundTrip { from: pairs::PING, to: pairs::PONG }),
-            Scenario::Timers(_) | Scenario::Procs(Procs { turns: Some(_), .. }) => {
-                Some(Latency::Timer { run: timers::RUN })
+            Scenario::Pairs(_) | Scenario::Star(_) | Scenario::PairsUntil(_) => {
+                Some(Latency::RoundTrip { from: pairs::PING, to: pairs::PONG })
             }
+            Scenario::Timers(_) => Some(Latency::Timer { run: timers::RUN }),
+            Scenario::Procs(procs) => procs.turns.map(|_| Latency::Timer { run: procs.run_mark() }),
             Scenario::Messages(messages) => {
                 Some(Latency::Wake { wakes: messages.wakes(), run: messages::RUN })
             }
-            Scenario::Storm(_) | Scenario::Hogs(_) | Scenario::Procs(_) | Scenario::Launch(_) => {
+            Scenario::Storm(_) | Scenario::Hogs(_) | Scenario::Life(_) | Scenario::Launch(_) => {
                 None
             }
         }
@@ -207,6 +255,18 @@ impl Lab {
         }
     }
 
+    /// Whether a task tells of itself at its end, as the lab's do: the parent does not, nor does a first
+    /// thread of a process that only creates the others and waits for them (`tpp`, `life`).
+    #[must_use]
+    pub fn reports(&self, task: TaskId) -> bool {
+        task != script::SELF
+            && match &self.scenario {
+                Scenario::PairsUntil(_) => PairsUntil::reports(task),
+                Scenario::Life(life) => life.reports(task),
+                _ => true,
+            }
+    }
+
     /// How many tasks it has, with the parent.
     #[must_use]
     pub fn nr_tasks(&self) -> u32 {
@@ -217,6 +277,9 @@ impl Lab {
             Scenario::Messages(Messages { messengers, workers, .. }) => messengers * (1 + workers),
             Scenario::Hogs(hogs) => hogs.count(),
             Scenario::Procs(procs) => procs.count(),
+            Scenario::Star(star) => star.count(),
+            Scenario::PairsUntil(pairs) => pairs.count(),
+            Scenario::Life(life) => life.count(),
             // The main task stands for the parent here.
             Scenario::Launch(Launch(hackbench)) => {
                 u32::try_from(hackbench.workers()).expect("a name has set a limit")

@@ -8,6 +8,7 @@ mod counted;
 mod hackbench;
 mod kthreads;
 mod lab;
+mod lab_cache_set;
 mod lab_runs;
 mod programs;
 mod replay;

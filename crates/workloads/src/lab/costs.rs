@@ -62,6 +62,13 @@ pub(super) fn birth_pong() -> Dist {
     birth_from(130)
 }
 
+/// The same for the first thread of a process that makes a pipe and 4 MiB of room before it creates others:
+/// 255 to 268 us (median 264, 5 runs of `pc`, 7.3.4) from its first switch to the creation of the next one, where
+/// other first threads have 172 to 226 (median 197). Of the difference, 8 belong to [`PIPE`].
+pub(super) fn birth_waker() -> Dist {
+    birth_from(97 + 59)
+}
+
 fn birth_from(least: u64) -> Dist {
     let later = [(0, 3), (5, 3), (11, 5), (15, 4), (18, 3), (22, 2)];
     table(later.map(|(us, weight)| (least + us, weight)))
@@ -77,6 +84,13 @@ pub(super) fn before_fork(birth: Birth) -> Dist {
 /// 173 and 196 (90 %).
 pub(super) fn before_pong(birth: Birth) -> Dist {
     later(birth, [(0, 11), (7, 3), (20, 3), (33, 3), (46, 1)])
+}
+
+/// The same for the fork of a process with four more threads, whose stacks are copied too: 158, 199 and 307
+/// us (3 runs of `life-fork`, 7.3.4) from the marker before it to the fork; 125 to 140 where the lab's
+/// launcher forks its first child (60 runs).
+pub(super) fn before_fork_of_threads() -> Dist {
+    table([(33, 1), (70, 1), (180, 1)])
 }
 
 /// The same when all stay on one CPU, so that no child runs in between: 138 and 145 us, 153 and 169.
@@ -167,6 +181,12 @@ pub(super) const fn report_of(round_trips: u32) -> Dist {
     Dist::Constant(Nanos(191_000 + 380 * round_trips as u64))
 }
 
+/// The same for a thread: 2,018 us from its last wakeup of the other side to its exit with 5,071 round trips
+/// (`tpp-1`, 7.3.4 on `n2x8`), 361 ns for each beyond [`REPORT_MESSENGER`].
+pub(super) const fn report_of_thread(round_trips: u32) -> Dist {
+    Dist::Constant(Nanos(178_000 + 361 * round_trips as u64))
+}
+
 /// A call of the function that burns a length of time takes half a microsecond more: 5000.50 us for
 /// 5000 when no tick came, and 20.55 for 20.
 pub(super) const fn work(length: Nanos) -> Dist {
@@ -192,6 +212,10 @@ pub(super) const CLOCKS: Dist = Dist::Constant(Nanos(73));
 /// Making the two pipes of a pair: a fork follows the last one after 165 to 171 us (p50) and not 148
 /// to 153.
 pub(super) const PIPES: Dist = us(17);
+
+/// One pipe, half of [`PIPES`]: from one creation of a thread to the next are 64 to 74 us (median 71, 9
+/// in `pc-1x4`, 7.3.4), and 62 to 66 (quartiles of `th`) where no pipe is made in between.
+pub(super) const PIPE: Dist = Dist::Constant(Nanos(8_500));
 
 /// From the parent's return from its sleep to the widening of the first mask: it writes to the
 /// tracer's marker. 13 to 24 us.

@@ -5,11 +5,15 @@ use std::fmt;
 use simsched_core::Nanos;
 use simsched_topology::nearest;
 
+use super::cache_set;
 use super::hogs::{Hogs, Place};
 use super::launch::Launch;
+use super::life::Life;
 use super::messages::Messages;
 use super::pairs::Pairs;
-use super::procs::{Procs, Turns};
+use super::pairs_until::PairsUntil;
+use super::procs::Procs;
+use super::star::Star;
 use super::storm::Storm;
 use super::text::{NAME, PREFIX};
 use super::timers::Timers;
@@ -31,6 +35,9 @@ pub(super) enum Scenario {
     Messages(Messages),
     Hogs(Hogs),
     Procs(Procs),
+    Star(Star),
+    PairsUntil(PairsUntil),
+    Life(Life),
     Launch(Launch),
 }
 
@@ -64,13 +71,10 @@ impl fmt::Display for Scenario {
                 };
                 write!(f, "hogs: {}, for {} ms{place}", hogs.count(), ms(hogs.length))
             }
-            Scenario::Procs(Procs { threads, turns, length }) => {
-                write!(f, "processes: {}, threads: {threads:?}, ", threads.len())?;
-                if let Some(Turns { run, sleep }) = turns {
-                    write!(f, "{} us of work, {} us of sleep, ", us(*run), us(*sleep))?;
-                }
-                write!(f, "for {} ms", ms(*length))
-            }
+            Scenario::Procs(procs) => write!(f, "{procs}"),
+            Scenario::Star(star) => write!(f, "{star}"),
+            Scenario::PairsUntil(pairs) => write!(f, "{pairs}"),
+            Scenario::Life(life) => write!(f, "{life}"),
             Scenario::Launch(Launch(hackbench)) => {
                 write!(f, "{} messages of {} bytes", hackbench.messages(), hackbench.bytes)
             }
@@ -99,7 +103,7 @@ pub(super) fn parse(name: &str, nr_cpus: usize) -> Result<Scenario, WorkloadErro
 
 fn unknown(name: &str, nr_cpus: usize) -> WorkloadError {
     let mut all = all(nr_cpus);
-    all.extend(CACHE_SET.split_whitespace().map(str::to_owned));
+    all.extend(cache_set::NAMES.split_whitespace().map(str::to_owned));
     let close = nearest(name, all.iter().map(String::as_str));
     WorkloadError::UnknownScenario {
         program: NAME,
@@ -107,11 +111,6 @@ fn unknown(name: &str, nr_cpus: usize) -> WorkloadError {
         nearest: close.into_iter().map(|name| format!("{PREFIX}{name}")).collect(),
     }
 }
-
-/// Scenarios with which the lab asked where the threads of a process are under cache-aware scheduling.
-const CACHE_SET: &str = "th-free-2 th-free-3 th-free-4 th-free-6 th-free-8 th-free-12 pr-2x2 pr-2x3 \
-    pr-2x4 pr-3x2 pr-3x4 mix-4-4 mix-4-8 sl-4-2-2 sl-8-2-2 sl-4-1-9 sl-8-2-6 sl-12-1-3 sb-1x1 sb-1x4 \
-    sb-1x8 sb-1x16";
 
 /// The names that the lab uses on a machine of so many CPUs, in the order of its runs.
 pub(super) fn all(nr_cpus: usize) -> Vec<String> {
@@ -163,10 +162,8 @@ impl Machine {
             "schbench" => self.messages(rest).map(Scenario::Messages),
             "hogs" => self.hogs(rest).map(Scenario::Hogs),
             "share" => share(rest).map(Scenario::Hogs),
-            "th" | "pr" | "mix" | "sl" => procs(kind, rest).map(Scenario::Procs),
-            "sb" => benched(rest).map(Scenario::Messages),
             "hackbench" => launch(rest).map(Scenario::Launch),
-            _ => None,
+            kind => cache_set::scenario(kind, rest),
         }
     }
 
@@ -307,41 +304,6 @@ fn share(rest: &[&str]) -> Option<Hogs> {
     (!nice.is_empty()).then_some(Hogs { nice, place: Place::Pinned, length })
 }
 
-/// `th-free-T`, `pr-PxT`, `mix-T-K` or `sl-T-R-S`.
-fn procs(kind: &str, rest: &[&str]) -> Option<Procs> {
-    let same = |processes: u32, threads: u32| {
-        within(processes.checked_mul(threads)?)?;
-        Some(vec![threads; processes as usize])
-    };
-    let (threads, turns, length) = match (kind, rest) {
-        ("th", ["free", threads]) => (same(1, number(threads)?)?, None, 1_500),
-        ("pr", [both]) => {
-            let (processes, threads) = both.split_once('x')?;
-            (same(number(processes)?, number(threads)?)?, None, 1_200)
-        }
-        ("mix", [threads, single]) => {
-            let all = [same(1, number(threads)?)?, same(number(single)?, 1)?];
-            (all.concat(), None, 1_200)
-        }
-        ("sl", [threads, run, sleep]) => {
-            let ms = |text| Some(Nanos::from_millis(u64::from(number(text)?)));
-            (same(1, number(threads)?)?, Some(Turns { run: ms(run)?, sleep: ms(sleep)? }), 1_000)
-        }
-        _ => return None,
-    };
-    Some(Procs { threads, turns, length: Nanos::from_millis(length) })
-}
-
-/// `MxW`: `schbench` with workers that think for longer.
-fn benched(rest: &[&str]) -> Option<Messages> {
-    let [both] = rest else { return None };
-    let (messengers, workers) = both.split_once('x')?;
-    let (messengers, workers) = (number(messengers)?, number(workers)?);
-    within(messengers.checked_mul(workers.checked_add(1)?)?)?;
-    let (think, length) = (Nanos::from_millis(1), Nanos::from_millis(800));
-    Some(Messages { messengers, workers, think, length })
-}
-
 /// `gGfFlL`.
 fn launch(rest: &[&str]) -> Option<Launch> {
     let [options] = rest else { return None };
@@ -360,12 +322,12 @@ fn nice_value(text: &str) -> Option<i8> {
 }
 
 /// A number from 1 on, as one writes it.
-fn number(text: &str) -> Option<u32> {
+pub(super) fn number(text: &str) -> Option<u32> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
     text.parse().ok().filter(|_| plain).and_then(within)
 }
 
-fn within(count: u32) -> Option<u32> {
+pub(super) fn within(count: u32) -> Option<u32> {
     (1..=MAX_TASKS).contains(&count).then_some(count)
 }
 

@@ -16,6 +16,12 @@ pub(super) const PING: MarkId = MarkId(2);
 /// `pong`: behind the read of the answer.
 pub(super) const PONG: MarkId = MarkId(3);
 
+/// Declares the marks of a round trip.
+pub(super) fn mark(script: &mut Script) {
+    let marks = (script.b.mark("ping"), script.b.mark("pong"));
+    debug_assert!(marks == (PING, PONG), "the marks have the ids that they promise");
+}
+
 /// How many pairs, and what they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pairs {
@@ -30,8 +36,7 @@ impl Pairs {
     pub(super) fn build(&self, mut script: Script) -> Result<Programs, WorkloadError> {
         let kernel = script.kernel;
         let pairs = self.pairs;
-        let marks = (script.b.mark("ping"), script.b.mark("pong"));
-        debug_assert!(marks == (PING, PONG), "the marks have the ids that they promise");
+        mark(&mut script);
         let first = script.b.pipes(2 * pairs);
         script.parent(|p| {
             let birth = |is_second| Birth { kernel, is_second };

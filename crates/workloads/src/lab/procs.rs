@@ -1,12 +1,16 @@
-//! `th-free`, `pr`, `mix` and `sl`: processes of several threads that compute until a common deadline,
-//! or run for a while and sleep until the next instant of a grid.
+//! `th`, `pr`, `mix` and `sl`: processes of several threads that compute until a common deadline, or run
+//! for a while and sleep until the next instant of a grid, free or restricted to LLCs at first.
 
-use simsched_core::{Nanos, SemId, TaskId};
+use std::fmt;
+
+use simsched_core::{MarkId, MaskId, Nanos, SemId, TaskId};
+use simsched_topology::CpuSet;
 
 use super::costs::{Birth, PIECE, REPORT_MESSENGER, before_fork, birth, birth_timer, work};
 use super::messages::{begins, creates, gets_heap, heap_pieces};
+use super::places::{Place, Places, RELEASE_TIMER, pins, releases};
 use super::script::{FIRST, Script, wait_any};
-use super::timers::RUN;
+use super::{RELEASE, timers};
 use crate::builder::{Body, ProgramId};
 use crate::error::WorkloadError;
 use crate::program::{Operand, Programs, When};
@@ -20,12 +24,20 @@ const STAGGER: Nanos = Nanos::from_micros(137);
 /// others back to back, then works as they do, and joins them at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Procs {
-    /// The number of threads of each process.
-    pub(super) threads: Vec<u32>,
+    pub(super) procs: Vec<Proc>,
     /// What each thread does; none if it computes without a pause.
     pub(super) turns: Option<Turns>,
     /// The deadline, behind the start.
     pub(super) length: Nanos,
+}
+
+/// One of the processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Proc {
+    /// How many threads it has, with its first.
+    pub(super) threads: u32,
+    /// Where they restrict themselves.
+    pub(super) place: Place,
 }
 
 /// Turns of a thread: turn `k` of thread `i` of its process begins at 20 ms + `i` * 137 us + `k` *
@@ -44,62 +56,120 @@ impl Turns {
     }
 }
 
+/// A thread of a process that is being written.
+#[derive(Clone, Copy, Debug)]
+struct Thread {
+    /// The first task of its process.
+    main: u32,
+    /// Its number within the process.
+    i: u32,
+    /// How many threads the process has.
+    threads: u32,
+    /// Where it restricts itself, and whether the first thread does so before it creates the others.
+    mask: Option<MaskId>,
+    is_inherited: bool,
+}
+
 impl Procs {
     pub(super) fn count(&self) -> u32 {
-        self.threads.iter().sum()
+        self.procs.iter().map(|proc| proc.threads).sum()
     }
 
-    pub(super) fn build(&self, mut script: Script) -> Result<Programs, WorkloadError> {
-        let kernel = script.kernel;
+    /// Whether the parent lets threads go.
+    fn has_release(&self) -> bool {
+        self.procs.iter().any(|proc| proc.place.is_released())
+    }
+
+    /// `run`, behind a timer. [`RELEASE`] has the id that it has elsewhere.
+    pub(super) fn run_mark(&self) -> MarkId {
+        if self.has_release() { MarkId(RELEASE.0 + 1) } else { timers::RUN }
+    }
+
+    /// The processes, each with its first task.
+    fn mains(&self) -> impl Iterator<Item = (u32, Proc)> + '_ {
+        let mut next = FIRST.0;
+        self.procs.iter().map(move |proc| {
+            let main = next;
+            next += proc.threads;
+            (main, *proc)
+        })
+    }
+
+    pub(super) fn build(
+        &self,
+        mut script: Script,
+        llcs: &[CpuSet],
+    ) -> Result<Programs, WorkloadError> {
+        if self.has_release() {
+            let release = script.b.mark("release");
+            debug_assert!(release == RELEASE, "the mark has the id that it promises");
+        }
         if self.turns.is_some() {
             let run = script.b.mark("run");
-            debug_assert!(run == RUN, "the mark has the id that it promises");
+            debug_assert!(run == self.run_mark(), "the mark has the id that it promises");
         }
-        let processes = u32::try_from(self.threads.len()).expect("a name has set a limit");
+        let processes = u32::try_from(self.procs.len()).expect("a name has set a limit");
         let spaces = script.b.sems(processes);
-        script.parent(|p| {
-            let mut main = FIRST.0;
-            for (nth, threads) in self.threads.iter().enumerate() {
-                p.run(before_fork(Birth { kernel, is_second: nth == 1 }));
-                p.spawn(TaskId(main));
-                main += threads;
-            }
-            wait_any(p, processes);
-        });
-        let mut main = FIRST.0;
-        for (nth, &threads) in (0..processes).zip(&self.threads) {
+        let places = Places::declare(&mut script, llcs, self.procs.iter().map(|proc| proc.place));
+        self.parent(&mut script, processes);
+        for (nth, (main, Proc { threads, place })) in (0..processes).zip(self.mains()) {
             let space = SemId(spaces.0 + nth);
             let proc = script.b.process("lab");
             for i in 0..threads {
-                let program = self.program(&mut script, space, (main, i, threads));
-                script.b.thread(&format!("p{nth}t{i:02}"), proc, program, [0, 0]);
+                let (mask, is_inherited) = (places.of(place, i), place.is_inherited());
+                let thread = Thread { main, i, threads, mask, is_inherited };
+                let program = self.program(&mut script, space, thread);
+                let task = script.b.thread(&format!("p{nth}t{i:02}"), proc, program, [0, 0]);
+                if let Some(mask) = mask.filter(|_| is_inherited && i > 0) {
+                    script.b.allow(task, mask);
+                }
             }
-            main += threads;
         }
         script.build()
     }
 
-    /// What thread `i` of a process of `threads` threads does, the first of which is task `main`.
-    fn program(
-        &self,
-        script: &mut Script,
-        space: SemId,
-        (main, i, threads): (u32, u32, u32),
-    ) -> ProgramId {
+    /// Forks all, lets go who may go, and waits for all ends.
+    fn parent(&self, script: &mut Script, processes: u32) {
+        let (kernel, [_, all]) = (script.kernel, script.masks);
+        let release = When::after(script.zero, RELEASE_TIMER);
+        script.parent(|p| {
+            for (nth, (main, _)) in self.mains().enumerate() {
+                p.run(before_fork(Birth { kernel, is_second: nth == 1 }));
+                p.spawn(TaskId(main));
+            }
+            if self.has_release() {
+                let released = self.mains().filter(|(_, proc)| proc.place.is_released());
+                let threads = released
+                    .map(|(main, Proc { threads, .. })| (Operand::from(TaskId(main)), threads));
+                releases(p, (release, all), threads);
+            }
+            wait_any(p, processes);
+        });
+    }
+
+    fn program(&self, script: &mut Script, space: SemId, thread: Thread) -> ProgramId {
+        let Thread { main, i, threads, mask, is_inherited } = thread;
         let zero = script.zero;
         let others = threads - 1;
+        let own = Operand::from(TaskId(main + i));
         let first = Operand::from(TaskId(main + 1));
         script.b.program("thr", |p| {
             if i == 0 {
                 p.run(if self.turns.is_some() { birth_timer() } else { birth() });
+                if let Some(mask) = mask.filter(|_| is_inherited) {
+                    p.set_affinity(own, mask);
+                }
                 if others > 0 {
                     p.repeat(others, |p, nth| creates(p, space, first.plus(nth)));
                 }
             } else {
                 begins(p, space);
-                if self.turns.is_some() {
-                    gets_heap(p, space, heap_pieces(i - 1));
-                }
+            }
+            if let Some(mask) = mask {
+                pins(p, own, mask);
+            }
+            if self.turns.is_some() && i > 0 {
+                gets_heap(p, space, heap_pieces(i - 1));
             }
             match self.turns {
                 None => p.run_until(When::after(zero, self.length), PIECE),
@@ -114,11 +184,14 @@ impl Procs {
 
     fn takes_turns(&self, p: &mut Body<'_>, turns: Turns, grid: When, i: u32) {
         let period = turns.period();
-        p.repeat(self.nr_turns(turns, i), |p, turn| {
-            p.sleep_until(grid.plus_turns(turn, period));
-            p.mark(RUN);
-            p.run(work(turns.run));
-        });
+        let count = self.nr_turns(turns, i);
+        if count > 0 {
+            p.repeat(count, |p, turn| {
+                p.sleep_until(grid.plus_turns(turn, period));
+                p.mark(self.run_mark());
+                p.run(work(turns.run));
+            });
+        }
     }
 
     fn begin(&self, i: u32) -> Nanos {
@@ -132,14 +205,28 @@ impl Procs {
 
     /// How long behind the start this turn of a task is due; `None` for a task without such a turn.
     pub(super) fn due(&self, task: TaskId, turn: u64) -> Option<Nanos> {
-        let (turns, mut i) = (self.turns?, task.0.checked_sub(FIRST.0)?);
-        for threads in &self.threads {
-            if i < *threads {
-                let due = Nanos(self.begin(i).get() + turn * turns.period().get());
-                return (turn < u64::from(self.nr_turns(turns, i))).then_some(due);
-            }
-            i -= threads;
+        let turns = self.turns?;
+        let own = self.mains().find(|(main, proc)| (*main..main + proc.threads).contains(&task.0));
+        let (main, _) = own?;
+        let i = task.0 - main;
+        let due = Nanos(self.begin(i).get() + turn * turns.period().get());
+        (turn < u64::from(self.nr_turns(turns, i))).then_some(due)
+    }
+}
+
+/// What they do, in a line.
+impl fmt::Display for Procs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "processes: {}, threads: [", self.procs.len())?;
+        for (nth, Proc { threads, place }) in self.procs.iter().enumerate() {
+            let comma = if nth == 0 { "" } else { ", " };
+            write!(f, "{comma}{threads}{}", place.text())?;
         }
-        None
+        f.write_str("], ")?;
+        if let Some(Turns { run, sleep }) = self.turns {
+            let us = |span: Nanos| span.get() / 1_000;
+            write!(f, "{} us of work, {} us of sleep, ", us(run), us(sleep))?;
+        }
+        write!(f, "for {} ms", self.length.get() / 1_000_000)
     }
 }

@@ -28,9 +28,23 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ),
     ("hogper-H-P", "H of nice A compute and P of nice B run on timers on CPU 0; -long, -nA-B"),
     ("th-free-T", "a process of T threads computes for 1.5 s; pr-PxT: P of them for 1.2 s"),
+    (
+        "th-spread-T",
+        "T threads compute for 1 s, spread over the LLCs until they are let go at 100 ms",
+    ),
+    (
+        "th-load-H",
+        "4 threads in LLC 0, let go at 100 ms, beside H that stay there; th-sload-H: 4 spread",
+    ),
+    ("pr-PxT-same", "P processes of T threads compute for 1.2 s, in LLC 0 for the first 100 ms"),
     ("mix-T-K", "a process of T threads and K of one thread each compute for 1.2 s"),
     ("sl-T-R-S", "T threads of a process run for R ms and sleep for S ms on timers, for 1 s"),
+    ("sl-spread-T-R-S", "the same, spread over the LLCs until they are let go at 100 ms"),
+    ("pc-1xN", "a thread asks N others of its process over pipes and waits for all, for 600 ms"),
+    ("tpp-P", "P pairs of threads of a process ask and answer over pipes for 600 ms"),
     ("sb-MxW", "as schbench-MxW, with 1 ms of work after each wakeup, for 800 ms"),
+    ("life-exit", "threads that compute end one after another; life-grow: more are born"),
+    ("life-fork", "a process of 4 threads that compute forks another one of 4"),
     ("hackbench-gGfFlL", "hackbench -T -p -g G -f F -l L, timed with its start and its end"),
     ("hackbench OPTIONS", "the same with any options"),
 ];
@@ -91,7 +105,9 @@ impl Benchmark for Run {
     }
 
     fn workload_on(&self, topology: &Topology) -> Box<dyn Workload + Send> {
-        Box::new(WithKthreads::new(self.programs(), topology, Seed(self.seed)))
+        let lab = self.lab.clone().on(topology);
+        let programs = Run { lab, seed: self.seed }.programs();
+        Box::new(WithKthreads::new(programs, topology, Seed(self.seed)))
     }
 
     fn result(&self, marks: &[MarkTimes], _: &[SpanTimes]) -> BenchResult {
