@@ -176,7 +176,10 @@ impl Lab {
     /// # Errors
     /// When a run cannot hold it.
     pub fn build(&self, seed: Seed) -> Result<Programs, WorkloadError> {
-        let script = || Script::new(self.nr_cpus, self.kernel, seed);
+        let script = || {
+            let script = Script::new(self.nr_cpus, self.kernel, seed);
+            if self.scenario.is_behind_probes() { script.behind_probes() } else { script }
+        };
         match &self.scenario {
             Scenario::Pairs(pairs) => pairs.build(script()),
             Scenario::Storm(storm) => storm.build(script()),

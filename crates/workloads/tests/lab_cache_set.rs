@@ -197,6 +197,21 @@ fn run(lab: &Lab, topology: &Arc<Topology>) -> Told {
     told
 }
 
+/// The traces: from the first fork to the next tick are 1,795 us on 16 CPUs (median of 31, quartiles 1,785 and
+/// 1,816) and 1,705 on 32 (1,675 and 1,714; 49), where the tick of older scenarios is behind the fork. So the first
+/// turn of `sl`, from 20 to 22 ms behind the start, is running at a tick.
+#[test]
+fn the_start_lies_where_it_does_in_the_lab_between_two_ticks() {
+    for (name, before_tick) in [("n2x8", 1_795_u64), ("s2x8", 1_705)] {
+        let topology = Arc::new(machine(name));
+        for scenario in ["life-exit", "th-spread-2", "pc-1x1"] {
+            let told = run(&lab(scenario, &topology), &topology);
+            let left = 4_000 - (told.start + told.forks[0]) / 1_000 % 4_000;
+            assert!(left.abs_diff(before_tick) < 100, "{scenario} on {name}: {left}");
+        }
+    }
+}
+
 /// The marker `release` is written 100,051 to 100,109 us behind the marker `begin` in 16 of 23 runs, and later
 /// where the launcher finds its CPU taken; `begin` itself lies some 25 to 45 us behind the start.
 #[test]

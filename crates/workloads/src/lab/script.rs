@@ -5,10 +5,11 @@ use rand::distr::{Distribution, Uniform};
 use simsched_core::{MaskId, ProcId, Seed, TaskId};
 use simsched_topology::{CpuId, CpuSet};
 
-use super::costs::{Birth, REAP, before_fork, before_fork_pinned, lead};
+use super::costs::{Birth, REAP, before_fork, before_fork_pinned, lead, lead_behind_probes};
 use super::kernel::Kernel;
 use super::{START, STOP};
 use crate::builder::{Body, Builder, ProgramId};
+use crate::dist::Dist;
 use crate::error::WorkloadError;
 use crate::program::{ARGS, ClockId, Operand, Programs};
 
@@ -32,6 +33,8 @@ pub(super) struct Script {
     proc: ProcId,
     seed: Seed,
     nr_cpus: usize,
+    /// What the parent does before its start.
+    lead: Dist,
     /// Where the parent is when it begins.
     cpu: CpuId,
     /// CPU 0, and all CPUs.
@@ -50,12 +53,18 @@ impl Script {
         let cpu = CpuId::new(cpus.sample(&mut seed.stream("lab", 0)));
         let masks = [CpuSet::single(CpuId(0)), CpuSet::first_n(nr_cpus.max(1))];
         let masks = masks.map(|mask| b.mask(mask));
-        Script { b, zero, kernel, proc, seed, nr_cpus, cpu, masks }
+        let lead = lead(nr_cpus);
+        Script { b, zero, kernel, proc, seed, nr_cpus, lead, cpu, masks }
+    }
+
+    /// The same where the lab has set probes before: the start lies elsewhere between two ticks.
+    pub(super) fn behind_probes(self) -> Script {
+        Script { lead: lead_behind_probes(self.nr_cpus), ..self }
     }
 
     /// Writes the parent's program, from its first look at the clock to its last.
     pub(super) fn parent(&mut self, write: impl FnOnce(&mut Body<'_>)) {
-        let (zero, lead) = (self.zero, lead(self.nr_cpus));
+        let (zero, lead) = (self.zero, self.lead.clone());
         let program = self.b.program(PARENT, |p| {
             p.run(lead);
             p.clock(zero);
