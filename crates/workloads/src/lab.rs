@@ -131,7 +131,7 @@ impl Lab {
     }
 
     /// The same scenario on this machine, whose threads restrict themselves to its LLCs; it must have as
-    /// many CPUs as [`Lab::new`] was told of.
+    /// many CPUs as were given to [`Lab::new`].
     #[must_use]
     pub fn on(self, topology: &Topology) -> Lab {
         let llcs = (0..topology.nr_llcs()).map(|llc| *topology.llc_span(LlcId::new(llc)));
@@ -139,7 +139,7 @@ impl Lab {
     }
 
     /// The same scenario with another length: from the start to the deadline of its tasks, or to when the
-    /// parent tells them to end. Those whose length is no number of their own stay as they are:
+    /// parent ends them. Those whose length is no number of their own stay as they are:
     /// `pingpong`, `forkstorm`, `hackbench` and `life`.
     #[must_use]
     pub fn lasting(mut self, length: Nanos) -> Lab {
@@ -258,7 +258,7 @@ impl Lab {
         }
     }
 
-    /// Whether a task tells of itself at its end, as the lab's do: the parent does not, nor does a first
+    /// Whether a task writes results of its own at its end (an entry of `NAME.json`): the parent does not, nor does a first
     /// thread of a process that only creates the others and waits for them (`tpp`, `life`).
     #[must_use]
     pub fn reports(&self, task: TaskId) -> bool {

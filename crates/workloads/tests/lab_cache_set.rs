@@ -57,7 +57,7 @@ fn tasks_are_those_of_the_lab() {
 }
 
 #[test]
-fn who_forgets_a_part_of_a_name_is_told_the_nearest() {
+fn an_incomplete_name_is_refused_with_the_nearest() {
     let wrong = "th-spread th-load-0 th-sload-x pr-2x4-other pr-same sl-spread-4-2 sl-spred-4-2-2 pc-2x1 \
         pc-1 pc-1x0 tpp tpp-0 tpp-10001 life life-exec life-5 th-spread-4-4";
     for name in wrong.split_whitespace() {
@@ -140,9 +140,9 @@ fn a_length_may_be_another() {
     assert_eq!(same.code(), life.build(Seed(1)).unwrap().code(), "it has several");
 }
 
-/// What a run has told; times are in ns behind the mark `start`.
+/// What was seen of a run; times are in ns behind the mark `start`.
 #[derive(Debug, Default)]
-struct Told {
+struct Seen {
     names: Vec<String>,
     start: u64,
     marks: Vec<(u64, TaskId, MarkId)>,
@@ -151,7 +151,7 @@ struct Told {
     exits: Vec<(u64, TaskId)>,
 }
 
-impl Observer for Told {
+impl Observer for Seen {
     fn on(&mut self, world: &World, tracepoint: Tracepoint) {
         let now = world.now().get().saturating_sub(self.start);
         match tracepoint {
@@ -165,7 +165,7 @@ impl Observer for Told {
     }
 }
 
-impl Told {
+impl Seen {
     fn is(&self, task: TaskId, comm: &str) -> bool {
         self.names[task.idx()].starts_with(comm)
     }
@@ -183,18 +183,18 @@ impl Told {
     }
 }
 
-fn run(lab: &Lab, topology: &Arc<Topology>) -> Told {
+fn run(lab: &Lab, topology: &Arc<Topology>) -> Seen {
     let programs = lab.build(Seed(1)).unwrap();
     let names = programs.setup().tasks.iter().map(|task| task.name.clone()).collect();
-    let told = Told { names, ..Told::default() };
+    let seen = Seen { names, ..Seen::default() };
     let policy = policies::build("cache_aware@7.3", &[]).unwrap();
     let config = Config { seed: Seed(1), jitter_1024: 0, ..Config::default() };
-    let mut sim = Simulator::new(Arc::clone(topology), policy, programs, told, config).unwrap();
+    let mut sim = Simulator::new(Arc::clone(topology), policy, programs, seen, config).unwrap();
     let limit = SimTime::ZERO + Nanos::from_secs(20);
     assert_eq!(sim.run_events(limit, u64::MAX).unwrap(), Status::Finished, "{}", lab.name());
-    let (.., told) = sim.into_parts();
-    assert_eq!(told.exits.len(), told.names.len(), "{}", lab.name());
-    told
+    let (.., seen) = sim.into_parts();
+    assert_eq!(seen.exits.len(), seen.names.len(), "{}", lab.name());
+    seen
 }
 
 /// The traces: from the first fork to the next tick are 1,795 us on 16 CPUs (median of 31, quartiles 1,785 and
@@ -205,8 +205,8 @@ fn the_start_lies_where_it_does_in_the_lab_between_two_ticks() {
     for (name, before_tick) in [("n2x8", 1_795_u64), ("s2x8", 1_705)] {
         let topology = Arc::new(machine(name));
         for scenario in ["life-exit", "th-spread-2", "pc-1x1"] {
-            let told = run(&lab(scenario, &topology), &topology);
-            let left = 4_000 - (told.start + told.forks[0]) / 1_000 % 4_000;
+            let seen = run(&lab(scenario, &topology), &topology);
+            let left = 4_000 - (seen.start + seen.forks[0]) / 1_000 % 4_000;
             assert!(left.abs_diff(before_tick) < 100, "{scenario} on {name}: {left}");
         }
     }
@@ -218,10 +218,10 @@ fn the_start_lies_where_it_does_in_the_lab_between_two_ticks() {
 fn threads_are_let_go_at_100_ms_and_end_at_their_deadline() {
     let topology = Arc::new(machine("n2x8"));
     for (name, length) in [("th-spread-4", 1_000), ("th-load-2", 1_000), ("pr-2x4-same", 1_200)] {
-        let told = run(&lab(name, &topology), &topology);
-        let (released, ..) = told.marks.iter().find(|(.., mark)| *mark == RELEASE).unwrap();
+        let seen = run(&lab(name, &topology), &topology);
+        let (released, ..) = seen.marks.iter().find(|(.., mark)| *mark == RELEASE).unwrap();
         assert!((100_050_000..103_500_000).contains(released), "{name}: {released}");
-        assert!(told.ends("p").iter().all(|end| *end == length), "{name}");
+        assert!(seen.ends("p").iter().all(|end| *end == length), "{name}");
     }
 }
 
@@ -233,12 +233,12 @@ fn a_star_turns_as_often_as_in_the_lab() {
     let topology = Arc::new(machine("n2x8"));
     for (name, rounds, trip) in [("pc-1x1", 1_883, 217_831), ("pc-1x4", 964, 420_854)] {
         let lab = lab(name, &topology);
-        let told = run(&lab, &topology);
-        let trips = trips(&lab, &told, TaskId(1));
+        let seen = run(&lab, &topology);
+        let trips = trips(&lab, &seen, TaskId(1));
         assert!(trips.len().abs_diff(rounds) <= rounds / 100, "{name}: {}", trips.len());
         assert!(near(trips[trips.len() / 2], trip), "{name}: {}", trips[trips.len() / 2]);
-        let wakees = told.names.len() - 2;
-        let each = told.wakeups("c") / wakees;
+        let wakees = seen.names.len() - 2;
+        let each = seen.wakeups("c") / wakees;
         assert!(each.abs_diff(rounds) <= rounds / 100, "{name}: {each}");
     }
 }
@@ -250,23 +250,23 @@ fn pairs_ask_and_answer_until_the_deadline() {
     let topology = Arc::new(machine("n2x8"));
     for (name, pairs, rounds, trip) in [("tpp-1", 1, 5_071, 67_832), ("tpp-4", 4, 2_746, 117_832)] {
         let lab = lab(name, &topology);
-        let told = run(&lab, &topology);
+        let seen = run(&lab, &topology);
         for pair in 0..pairs {
-            let trips = trips(&lab, &told, TaskId(2 + 2 * pair));
+            let trips = trips(&lab, &seen, TaskId(2 + 2 * pair));
             assert!(trips.len().abs_diff(rounds) <= rounds / 50, "{name}: {}", trips.len());
             assert!(near(trips[trips.len() / 2], trip), "{name}: {}", trips[trips.len() / 2]);
         }
-        let wakeups = told.wakeups("b");
+        let wakeups = seen.wakeups("b");
         let expected = rounds * pairs as usize;
         assert!(wakeups.abs_diff(expected) <= expected / 50, "{name}: {wakeups}");
     }
 }
 
 /// The latencies of a task that measures round trips, in ascending order, in ns.
-fn trips(lab: &Lab, told: &Told, task: TaskId) -> Vec<u64> {
+fn trips(lab: &Lab, seen: &Seen, task: TaskId) -> Vec<u64> {
     let Some(Latency::RoundTrip { from, to }) = lab.latency() else { panic!("it asks") };
     let passed = |mark| {
-        let all = told.marks.iter().filter(move |(_, by, passed)| (*by, *passed) == (task, mark));
+        let all = seen.marks.iter().filter(move |(_, by, passed)| (*by, *passed) == (task, mark));
         all.map(|(at, ..)| *at)
     };
     let mut trips: Vec<u64> = passed(from).zip(passed(to)).map(|(from, to)| to - from).collect();
@@ -284,7 +284,7 @@ fn near(found: u64, recorded: u64) -> bool {
 #[test]
 fn threads_come_and_go_when_they_do_in_the_lab() {
     let topology = Arc::new(machine("n2x8"));
-    let births = |told: &Told| told.forks.iter().map(|at| at / 1_000_000).collect::<Vec<_>>();
+    let births = |seen: &Seen| seen.forks.iter().map(|at| at / 1_000_000).collect::<Vec<_>>();
     let exit = run(&lab("life-exit", &topology), &topology);
     assert_eq!(exit.ends("p0t"), [600, 600, 1_000, 1_000, 1_600]);
     assert_eq!(births(&exit), [0; 5]);

@@ -105,8 +105,8 @@ pub(super) fn before_pong(birth: Birth) -> Dist {
 }
 
 /// The same for the fork of a process with four more threads, whose stacks are copied too: 158, 199 and 307
-/// us (3 runs of `life-fork`, 7.3.4) from the marker before it to the fork; 125 to 140 where the lab's
-/// launcher forks its first child (60 runs).
+/// us (3 runs of `life-fork`, 7.3.4) from the marker before it to the fork; 125 to 142 from the
+/// marker `begin` to the first fork of the lab's launcher (36 of 39 runs; 214 at most).
 pub(super) fn before_fork_of_threads() -> Dist {
     table([(33, 1), (70, 1), (180, 1)])
 }
@@ -232,7 +232,8 @@ pub(super) const CLOCKS: Dist = Dist::Constant(Nanos(73));
 pub(super) const PIPES: Dist = us(17);
 
 /// One pipe, half of [`PIPES`]: from one creation of a thread to the next are 64 to 74 us (median 71, 9
-/// in `pc-1x4`, 7.3.4), and 62 to 66 (quartiles of `th`) where no pipe is made in between.
+/// in `pc-1x4`, 7.3.4), where no pipe is made in between the
+/// medians are 64 to 67 (`th`, 68 creations).
 pub(super) const PIPE: Dist = Dist::Constant(Nanos(8_500));
 
 /// From the parent's return from its sleep to the widening of the first mask: it writes to the

@@ -171,8 +171,8 @@ pub(super) fn creates(p: &mut Body<'_>, space: SemId, thread: Operand) {
 }
 
 /// The same in a child process whose address space was copied with the stacks of its parent's threads, which
-/// are taken again: 42 to 48 us (quartiles; 9 creations in `life-fork`, 7.3.4) pass from one creation
-/// to the next, and 62 to 66 where a stack is mapped.
+/// are taken again: 42 to 48 us (8 of 9 creations in `life-fork`, 7.3.4, and 85 once) pass from one
+/// creation to the next, and 61 to 66 (quartiles of 9) where its parent maps stacks.
 pub(super) fn creates_again(p: &mut Body<'_>, space: SemId, thread: Operand) {
     p.run(TO_STACK);
     faults(p, space, STACK_FAULT);

@@ -33,7 +33,7 @@ const WIDEN: Dist = Dist::Constant(Nanos(5_450));
 
 /// From where a thread has touched its stack to its call that restricts it, in which it takes a name and
 /// asks for its id. 16 to 46 us (median 30) pass from its first sched_switch to the wakeup of the thread
-/// that moves it elsewhere (11 threads that were born in another LLC, 7.3.4); 10 of them are the page
+/// that moves it elsewhere (13 threads that were born in another LLC, 7.3.4); 10 of them are the page
 /// fault at its stack, where nobody is in its way.
 const TO_PIN: Dist = Dist::Constant(Nanos(4_000));
 
