@@ -85,9 +85,9 @@ mod tests {
 
     #[test]
     fn of_two_machines_the_wider_class_counts() {
-        let scenario = |name: &str, class| Scenario {
-            name: name.to_owned(),
-            metrics: vec![Metric { name: "m".to_owned(), class, values: vec![Value::from(1.0)] }],
+        let scenario = |name: &str, class| {
+            let values = vec![Value::from(1.0)];
+            Scenario::new(name, vec![Metric { name: "m".to_owned(), class, values }])
         };
         let mut classes = Classes::default();
         classes.add(&[scenario("hogs-free-8", Class::Exact)], 8);

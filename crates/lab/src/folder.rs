@@ -187,7 +187,7 @@ impl Folder {
         }
         let scenarios = self.compared()?;
         if !scenarios.is_empty() {
-            return Ok(scenarios);
+            return self.with_lengths(scenarios);
         }
         let nr_cpus = self.machine(Tracer::On)?.nr_cpus();
         let scenarios = self.summarized(&self.classes()?, nr_cpus)?;
@@ -195,6 +195,19 @@ impl Folder {
             let seeds = self.seeds();
             let expected = format!("robustness*.json, or {seeds}*/summary.json with scenarios");
             return Err(LabError::content(&self.path, "no recordings", expected));
+        }
+        self.with_lengths(scenarios)
+    }
+
+    /// These scenarios, with the lengths that their tasks say they ran.
+    fn with_lengths(&self, mut scenarios: Vec<Scenario>) -> Result<Vec<Scenario>, LabError> {
+        let prefix = self.seeds();
+        let labels = self.entries(|name| name.starts_with(&prefix))?;
+        for scenario in scenarios.iter_mut().filter(|scenario| !scenario.is_counted()) {
+            let files = labels.iter().map(|label| label.join(format!("{}.json", scenario.name)));
+            if let Some(file) = files.into_iter().find(|file| file.is_file()) {
+                scenario.length_ms = results::length_ms(&file)?;
+            }
         }
         Ok(scenarios)
     }
@@ -369,5 +382,5 @@ fn summarize(name: &str, summaries: &[Summary], classes: &Classes, nr_cpus: usiz
         (!values.is_empty()).then(|| Metric { name: metric.to_owned(), class, values })
     };
     let metrics = classes.of(name, nr_cpus).filter_map(metric).collect();
-    Scenario { name: name.to_owned(), metrics }
+    Scenario::new(name, metrics)
 }

@@ -134,7 +134,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Scenario>, LabError> {
             let Some((_, on)) = on.iter().find(|(other, _)| *other == command) else { continue };
             let changed = metrics(&off, on);
             match scenarios.iter_mut().find(|scenario| scenario.name == command) {
-                None => scenarios.push(Scenario { name: command, metrics: changed }),
+                None => scenarios.push(Scenario::new(&command, changed)),
                 Some(known) => known.metrics.iter_mut().zip(changed).for_each(|(known, more)| {
                     known.values.extend(more.values);
                 }),

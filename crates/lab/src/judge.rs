@@ -109,7 +109,7 @@ mod tests {
             metric("absent", Class::Loose, &[7.0]),
             metric("c", Class::Noisy, &[1.0, 3.0]),
         ];
-        Scenario { name: "x".to_owned(), metrics }
+        Scenario::new("x", metrics)
     }
 
     #[test]

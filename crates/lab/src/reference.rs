@@ -16,6 +16,9 @@ pub struct Scenario {
     pub name: String,
     /// Its metrics in the order of the file.
     pub metrics: Vec<Metric>,
+    /// How long its tasks were to run, in ms, where the recordings say so: some machines ran a scenario for a
+    /// shorter time than its name stands for.
+    pub length_ms: Option<u64>,
 }
 
 /// A metric as a kernel had it.
@@ -30,6 +33,12 @@ pub struct Metric {
 }
 
 impl Scenario {
+    /// A scenario of this name that runs as long as the name stands for.
+    #[must_use]
+    pub fn new(name: &str, metrics: Vec<Metric>) -> Scenario {
+        Scenario { name: name.to_owned(), metrics, length_ms: None }
+    }
+
     /// Whether it is a run of hackbench without a trace, which has counters and nothing else.
     #[must_use]
     pub fn is_counted(&self) -> bool {
@@ -63,7 +72,7 @@ pub fn read(path: &Path) -> Result<Vec<Scenario>, LabError> {
         };
         let mut metrics = metrics.map(metric).collect::<Result<Vec<Metric>, _>>()?;
         metrics.retain(|metric| !metric.values.is_empty());
-        Ok(Scenario { name: name.clone(), metrics })
+        Ok(Scenario::new(name, metrics))
     };
     scenarios.iter().map(scenario).collect()
 }

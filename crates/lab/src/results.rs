@@ -99,6 +99,26 @@ impl TaskResult {
     }
 }
 
+/// The length in the description of the program, such as 1500 of `procs-1500ms-release0ms 4:hog`.
+fn length_of(scenario: &str) -> Option<u64> {
+    scenario.split(['-', ' ']).find_map(|word| word.strip_suffix("ms")?.parse().ok())
+}
+
+/// How long the tasks of a scenario were to run, in ms, by its `NAME.json`; none if it does not say.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn length_ms(path: &Path) -> Result<Option<u64>, LabError> {
+    let text = fs::read_to_string(path).map_err(|error| LabError::read(path, error))?;
+    let described = serde_json::from_str::<Described>(&text).ok();
+    Ok(described.and_then(|described| length_of(&described.scenario)))
+}
+
+#[derive(Deserialize)]
+struct Described {
+    scenario: String,
+}
+
 #[derive(Deserialize)]
 struct Own {
     elapsed_ns: u64,
@@ -180,6 +200,18 @@ mod tests {
         assert_eq!((task.lat_p50_ns, task.lat_p99_ns, task.lat_max_ns), (7, 7, 7));
         task.set_latencies(&[]);
         assert!(!task.has_latencies());
+    }
+
+    #[test]
+    fn the_length_of_a_scenario_is_the_first_number_of_milliseconds() {
+        for (text, expected) in [
+            ("procs-1500ms-release0ms 4:hog", Some(1_500)),
+            ("pc-1x4-500ms-prod200us-cons400us", Some(500)),
+            ("hogs-15-1000ms-0-free", Some(1_000)),
+            ("pingpong-1pairs-300iters-0us", None),
+        ] {
+            assert_eq!(length_of(text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use simsched_core::{Config, Observer, Policy, Seed, SimTime, Simulator, Status, TaskId, Workload};
+use simsched_core::{
+    Config, Nanos, Observer, Policy, Seed, SimTime, Simulator, Status, TaskId, Workload,
+};
 use simsched_policies::{Registry, catalog as policies};
 use simsched_topology::Topology;
 use simsched_workloads::hackbench::{self, Hackbench};
@@ -92,6 +94,10 @@ impl Bed {
         }
         let lab = Lab::new(&scenario.name, self.topology.nr_cpus())?;
         let lab = lab.on(&self.topology).under(self.kernel);
+        let lab = match scenario.length_ms {
+            Some(ms) => lab.lasting(Nanos::from_millis(ms)),
+            None => lab,
+        };
         // The traced runs of hackbench had its counters too.
         let counted = hackbench_of(&lab).map(|_| Arc::new(counts_events(&self.topology)));
         let topology = counted.as_ref().unwrap_or(&self.topology);

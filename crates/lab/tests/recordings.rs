@@ -47,7 +47,7 @@ fn at_any_time_the_tasks_are_where_the_lab_has_seen_them() {
     let folder = Folder::open(&data()).unwrap();
     let summary = Summary::read(&data().join(SEED).join("summary.json")).unwrap();
     for name in ["hogs-free-17", "hogs-herd-8"] {
-        let scenario = Scenario { name: name.to_owned(), metrics: Vec::new() };
+        let scenario = Scenario::new(name, Vec::new());
         let recorded = folder.recorded(SEED, &scenario).unwrap().unwrap();
         let theirs = summary.scenario(name).unwrap();
         for ms in [2, 5, 10, 20, 50, 100, 200, 400, 800, 1500, 5500] {
@@ -220,9 +220,9 @@ fn a_seed_without_a_value_does_not_count() {
 #[test]
 fn a_label_that_a_folder_does_not_have_is_named_with_those_it_has() {
     let folder = Folder::open(&data()).unwrap();
-    let scenario = Scenario { name: "hogs-free-17".to_owned(), metrics: Vec::new() };
+    let scenario = Scenario::new("hogs-free-17", Vec::new());
     let text = folder.recorded("lockstep-s9", &scenario).err().unwrap().to_string();
     assert!(text.contains("found no label 'lockstep-s9', expected one of lockstep-s1"), "{text}");
-    let absent = Scenario { name: "hogs-free-1".to_owned(), metrics: Vec::new() };
+    let absent = Scenario::new("hogs-free-1", Vec::new());
     assert!(folder.recorded(SEED, &absent).unwrap().is_none());
 }

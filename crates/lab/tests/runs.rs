@@ -83,7 +83,7 @@ fn one_seed_gives_one_trace() {
 #[test]
 fn an_unknown_scenario_is_refused_by_name_and_a_stop_gives_nothing() {
     let bed = bed("cfs@6.1");
-    let scenario = |name: &str| Scenario { name: name.to_owned(), metrics: Vec::new() };
+    let scenario = |name: &str| Scenario::new(name, Vec::new());
     let error = bed.run(&scenario("hogs-fre-16"), 1, &|| false).err().unwrap().to_string();
     assert!(error.contains("hogs-fre-16"), "{error}");
     let stopped = bed.run(&scenario("schbench-2xH"), 1, &|| true).unwrap();

@@ -178,7 +178,7 @@ impl Lab {
     pub fn build(&self, seed: Seed) -> Result<Programs, WorkloadError> {
         let script = || {
             let script = Script::new(self.nr_cpus, self.kernel, seed);
-            if self.scenario.is_behind_probes() { script.behind_probes() } else { script }
+            if cache_set::has(&self.name) { script.behind_probes() } else { script }
         };
         match &self.scenario {
             Scenario::Pairs(pairs) => pairs.build(script()),

@@ -49,7 +49,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Scenario>, LabError> {
                 values: vec![Value::from(value)],
             };
             let metrics = rates(&line.counts(), &of, line.ratelimit > 0);
-            scenarios.push(Scenario { name, metrics: metrics.into_iter().map(metric).collect() });
+            scenarios.push(Scenario::new(&name, metrics.into_iter().map(metric).collect()));
         }
     }
     Ok(scenarios)

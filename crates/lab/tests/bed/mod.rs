@@ -25,7 +25,7 @@ pub(crate) fn bed(policy: &str) -> Bed {
 }
 
 pub(crate) fn run(bed: &Bed, name: &str, seed: u64) -> Recorded {
-    let scenario = Scenario { name: name.to_owned(), metrics: Vec::new() };
+    let scenario = Scenario::new(name, Vec::new());
     bed.run(&scenario, seed, &|| false).unwrap().unwrap()
 }
 

@@ -22,6 +22,12 @@ pub(super) const NAMES: &str = "th-free-2 th-free-3 th-free-4 th-free-6 th-free-
 /// The threads of the first process of `th-load` and `th-sload`.
 const LOADED: u32 = 4;
 
+/// Whether a scenario of this name belongs to the set: before each of these the lab has set probes of the kernel.
+pub(super) fn has(name: &str) -> bool {
+    let kind = name.split('-').next().unwrap_or(name);
+    ["th", "pr", "mix", "sl", "sb", "pc", "tpp", "life"].contains(&kind)
+}
+
 /// The scenario of this kind, if the parts of its name behind that are understood.
 pub(super) fn scenario(kind: &str, rest: &[&str]) -> Option<Scenario> {
     match kind {

@@ -41,19 +41,6 @@ pub(super) enum Scenario {
     Launch(Launch),
 }
 
-impl Scenario {
-    /// Whether its start is placed between two ticks as where the lab has set probes before. The lab did
-    /// that before all scenarios of its set for cache-aware scheduling; of these `th-free`, `pr`, `mix`,
-    /// `sl` and `sb` are placed as all older scenarios are.
-    pub(super) fn is_behind_probes(&self) -> bool {
-        match self {
-            Scenario::Procs(procs) => procs.restricts(),
-            Scenario::Star(_) | Scenario::PairsUntil(_) | Scenario::Life(_) => true,
-            _ => false,
-        }
-    }
-}
-
 /// What it does, in a line.
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -75,11 +75,6 @@ impl Procs {
         self.procs.iter().map(|proc| proc.threads).sum()
     }
 
-    /// Whether any thread restricts itself to CPUs.
-    pub(super) fn restricts(&self) -> bool {
-        self.procs.iter().any(|proc| proc.place != Place::Free)
-    }
-
     /// Whether the parent lets threads go.
     fn has_release(&self) -> bool {
         self.procs.iter().any(|proc| proc.place.is_released())
