@@ -26,9 +26,11 @@ impl Tracer {
     /// The mode of a built-in machine under this kernel.
     fn mode(self, kernel: &str) -> &'static str {
         match (self, kernel) {
-            // No run of 7.x was counted: its paths are longer still, so 6.12 is nearest.
-            (Tracer::On, "6.12" | "7.2" | "7.3") => "lab-6.12",
-            (Tracer::Off, "6.12" | "7.2" | "7.3") => "untraced-6.12",
+            (Tracer::On, "6.12") => "lab-6.12",
+            (Tracer::Off, "6.12") => "untraced-6.12",
+            // No run of 7.2 was read for prices.
+            (Tracer::On, "7.2" | "7.3") => "lab-7.3",
+            (Tracer::Off, "7.2" | "7.3") => "untraced-7.3",
             (Tracer::On, _) => "lab",
             (Tracer::Off, _) => "untraced",
         }

@@ -160,10 +160,13 @@ fn a_machine_that_is_not_built_in_is_what_its_kernel_shows() {
 
 #[test]
 fn a_machine_has_the_prices_of_the_kernel_that_was_recorded_on_it() {
-    let path = scratch("later", "6.12-t16");
-    for (tracer, mode) in [(Tracer::On, "lab-6.12"), (Tracer::Off, "untraced-6.12")] {
-        let machine = Folder::open(&path).unwrap().machine(tracer).unwrap();
-        assert_eq!(machine.costs(), Topology::builtin("t16", Some(mode)).unwrap().costs());
+    for kernel in ["6.12", "7.3"] {
+        let path = scratch("later", &format!("{kernel}-t16"));
+        for (tracer, mode) in [(Tracer::On, "lab"), (Tracer::Off, "untraced")] {
+            let machine = Folder::open(&path).unwrap().machine(tracer).unwrap();
+            let same = Topology::builtin("t16", Some(&format!("{mode}-{kernel}"))).unwrap();
+            assert_eq!(machine.costs(), same.costs());
+        }
     }
 }
 

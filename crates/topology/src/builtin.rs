@@ -23,7 +23,7 @@ const MACHINES: &[(&str, &str, &str)] = files!("":
 
 /// Name, file name and text of each price list.
 const PRICE_LISTS: &[(&str, &str, &str)] = files!("costs/":
-    "x86", "power10", "lab", "lab-traced", "lab-6.12", "lab-6.12-traced",
+    "x86", "power10", "lab", "lab-traced", "lab-6.12", "lab-6.12-traced", "lab-7.3", "lab-7.3-traced",
 );
 
 /// The names of the machines that are built in.

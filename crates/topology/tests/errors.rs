@@ -75,7 +75,7 @@ fn a_missing_key_is_named_with_its_table() {
     let costs = REGULAR.replace("costs = \"x86\"\n", "") + "[costs]\nsyscall = 100\n";
     assert_eq!(
         parse(&costs).expect_err("few prices").to_string(),
-        "m.toml:15: the key `costs.list` is missing; expected list = \"x86\" (a price list: x86, power10, lab, lab-traced, lab-6.12, lab-6.12-traced), \
+        "m.toml:15: the key `costs.list` is missing; expected list = \"x86\" (a price list: x86, power10, lab, lab-traced, lab-6.12, lab-6.12-traced, lab-7.3, lab-7.3-traced), \
          or every price: `context_switch_process` has none"
     );
     let tail = TAIL.replace("same_socket = 100\n", "");
@@ -154,7 +154,7 @@ fn values_have_their_type() {
         REGULAR,
         "\"x86\"",
         "\"x68\"",
-        "m.toml:3: `costs` is \"x68\", expected one of x86, power10, lab, lab-traced, lab-6.12, lab-6.12-traced; did you mean `x86`?",
+        "m.toml:3: `costs` is \"x68\", expected one of x86, power10, lab, lab-traced, lab-6.12, lab-6.12-traced, lab-7.3, lab-7.3-traced; did you mean `x86`?",
     );
 }
 

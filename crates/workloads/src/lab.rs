@@ -39,6 +39,7 @@ mod kernel;
 mod kthreads;
 mod launch;
 mod life;
+mod memory;
 mod messages;
 mod name;
 mod pairs;
@@ -218,7 +219,7 @@ impl Lab {
         let replay = Replay::new(program, before, cpu, self.nr_cpus);
         Ok(Some(match self.kernel {
             Kernel::V6_1 => replay,
-            Kernel::V6_12 => replay.testing(self.testing_cpu(cpu, seed)),
+            Kernel::V6_12 | Kernel::V7_3 => replay.testing(self.testing_cpu(cpu, seed)),
         }))
     }
 

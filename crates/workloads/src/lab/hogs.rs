@@ -84,8 +84,9 @@ impl Hogs {
 /// A hog: it computes until `length` after the start, whatever CPU time it gets.
 pub(super) fn program(script: &mut Script, length: Nanos, nice: i8) -> ProgramId {
     let deadline = When::after(script.zero, length);
+    let kernel = script.kernel;
     script.b.program("hog", |p| {
-        p.run(birth());
+        p.run(birth(kernel));
         if nice != 0 {
             p.nice(nice);
         }

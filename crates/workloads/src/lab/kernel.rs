@@ -8,6 +8,8 @@ pub enum Kernel {
     V6_1,
     /// Debian's 6.12.107.
     V6_12,
+    /// Debian's 7.3.4, and 7.2.12.
+    V7_3,
 }
 
 impl Kernel {
@@ -15,7 +17,8 @@ impl Kernel {
     #[must_use]
     pub fn named(name: &str) -> Kernel {
         match name {
-            "6.12" | "7.2" | "7.3" => Kernel::V6_12,
+            "6.12" => Kernel::V6_12,
+            "7.2" | "7.3" => Kernel::V7_3,
             _ => Kernel::V6_1,
         }
     }

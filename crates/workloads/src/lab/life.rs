@@ -8,7 +8,7 @@ use simsched_core::{Nanos, SemId, TaskId};
 use super::costs::{
     Birth, PIECE, REAP, REPORT_MESSENGER, SLACK, before_fork, before_fork_of_threads, birth, us,
 };
-use super::messages::{begins, creates, creates_again};
+use super::memory::Memory;
 use super::script::{FIRST, Script, wait_any};
 use crate::builder::{Body, ProgramId};
 use crate::error::WorkloadError;
@@ -92,11 +92,12 @@ fn behind(TaskId(main): TaskId) -> Operand {
 }
 
 fn exit(script: &mut Script) {
-    let space = script.b.sems(1);
+    let kernel = script.kernel;
+    let space = Memory { lock: script.b.sems(1), kernel };
     let (zero, others) = (script.zero, Life::Exit.count() - 1);
     let main = script.b.program("main", |p| {
-        p.run(birth());
-        p.repeat(others, |p, nth| creates(p, space, behind(FIRST).plus(nth)));
+        p.run(birth(kernel));
+        p.repeat(others, |p, nth| space.creates(p, behind(FIRST).plus(nth)));
         p.run_until(When::after(zero, ms(1_600)), PIECE);
         p.run(REPORT_MESSENGER);
         joins(p, FIRST, others);
@@ -110,14 +111,15 @@ fn exit(script: &mut Script) {
 }
 
 fn grow(script: &mut Script) {
-    let space = script.b.sems(1);
+    let kernel = script.kernel;
+    let space = Memory { lock: script.b.sems(1), kernel };
     let zero = script.zero;
     let first = behind(FIRST);
     let two = |p: &mut Body<'_>, from: u32| {
-        p.repeat(2, |p, nth| creates(p, space, first.offset(from).plus(nth)));
+        p.repeat(2, |p, nth| space.creates(p, first.offset(from).plus(nth)));
     };
     let main = script.b.program("main", |p| {
-        p.run(birth());
+        p.run(birth(kernel));
         two(p, 0);
         for nth in 1..=LATER / 2 {
             let late = Nanos(GROWS.get() * u64::from(nth) + SLACK.get());
@@ -132,17 +134,18 @@ fn grow(script: &mut Script) {
 }
 
 fn fork(script: &mut Script) {
+    let kernel = script.kernel;
     let spaces = script.b.sems(2);
     let (zero, child) = (script.zero, Life::child());
     let forks = When::after(zero, Nanos(FORKS.get() + SLACK.get()));
     for (nth, main) in [FIRST, child].into_iter().enumerate() {
         let is_child = nth == 1;
-        let space = SemId(spaces.0 + u32::from(is_child));
+        let space = Memory { lock: SemId(spaces.0 + u32::from(is_child)), kernel };
         let program = script.b.program("main", |p| {
-            p.run(birth());
+            p.run(birth(kernel));
             p.repeat(FORKED, |p, nth| {
                 let thread = behind(main).plus(nth);
-                if is_child { creates_again(p, space, thread) } else { creates(p, space, thread) }
+                if is_child { space.creates_again(p, thread) } else { space.creates(p, thread) }
             });
             if !is_child {
                 p.sleep_until(forks);
@@ -165,7 +168,7 @@ fn fork(script: &mut Script) {
 /// Declares so many hogs of a process, which end at 2000 ms.
 fn hogs(
     script: &mut Script,
-    space: SemId,
+    space: Memory,
     (proc, process): (simsched_core::ProcId, usize),
     count: u32,
 ) {
@@ -176,10 +179,10 @@ fn hogs(
 }
 
 /// A thread that computes until so long behind the start.
-fn hog(script: &mut Script, space: SemId, end: Nanos) -> ProgramId {
+fn hog(script: &mut Script, space: Memory, end: Nanos) -> ProgramId {
     let end = When::after(script.zero, end);
     script.b.program("hog", |p| {
-        begins(p, space);
+        space.begins(p);
         p.run_until(end, PIECE);
         p.run(REPORT_MESSENGER);
     })

@@ -6,13 +6,10 @@
 //! the stack of its message thread before it waits; the message thread takes the whole stack, the
 //! last that came first.
 
-use simsched_core::{FutexId, MarkId, Nanos, SemId, TaskId};
+use simsched_core::{FutexId, MarkId, Nanos, TaskId};
 
-use super::costs::{
-    BETWEEN_CALLS, BETWEEN_FAULTS, FAULT, FROM_FAULT, HEAP_FAULTS, HEAP_LEAVE, HEAP_MAP,
-    HEAP_UNMAP, REPORT_MESSENGER, REPORT_WORKER, SLACK, STACK, STACK_FAULT, STACK_LEAVE, TO_CREATE,
-    TO_FAULT, TO_STACK, stack_leave_more, work,
-};
+use super::costs::{REPORT_MESSENGER, REPORT_WORKER, SLACK, work};
+use super::memory::{Memory, heap_pieces};
 use super::script::{FIRST, Script};
 use crate::builder::{Body, ProgramId};
 use crate::dist::Dist;
@@ -55,7 +52,7 @@ impl Messages {
         let futexes = script.b.futexes(WORDS + self.messengers + all);
         debug_assert!(futexes == STOPPED, "the word has the id that it promises");
         let stacks = script.b.stacks(self.messengers, all);
-        let space = script.b.sems(1);
+        let space = Memory { lock: script.b.sems(1), kernel: script.kernel };
         script.parent(|p| self.parent(p, space));
         let messenger = self.messenger(&mut script, stacks, space);
         let workers = [0, 1, 2].map(|pieces| self.worker(&mut script, stacks, space, pieces));
@@ -89,9 +86,9 @@ impl Messages {
     }
 
     /// Creates all, sleeps, tells all to end, and waits for them.
-    fn parent(&self, p: &mut Body<'_>, space: SemId) {
+    fn parent(&self, p: &mut Body<'_>, space: Memory) {
         let threads = self.messengers * (1 + self.workers);
-        p.repeat(threads, |p, nth| creates(p, space, Operand::from(FIRST).plus(nth)));
+        p.repeat(threads, |p, nth| space.creates(p, Operand::from(FIRST).plus(nth)));
         p.sleep(Dist::Constant(Nanos(self.length.get() + SLACK.get())));
         p.futex_set(STOPPED, 1);
         for group in 0..self.messengers {
@@ -104,10 +101,10 @@ impl Messages {
     }
 
     /// Arguments: its own word, and its stack.
-    fn messenger(&self, script: &mut Script, stacks: StackId, space: SemId) -> ProgramId {
+    fn messenger(&self, script: &mut Script, stacks: StackId, space: Memory) -> ProgramId {
         let (own, stack) = (Operand::arg(0), Operand::arg(1).offset(stacks.0));
         script.b.program("msg", |p| {
-            begins(p, space);
+            space.begins(p);
             p.forever(|p| {
                 p.futex_set(own, u32::from(BLOCKED));
                 p.each(stack, |p, worker| {
@@ -128,7 +125,7 @@ impl Messages {
         &self,
         script: &mut Script,
         stacks: StackId,
-        space: SemId,
+        space: Memory,
         pieces: usize,
     ) -> ProgramId {
         let own = Operand::arg(0).offset(self.word());
@@ -140,8 +137,8 @@ impl Messages {
             });
         };
         script.b.program(&format!("wrk{pieces}"), |p| {
-            begins(p, space);
-            gets_heap(p, space, pieces);
+            space.begins(p);
+            space.gets_heap(p, pieces);
             p.forever(|p| {
                 end(p);
                 p.futex_set(own, u32::from(BLOCKED));
@@ -154,84 +151,6 @@ impl Messages {
             });
         })
     }
-}
-
-/// Creates a thread of the same process: with a stack, which it may use.
-pub(super) fn creates(p: &mut Body<'_>, space: SemId, thread: Operand) {
-    p.run(TO_STACK);
-    maps(p, space, STACK);
-    p.run(BETWEEN_CALLS);
-    p.down_write(space);
-    p.run(stack_leave_more());
-    p.up_write(space, STACK_LEAVE);
-    p.run(BETWEEN_CALLS);
-    faults(p, space, STACK_FAULT);
-    p.run(TO_CREATE);
-    p.spawn(thread);
-}
-
-/// The same in a child process whose address space was copied with the stacks of its parent's threads, which
-/// are taken again: 42 to 48 us (8 of 9 creations in `life-fork`, 7.3.4, and 85 once) pass from one
-/// creation to the next, and 61 to 66 (quartiles of 9) where its parent maps stacks.
-pub(super) fn creates_again(p: &mut Body<'_>, space: SemId, thread: Operand) {
-    p.run(TO_STACK);
-    faults(p, space, STACK_FAULT);
-    p.run(TO_CREATE);
-    p.spawn(thread);
-}
-
-/// Makes room for what a thread measures that is too large for its heap.
-pub(super) fn maps_large(p: &mut Body<'_>, space: SemId) {
-    maps(p, space, HEAP_MAP[1]);
-    p.run(BETWEEN_CALLS);
-    faults(p, space, FAULT);
-}
-
-/// What a thread does first: it touches its stack.
-pub(super) fn begins(p: &mut Body<'_>, space: SemId) {
-    p.run(TO_FAULT);
-    faults(p, space, FAULT);
-    p.run(FROM_FAULT);
-}
-
-/// How many pieces too many the heap of a thread has at first that is the `nth` of its process to get
-/// one: those of the first are two, and every second one of the others has one.
-pub(super) fn heap_pieces(nth: u32) -> usize {
-    match nth {
-        0 => 2,
-        nth => (nth % 2) as usize,
-    }
-}
-
-/// A thread gets a heap of its own with its first allocation.
-pub(super) fn gets_heap(p: &mut Body<'_>, space: SemId, pieces: usize) {
-    let row = usize::from(pieces == 0);
-    maps(p, space, HEAP_MAP[row]);
-    for _ in 0..pieces {
-        p.run(BETWEEN_CALLS);
-        let [written, read] = HEAP_UNMAP;
-        maps(p, space, written);
-        faults(p, space, read);
-    }
-    p.run(BETWEEN_CALLS);
-    maps(p, space, HEAP_LEAVE[row]);
-    p.run(BETWEEN_CALLS);
-    for held in HEAP_FAULTS {
-        faults(p, space, held);
-        p.run(BETWEEN_FAULTS);
-    }
-}
-
-/// Maps memory of the address space, or asks for leave to use it.
-fn maps(p: &mut Body<'_>, space: SemId, held: u32) {
-    p.down_write(space);
-    p.up_write(space, held);
-}
-
-/// Touches a page that is not there.
-fn faults(p: &mut Body<'_>, space: SemId, held: u32) {
-    p.down_read(space);
-    p.up_read(space, held);
 }
 
 /// Wakes the owner of a word if it waits, or is about to; `before` comes before the call.

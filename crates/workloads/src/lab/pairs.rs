@@ -68,8 +68,9 @@ impl Pairs {
 
     /// Works, asks, and waits for the answer.
     fn ping(&self, script: &mut Script) -> ProgramId {
+        let kernel = script.kernel;
         script.b.program("ping", |p| {
-            p.run(birth_ping());
+            p.run(birth_ping(kernel));
             p.repeat(self.rounds, |p, _| {
                 self.burn(p);
                 p.mark(PING);
@@ -85,8 +86,9 @@ impl Pairs {
 
     /// Waits for a question, works, and answers.
     fn pong(&self, script: &mut Script) -> ProgramId {
+        let kernel = script.kernel;
         script.b.program("pong", |p| {
-            p.run(birth_pong());
+            p.run(birth_pong(kernel));
             p.repeat(self.rounds, |p, _| {
                 p.read(Operand::arg(0), 1);
                 self.burn(p);

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use simsched_core::{FutexId, Nanos, PipeId, SemId, TaskId};
+use simsched_core::{FutexId, Nanos, PipeId, TaskId};
 
 use super::costs::{
     Birth, CLOCK, CLOCKS, PIPES, REPORT_MESSENGER, before_fork, birth, report_of_thread, work,
 };
-use super::messages::{begins, creates, gets_heap, heap_pieces, maps_large};
+use super::memory::{Memory, heap_pieces};
 use super::pairs::{PING, PONG, mark};
 use super::script::{FIRST, Script, wait_any};
 use crate::builder::ProgramId;
@@ -44,7 +44,8 @@ impl PairsUntil {
         let (kernel, zero) = (script.kernel, script.zero);
         mark(&mut script);
         let PipeId(pipes) = script.b.pipes(2 * self.pairs);
-        let (ended, space) = (script.b.futexes(self.pairs), script.b.sems(1));
+        let ended = script.b.futexes(self.pairs);
+        let space = Memory { lock: script.b.sems(1), kernel };
         script.parent(|p| {
             p.run(before_fork(Birth { kernel, is_second: false }));
             p.spawn(FIRST);
@@ -52,9 +53,9 @@ impl PairsUntil {
         });
         let (first, threads) = (Operand::from(TaskId(FIRST.0 + 1)), 2 * self.pairs);
         let main = script.b.program("main", |p| {
-            p.run(birth());
+            p.run(birth(kernel));
             p.repeat(self.pairs, |p, _| p.run(PIPES));
-            p.repeat(threads, |p, nth| creates(p, space, first.plus(nth)));
+            p.repeat(threads, |p, nth| space.creates(p, first.plus(nth)));
             p.repeat(threads, |p, nth| p.join(first.plus(nth)));
         });
         let proc = script.b.process("lab");
@@ -75,13 +76,13 @@ impl PairsUntil {
     fn asks(
         &self,
         script: &mut Script,
-        (space, pieces): (SemId, usize),
+        (space, pieces): (Memory, usize),
         (end, ended): (When, FutexId),
     ) -> ProgramId {
         script.b.program("asks", |p| {
-            begins(p, space);
-            gets_heap(p, space, pieces);
-            maps_large(p, space);
+            space.begins(p);
+            space.gets_heap(p, pieces);
+            space.maps_large(p);
             p.forever(|p| {
                 p.leave_when(end);
                 p.mark(PING);
@@ -105,9 +106,9 @@ impl PairsUntil {
     }
 
     /// Waits for a question, works, and answers. Arguments: the pipes there and back.
-    fn answers(&self, script: &mut Script, space: SemId, ended: FutexId) -> ProgramId {
+    fn answers(&self, script: &mut Script, space: Memory, ended: FutexId) -> ProgramId {
         script.b.program("answers", |p| {
-            begins(p, space);
+            space.begins(p);
             p.forever(|p| {
                 p.read(Operand::arg(0), 1);
                 p.leave_unless(ended, 0);

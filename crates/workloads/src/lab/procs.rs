@@ -7,7 +7,7 @@ use simsched_core::{MarkId, MaskId, Nanos, SemId, TaskId};
 use simsched_topology::CpuSet;
 
 use super::costs::{Birth, PIECE, REPORT_MESSENGER, before_fork, birth, birth_timer, work};
-use super::messages::{begins, creates, gets_heap, heap_pieces};
+use super::memory::{Memory, heap_pieces};
 use super::places::{Place, Places, RELEASE_TIMER, pins, releases};
 use super::script::{FIRST, Script, wait_any};
 use super::{RELEASE, timers};
@@ -113,7 +113,7 @@ impl Procs {
         let places = Places::declare(&mut script, llcs, self.procs.iter().map(|proc| proc.place));
         self.parent(&mut script, processes);
         for (nth, (main, Proc { threads, place })) in (0..processes).zip(self.mains()) {
-            let space = SemId(spaces.0 + nth);
+            let space = Memory { lock: SemId(spaces.0 + nth), kernel: script.kernel };
             let proc = script.b.process("lab");
             for i in 0..threads {
                 let (mask, is_inherited) = (places.of(place, i), place.is_inherited());
@@ -147,29 +147,30 @@ impl Procs {
         });
     }
 
-    fn program(&self, script: &mut Script, space: SemId, thread: Thread) -> ProgramId {
+    fn program(&self, script: &mut Script, space: Memory, thread: Thread) -> ProgramId {
         let Thread { main, i, threads, mask, is_inherited } = thread;
         let zero = script.zero;
+        let kernel = script.kernel;
         let others = threads - 1;
         let own = Operand::from(TaskId(main + i));
         let first = Operand::from(TaskId(main + 1));
         script.b.program("thr", |p| {
             if i == 0 {
-                p.run(if self.turns.is_some() { birth_timer() } else { birth() });
+                p.run(if self.turns.is_some() { birth_timer(kernel) } else { birth(kernel) });
                 if let Some(mask) = mask.filter(|_| is_inherited) {
                     p.set_affinity(own, mask);
                 }
                 if others > 0 {
-                    p.repeat(others, |p, nth| creates(p, space, first.plus(nth)));
+                    p.repeat(others, |p, nth| space.creates(p, first.plus(nth)));
                 }
             } else {
-                begins(p, space);
+                space.begins(p);
             }
             if let Some(mask) = mask {
                 pins(p, own, mask);
             }
             if self.turns.is_some() && i > 0 {
-                gets_heap(p, space, heap_pieces(i - 1));
+                space.gets_heap(p, heap_pieces(i - 1));
             }
             match self.turns {
                 None => p.run_until(When::after(zero, self.length), PIECE),

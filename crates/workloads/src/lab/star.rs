@@ -3,12 +3,12 @@
 
 use std::fmt;
 
-use simsched_core::{FutexId, Nanos, PipeId, SemId, TaskId};
+use simsched_core::{FutexId, Nanos, PipeId, TaskId};
 
 use super::costs::{
     Birth, CLOCK, CLOCKS, PIPE, REPORT_MESSENGER, before_fork, birth_waker, report_of, work,
 };
-use super::messages::{begins, creates};
+use super::memory::Memory;
 use super::pairs::{PING, PONG, mark};
 use super::script::{FIRST, Script, wait_any};
 use crate::builder::{Body, ProgramId};
@@ -39,7 +39,7 @@ struct Objects {
     questions: PipeId,
     /// Set when the next byte asks for nothing: the wakee ends.
     ended: FutexId,
-    space: SemId,
+    space: Memory,
 }
 
 impl Star {
@@ -53,7 +53,8 @@ impl Star {
         mark(&mut script);
         let answers = script.b.pipes(1);
         let questions = script.b.pipes(self.wakees);
-        let (ended, space) = (script.b.futexes(1), script.b.sems(1));
+        let ended = script.b.futexes(1);
+        let space = Memory { lock: script.b.sems(1), kernel };
         let objects = Objects { answers, questions, ended, space };
         script.parent(|p| {
             p.run(before_fork(Birth { kernel, is_second: false }));
@@ -71,16 +72,17 @@ impl Star {
 
     fn waker(&self, script: &mut Script, objects: Objects) -> ProgramId {
         let Objects { answers, questions, ended, space } = objects;
+        let kernel = script.kernel;
         let end = When::after(script.zero, self.length);
         let first = Operand::from(TaskId(FIRST.0 + 1));
         let asks = |p: &mut Body<'_>| {
             p.repeat(self.wakees, |p, nth| p.write(Operand::from(questions).plus(nth), 1));
         };
         script.b.program("waker", |p| {
-            p.run(birth_waker());
+            p.run(birth_waker(kernel));
             p.repeat(self.wakees, |p, nth| {
                 p.run(PIPE);
-                creates(p, space, first.plus(nth));
+                space.creates(p, first.plus(nth));
             });
             p.forever(|p| {
                 p.leave_when(end);
@@ -108,7 +110,7 @@ impl Star {
     /// Argument: its pipe.
     fn wakee(&self, script: &mut Script, objects: Objects) -> ProgramId {
         script.b.program("wakee", |p| {
-            begins(p, objects.space);
+            objects.space.begins(p);
             p.forever(|p| {
                 p.read(Operand::arg(0), 1);
                 p.leave_unless(objects.ended, 0);

@@ -31,7 +31,7 @@ impl Storm {
             wait_any(p, children);
         });
         let child = script.b.program("fk", |p| {
-            p.run(birth());
+            p.run(birth(kernel));
             p.run(work(WORK));
             p.run(REPORT);
         });

@@ -75,8 +75,9 @@ impl Timers {
 
     fn periodic(&self, script: &mut Script, turns: u32) -> ProgramId {
         let grid = When::after(script.zero, self.first).plus_arg(0, self.stagger);
+        let kernel = script.kernel;
         script.b.program("per", |p| {
-            p.run(birth_timer());
+            p.run(birth_timer(kernel));
             if self.nice[1] != 0 {
                 p.nice(self.nice[1]);
             }
