@@ -218,6 +218,7 @@ impl Lab {
         });
         let replay = Replay::new(program, before, cpu, self.nr_cpus);
         Ok(Some(match self.kernel {
+            _ if cache_set::is_later(&self.name) => replay,
             Kernel::V6_1 => replay,
             Kernel::V6_12 | Kernel::V7_3 => replay.testing(self.testing_cpu(cpu, seed)),
         }))
