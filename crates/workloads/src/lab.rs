@@ -301,6 +301,12 @@ pub fn build(name: &str, nr_cpus: usize, seed: Seed) -> Result<Programs, Workloa
     Lab::new(name, nr_cpus)?.build(seed)
 }
 
+/// The names of the scenarios with which the lab asked where the threads of a process are under cache-aware
+/// scheduling, in its order; they are the same on all machines.
+pub fn cache_set() -> impl Iterator<Item = &'static str> {
+    cache_set::NAMES.split_whitespace()
+}
+
 /// The names of the scenarios that the lab has run on machines of so many CPUs, in its order.
 #[must_use]
 pub fn names(nr_cpus: usize) -> Vec<String> {

@@ -22,7 +22,7 @@ use std::thread;
 use simsched_core::{Seed, Workload};
 use simsched_topology::Topology;
 use simsched_workloads::hackbench::{Hackbench, THREADS_OVER_PIPES};
-use simsched_workloads::lab;
+use simsched_workloads::lab::{self, Lab};
 
 use crate::random::Plan;
 use crate::sides::Scene;
@@ -43,11 +43,24 @@ fn compared<W: Workload>(
 }
 
 fn the_lab(expr: &str, library: Option<PathBuf>) {
+    let machines = [("t8", 8), ("t16", 16)].map(|(machine, cpus)| (machine, lab::names(cpus)));
+    programs(expr, library, &machines);
+}
+
+/// The programs that ask where the threads of a process are, on machines of several last-level caches.
+fn the_cache_set(expr: &str, library: Option<PathBuf>) {
+    let names: Vec<String> = lab::cache_set().map(str::to_owned).collect();
+    programs(expr, library, &["n2x8", "s2x8", "s2d2"].map(|machine| (machine, names.clone())));
+}
+
+fn programs(expr: &str, library: Option<PathBuf>, machines: &[(&str, Vec<String>)]) {
     let Some(library) = library else { return };
     let (mut runs, mut steps, mut differ) = (0, 0, Vec::new());
-    for (machine, cpus) in [("t8", 8), ("t16", 16)] {
-        for name in lab::names(cpus) {
-            let work = || lab::build(&name, cpus, Seed(1)).unwrap();
+    for (machine, names) in machines {
+        let topology = Topology::builtin(machine, None).unwrap();
+        for name in names {
+            let lab = Lab::new(name, topology.nr_cpus()).unwrap().on(&topology);
+            let work = || lab.build(Seed(1)).unwrap();
             runs += 1;
             match compared(machine, expr, &library, &work, 1_000) {
                 Ok(equal) => steps += equal,
@@ -87,6 +100,16 @@ fn the_lab_runs_as_it_does_under_eevdf_of_7_2() {
 #[test]
 fn the_lab_runs_as_it_does_with_cache_aware_scheduling() {
     the_lab("eevdf@7.3+cache_aware", common::library_if_any("7.3"));
+}
+
+#[test]
+fn the_cache_set_runs_as_it_does_under_eevdf_of_7_3() {
+    the_cache_set("eevdf@7.3", common::library_if_any("7.3"));
+}
+
+#[test]
+fn the_cache_set_runs_as_it_does_with_cache_aware_scheduling() {
+    the_cache_set("eevdf@7.3+cache_aware", common::library_if_any("7.3"));
 }
 
 fn messages(expr: &str, library: Option<PathBuf>) {
