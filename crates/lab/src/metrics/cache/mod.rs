@@ -1,23 +1,6 @@
 //! Metrics of processes of several threads: behind which LLC their threads are, and who moved them there.
 //!
-//! | metric | meaning |
-//! | --- | --- |
-//! | `gather_ms` | the first instant from which 9 of 10 threads of a process are in one LLC for 100 ms, in ms after the launcher's mark |
-//! | `gather_after_start_ms` | the same after the process' last birth, or the release of its threads |
-//! | `gathered_share_of_time` | how much of the time since then 9 of 10 threads are in one LLC |
-//! | `gathered_procs` | processes of several threads that have gathered |
-//! | `distinct_gather_llcs` | in how many LLCs they have |
-//! | `end_per_llc_sorted` | threads of each process in each LLC at last, in ascending order, process by process |
-//! | `mean_max_threads_in_llc` | threads in the fullest LLC of each process, as a mean over time, of all processes together |
-//! | `xllc_migrations` | moves between LLCs |
-//! | `xllc_migrations MOVER` | those of one [`Mover`](crate::probes::Mover) |
-//! | `xllc_wakeups_per_wakeup` | of 20 wakeups or more by threads of the scenario the part that chooses a CPU in another LLC than the waker's |
-//! | `scans` | entries of `task_cache_work()` |
-//! | `pref_changes` | how often one finds another LLC preferred than the one before it |
-//! | `nr_running_avg_max` | the greatest average of running threads that one finds |
-//!
-//! Of several processes those of one of them have its name behind them: `gather_ms p1`. The threads of process
-//! `pN` are called `pNtM`; any other name belongs to `p0`.
+//! The table of the metrics is that of [`metrics`](crate::metrics).
 
 mod crossing;
 mod gathering;
