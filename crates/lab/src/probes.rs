@@ -13,7 +13,8 @@ pub enum Mover {
     BusyPeriodic,
     /// The stopper of its CPU, for a balancer of another one (`active_load_balance_cpu_stop()`).
     Active,
-    /// The same for a balancer that gathers the tasks of an LLC (`active_load_balance_llc_cpu_stop()`).
+    /// The stopper of its CPU, for a balancer that gathers the tasks of an LLC
+    /// (`active_load_balance_llc_cpu_stop()`).
     ActiveLlc,
     /// It may not run on its CPU any more, or executes a new program.
     Affinity,
@@ -55,7 +56,8 @@ pub struct Probes {
     pub begun: u64,
     /// When the last event of the trace was, whatever it was.
     pub ended: u64,
-    /// Who moved, for each migration of the trace in order; a wakeup is known by its events.
+    /// The path that moved the task, for each migration of the trace in order. That of a wakeup may be any: the
+    /// metrics know it by its events.
     pub movers: Vec<Mover>,
     /// The entries of `task_cache_work()`, in order; none where the kernel has no such function.
     pub scans: Vec<Scan>,

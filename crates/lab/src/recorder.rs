@@ -1,5 +1,8 @@
 //! `Recorder`: what the kernel's tracer, its counters and `/proc` would have told of a run.
 
+mod record;
+mod watch;
+
 use simsched_core::{
     Cause, Cost, MarkId, Nanos, Observer, Reason, Setup, SimTime, Start, TaskId, TaskSpec,
     TaskState, Tracepoint, Wants, World,
@@ -7,16 +10,15 @@ use simsched_core::{
 use simsched_topology::{CpuId, LlcId};
 
 use crate::event::{Comm, Event, PrevState, Task, What};
-use crate::probes::{Mover, Probes, Scan};
+use crate::probes::Scan;
+pub use record::{Counters, Passed, Record, TaskRecord};
+use watch::Watch;
 
 /// The pid of the first task; smaller ones are the idle tasks (0) and the stoppers.
 const FIRST_PID: u32 = 2000;
 
 /// The pid of the stopper of CPU 0; the others follow.
 const FIRST_STOPPER: u32 = 1;
-
-/// The reason of moves that gather the tasks of an LLC.
-const GATHERS: &str = "llc_task";
 
 /// The `prio` of a stopper.
 const STOPPER_PRIO: u8 = 0;
@@ -48,9 +50,7 @@ pub struct Recorder {
     marks: Marks,
     /// With the instants in ns.
     events: Vec<(SimTime, Event)>,
-    /// Who moved, for each migration among the events in their order, and what the balancer had in mind.
-    movers: Vec<(SimTime, Mover, Reason)>,
-    scans: Vec<Scan>,
+    watch: Watch,
     passed: Vec<Passed>,
     rows: Vec<Row>,
     /// The task that a CPU executes.
@@ -59,30 +59,6 @@ pub struct Recorder {
     stopping: Vec<bool>,
     started: SimTime,
     stopped: SimTime,
-}
-
-/// A mark that a task has passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passed {
-    /// Who.
-    pub task: TaskId,
-    /// Which.
-    pub mark: MarkId,
-    /// When.
-    pub at: SimTime,
-    /// What the counters of that task show then.
-    pub counters: Counters,
-}
-
-/// The counters of one task.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// CPU time in ns.
-    pub clock: u64,
-    /// How often it left a CPU alive.
-    pub switches: u64,
-    /// How often it ran on another CPU than before.
-    pub migrations: u64,
 }
 
 /// The marks that mean something here.
@@ -132,40 +108,6 @@ struct Times {
     counters: Counters,
 }
 
-/// What a run has told of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TaskRecord {
-    /// Its pid in the events.
-    pub pid: u32,
-    /// Its nice value at its end.
-    pub nice: i8,
-    /// Its CPU time in ns as `/proc/self/schedstat` shows it at its end.
-    pub exec_ns: u64,
-}
-
-/// What a run has told.
-#[derive(Clone, Debug)]
-pub struct Record {
-    /// The tracer's events.
-    pub events: Vec<Event>,
-    /// What was watched beside them.
-    pub probes: Probes,
-    /// All marks that were passed, in order.
-    pub passed: Vec<Passed>,
-    /// When the mark `start` was passed.
-    pub started: SimTime,
-    /// From the mark `start` to the mark `stop`, in ns.
-    pub elapsed_ns: u64,
-    /// By task.
-    pub tasks: Vec<TaskRecord>,
-    /// How often tasks left a CPU alive.
-    pub context_switches: u64,
-    /// How often tasks ran on another CPU than before.
-    pub cpu_migrations: u64,
-    /// The CPU time of all tasks in ns.
-    pub task_clock_ns: u64,
-}
-
 impl Recorder {
     /// Watches a workload of this setup on `nr_cpus` CPUs.
     #[must_use]
@@ -177,8 +119,7 @@ impl Recorder {
             keeps: true,
             marks,
             events: Vec::new(),
-            movers: Vec::new(),
-            scans: Vec::new(),
+            watch: Watch::default(),
             passed: Vec::new(),
             rows: setup.tasks.iter().map(Row::of).collect(),
             current: vec![None; nr_cpus],
@@ -197,7 +138,8 @@ impl Recorder {
     /// What was recorded, in a run that has come to this `world` and whose policy has these names of reasons.
     #[must_use]
     pub fn finish(mut self, world: &World, reasons: &[&str]) -> Record {
-        let probes = self.probes(reasons);
+        let ended = self.events.iter().map(|(_, event)| event.us).max().unwrap_or(0);
+        let probes = self.watch.finish([micros(self.started), ended], reasons);
         // Where CPUs take turns, they do not tell in the order of time.
         self.events.sort_by_key(|&(at, _)| at);
         let own = || self.rows.iter().filter(|row| !row.background);
@@ -218,21 +160,6 @@ impl Recorder {
             events: self.events.into_iter().map(|(_, event)| event).collect(),
             probes,
             passed: self.passed,
-        }
-    }
-
-    fn probes(&mut self, reasons: &[&str]) -> Probes {
-        self.movers.sort_by_key(|&(at, ..)| at);
-        let gathers = |reason: Reason| reasons.get(usize::from(reason.0)) == Some(&GATHERS);
-        let mover = |&(_, mover, reason): &(SimTime, Mover, Reason)| match mover {
-            Mover::Active if gathers(reason) => Mover::ActiveLlc,
-            mover => mover,
-        };
-        Probes {
-            begun: micros(self.started),
-            ended: self.events.iter().map(|(_, event)| event.us).max().unwrap_or(0),
-            movers: self.movers.iter().map(mover).collect(),
-            scans: std::mem::take(&mut self.scans),
         }
     }
 
@@ -357,7 +284,7 @@ impl Recorder {
             What::Migrate { task: self.task(world, task), from: from.0.into(), to: to.0.into() };
         if self.on && self.keeps {
             let is_idle = self.current[to.idx()].is_none();
-            self.movers.push((world.now(), mover(cause, is_idle), reason));
+            self.watch.moved(world.now(), cause, is_idle, reason);
         }
         self.add(world, acts, what);
     }
@@ -365,7 +292,7 @@ impl Recorder {
     fn cache_work(&mut self, world: &World, task: TaskId, home: Option<LlcId>, avg: u64) {
         if self.on && self.keeps {
             let first = |llc| world.topology().llc_span(llc).first().map(|cpu| u32::from(cpu.0));
-            self.scans.push(Scan {
+            self.watch.scanned(Scan {
                 us: micros(world.now()),
                 pid: FIRST_PID + task.0,
                 preferred: home.and_then(first),
@@ -401,19 +328,6 @@ impl Recorder {
 /// An instant as the tracer shows it: the nearest microsecond.
 fn micros(at: SimTime) -> u64 {
     (at.get() + 500) / 1000
-}
-
-/// Who moves a task for this cause, where the CPU that gets it is idle or not. The balancer that works for the
-/// idle CPUs runs on one that is idle itself.
-fn mover(cause: Cause, is_idle: bool) -> Mover {
-    match cause {
-        Cause::Wakeup | Cause::Fork => Mover::Wake,
-        Cause::Exec | Cause::Affinity => Mover::Affinity,
-        Cause::Periodic if !is_idle => Mover::BusyPeriodic,
-        Cause::Periodic | Cause::Nohz => Mover::IdlePeriodic,
-        Cause::NewIdle => Mover::NewIdle,
-        Cause::Active => Mover::Active,
-    }
 }
 
 impl Observer for Recorder {

@@ -62,8 +62,8 @@ fn each(
     Ok(())
 }
 
-/// Who moved the task of this line: stoppers have names of their own, the balancers differ in the context and
-/// in the task that they interrupt.
+/// The path that moved the task of a `sched_migrate_task` line: stoppers have names of their own, the balancers
+/// differ in the context and in the task that they interrupt.
 fn mover(line: &Head<'_>, stops: Option<&[Stop]>) -> Mover {
     if line.comm.starts_with("migration/") {
         let Some(stops) = stops else { return Mover::Active };

@@ -18,7 +18,7 @@ pub(super) struct Places<'a> {
     /// By process.
     alive: Vec<BTreeSet<u32>>,
     ended: BTreeSet<u32>,
-    /// Who is being woken.
+    /// Pids of the tasks between their `sched_waking` and their `sched_wakeup`.
     waking: BTreeSet<u32>,
     histories: Vec<Vec<Row>>,
     released: Option<u64>,
