@@ -312,6 +312,9 @@ costs! {
     /// Cache lines that a core has under way at once when it goes through memory: what waits in front
     /// of controllers that are fully used.
     memory_lines,
+    /// The way of a task to the work that it does when it returns to user mode, where there is some: from the end of
+    /// the interrupt or system call to the call (`exit_to_user_mode_loop()`, `task_work_run()`).
+    task_work,
     /// Cache-aware scheduling: one CPU of an occupancy scan.
     occupancy_scan_cpu,
     /// Cache-aware scheduling: accounting on the running CPU, each time.

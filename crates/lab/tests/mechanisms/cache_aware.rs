@@ -23,10 +23,11 @@ fn run(machine: &str, policy: &str, command: &str, seed: u64) -> Gathered {
     run_on(Topology::builtin(machine, None).unwrap(), policy, command, seed)
 }
 
-/// [`run`] where it takes no time to account what a process has run: what is left is what it decides.
+/// [`run`] where it takes no time to account what a process has run and to come to a scan: what is left is what it
+/// decides.
 fn run_unaccounted(machine: &str, policy: &str, command: &str) -> Gathered {
     let machine = Topology::builtin(machine, None).unwrap();
-    let costs = OsCosts { cache_aware_account: 0, ..*machine.costs() };
+    let costs = OsCosts { cache_aware_account: 0, task_work: 0, ..*machine.costs() };
     run_on(machine.with_costs(costs), policy, command, 1)
 }
 

@@ -49,6 +49,8 @@ pub(super) enum Stage {
     Pick,
     /// Switching to the current task.
     Switch,
+    /// On the way to what its current task does before it is in user mode again.
+    TaskWork,
     /// In a step of the load balancer.
     Balance,
     /// The stopper is at work.

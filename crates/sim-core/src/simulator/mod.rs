@@ -183,6 +183,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             Stage::Pick => self.pick_done(cpu),
             Stage::Switch => self.finish_switch(cpu),
             Stage::Irq(irq) => self.irq_done(cpu, irq),
+            Stage::TaskWork => self.task_work_reached(cpu),
             Stage::Balance => self.balance_goes_on(cpu),
             Stage::Stopper => self.stopper_done(cpu),
             Stage::IdleExit | Stage::Debt => self.back_in(cpu),

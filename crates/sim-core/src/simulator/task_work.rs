@@ -3,7 +3,7 @@
 use simsched_topology::CpuId;
 
 use super::cpu::{Border, Stage};
-use super::state::Simulator;
+use super::state::{Simulator, Step};
 use crate::ids::TaskId;
 use crate::observer::{Cost, Observer};
 use crate::policy::Policy;
@@ -30,7 +30,26 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// policy has left it, once; false if it can go on at once.
     #[inline]
     pub(super) fn task_work_begins(&mut self, cpu: CpuId, task: TaskId) -> bool {
-        self.cpus[cpu.idx()].run.border.take(Border::WORK) && self.run_task_work(cpu, task)
+        self.cpus[cpu.idx()].run.border.take(Border::WORK) && self.enter_task_work(cpu, task)
+    }
+
+    /// The work is not done at the instant of the interrupt that has left it: where the ticks of all CPUs come at
+    /// once, each of them sees what was there before the first of them works.
+    #[cold]
+    fn enter_task_work(&mut self, cpu: CpuId, task: TaskId) -> bool {
+        let ns = self.prices.list().task_work;
+        if ns == 0 {
+            return self.run_task_work(cpu, task);
+        }
+        let ns = self.jittered(cpu, ns);
+        self.begin(cpu, Stage::TaskWork, Cost::Syscall, ns);
+        true
+    }
+
+    /// The current task of `cpu` has reached its work, and goes on behind it.
+    pub(super) fn task_work_reached(&mut self, cpu: CpuId) -> Step {
+        let task = self.world.curr(cpu).expect("a CPU that works for its current task has one");
+        if self.run_task_work(cpu, task) { Ok(()) } else { self.back_in(cpu) }
     }
 
     /// What it asks for is looked at before the task is in user mode again (`exit_to_user_mode_loop()`).
