@@ -5,15 +5,16 @@ mod text;
 
 use std::sync::{Arc, Mutex};
 
-use simsched_lab::counted::Chains;
 use simsched_lab::error::LabError;
 use simsched_lab::folder::{Folder, Recorded, Variant};
 use simsched_lab::heavy::{Pair, count_groups};
 use simsched_lab::judge::{Row, Tally, judge};
 use simsched_lab::machine::Tracer;
+use simsched_lab::once::Once;
 use simsched_lab::outside::Outside;
 use simsched_lab::reference::Scenario;
 use simsched_lab::run::{Bed, config, policy_of};
+use simsched_lab::series::up_to_the_last;
 use simsched_lab::tracefs;
 use simsched_lab::value::Values;
 use simsched_lab::verdict::{Class, Verdict};
@@ -81,7 +82,8 @@ impl Bench {
     fn new(folder: Folder, args: &LabArgs, registry: &Registry) -> Result<Bench, Failure> {
         let on = On::of(&folder, args, registry)?;
         let all = if matches!(on, On::Nothing) { Vec::new() } else { folder.reference()? };
-        let scenarios = asked_for(all, &args.only);
+        let mut scenarios = asked_for(all, &args.only);
+        up_to_the_last(&mut scenarios);
         if let (On::Recorded(label), Some(scenario)) = (&on, scenarios.first()) {
             // A label that is not there is told now, and not by one of many threads.
             folder.recorded(label, scenario)?;
@@ -131,7 +133,8 @@ fn bed(folder: &Folder, policy: &str, args: &LabArgs, registry: &Registry) -> Re
         policy: policy.to_owned(),
         settings: settings.policy,
         config: settings.config,
-        chains: Chains::default(),
+        chains: Once::default(),
+        series: Once::default(),
     })
 }
 
@@ -228,15 +231,44 @@ impl Job<'_> {
 
 /// Runs all; the order of the outcomes is that of the jobs, whatever thread was faster.
 fn run(jobs: &[Job<'_>], args: &LabArgs) -> Vec<Outcome> {
+    let series = series(jobs, args);
+    let all = (series.len() + jobs.len()) as u64;
     let progress = Mutex::new((0, Progress::start(args.quiet)));
-    let one = |job: &Job<'_>| {
-        let outcome = job.run(args.seed, args.seeds);
+    let done = || {
         let (done, progress) = &mut *progress.lock().expect("no run panics while it counts");
         *done += 1;
-        progress.runs(*done, jobs.len() as u64);
-        outcome
+        progress.runs(*done, all);
     };
-    each_in_parallel(jobs.len(), |job| one(&jobs[job]))
+    // Where this fails, the jobs will say why.
+    each_in_parallel(series.len(), |nth| {
+        let (bed, scenario, seed) = series[nth];
+        let _ = bed.watch(scenario, seed, &interrupt::is_asked);
+        done();
+    });
+    each_in_parallel(jobs.len(), |job| {
+        let outcome = jobs[job].run(args.seed, args.seeds);
+        done();
+        outcome
+    })
+}
+
+/// For each series and seed one of its scenarios: a series is one simulation, and the jobs of a seed would wait for it
+/// one after the other.
+fn series<'a>(jobs: &[Job<'a>], args: &LabArgs) -> Vec<(&'a Bed, &'a Scenario, u64)> {
+    let mut found: Vec<(&Bed, &Scenario, u64)> = Vec::new();
+    for job in jobs {
+        let (On::Simulator(bed), Some(own)) = (&job.bench.on, &job.scenario.series) else {
+            continue;
+        };
+        let is_known = found.iter().any(|(other, scenario, _)| {
+            std::ptr::eq(*other, bed) && scenario.series.as_ref() == Some(own)
+        });
+        if !is_known {
+            let seeds = (0..args.seeds).map(|nth| args.seed.wrapping_add(nth));
+            found.extend(seeds.map(|seed| (bed, job.scenario, seed)));
+        }
+    }
+    found
 }
 
 /// The file for the events of a scenario.

@@ -15,6 +15,7 @@ use crate::outside::Outside;
 use crate::probes::Probes;
 use crate::reference::{self, Metric, Scenario};
 use crate::results::{self, Results};
+use crate::series;
 use crate::shape::Shape;
 use crate::summary::{Means, Summary};
 use crate::tracefs;
@@ -208,6 +209,9 @@ impl Folder {
             if let Some(file) = files.into_iter().find(|file| file.is_file()) {
                 scenario.length_ms = results::length_ms(&file)?;
             }
+        }
+        if let Some(label) = labels.iter().find(|label| series::is_recorded(label)) {
+            series::set(label, &mut scenarios)?;
         }
         Ok(scenarios)
     }

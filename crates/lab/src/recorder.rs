@@ -1,5 +1,6 @@
 //! `Recorder`: what the kernel's tracer, its counters and `/proc` would have told of a run.
 
+mod log;
 mod record;
 mod watch;
 
@@ -8,11 +9,12 @@ use simsched_core::{
     TaskState, Tracepoint, Wants, World,
 };
 use simsched_topology::{CpuId, LlcId};
+use simsched_workloads::lab::PartIds;
 
 use crate::event::{Comm, Event, PrevState, Task, What};
 use crate::probes::Scan;
+use log::{Log, Part};
 pub use record::{Counters, Passed, Record, TaskRecord};
-use watch::Watch;
 
 /// The pid of the first task; smaller ones are the idle tasks (0) and the stoppers.
 const FIRST_PID: u32 = 2000;
@@ -41,32 +43,24 @@ const COUNTERS_ON: Nanos = Nanos(1_900);
 
 /// Watches a run as the lab's tracer does.
 ///
-/// It records from the mark `start` on, or everything if the workload has no such mark. A task has its parent's name until it has run.
+/// It records from the mark `start` on, or everything if the workload has no such mark. A task has its parent's name
+/// until it has run.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     on: bool,
     /// Whether events are kept at all.
     keeps: bool,
-    marks: Marks,
-    /// With the instants in ns.
-    events: Vec<(SimTime, Event)>,
-    watch: Watch,
-    passed: Vec<Passed>,
+    /// The programs, in the order of their runs.
+    parts: Vec<Part>,
+    /// What was seen of each of them that is over.
+    logs: Vec<Log>,
+    /// What is seen of the one under way.
+    log: Log,
     rows: Vec<Row>,
     /// The task that a CPU executes.
     current: Vec<Option<TaskId>>,
     /// Whether a CPU executes its stopper.
     stopping: Vec<bool>,
-    started: SimTime,
-    stopped: SimTime,
-}
-
-/// The marks that mean something here.
-#[derive(Clone, Copy, Debug, Default)]
-struct Marks {
-    start: Option<MarkId>,
-    stop: Option<MarkId>,
-    release: Option<MarkId>,
 }
 
 /// What is known of one task.
@@ -112,20 +106,28 @@ impl Recorder {
     /// Watches a workload of this setup on `nr_cpus` CPUs.
     #[must_use]
     pub fn new(setup: &Setup, nr_cpus: usize) -> Recorder {
-        let find = |name| setup.marks.iter().position(|mark| mark == name).map(MarkId::new);
-        let marks = Marks { start: find("start"), stop: find("stop"), release: find("release") };
+        let part = Part::whole(setup);
+        Recorder { on: part.start.is_none(), ..Recorder::of_parts(setup, vec![part], nr_cpus) }
+    }
+
+    /// Watches programs that run one behind the other, each with these ids in the workload: of each it records what
+    /// is between its marks `start` and `stop`. [`Recorder::finish_all`] has a record for each.
+    #[must_use]
+    pub fn of_series(setup: &Setup, ids: &[PartIds], nr_cpus: usize) -> Recorder {
+        let parts = ids.iter().map(|ids| Part::of(setup, ids)).collect();
+        Recorder::of_parts(setup, parts, nr_cpus)
+    }
+
+    fn of_parts(setup: &Setup, parts: Vec<Part>, nr_cpus: usize) -> Recorder {
         Recorder {
-            on: marks.start.is_none(),
+            on: false,
             keeps: true,
-            marks,
-            events: Vec::new(),
-            watch: Watch::default(),
-            passed: Vec::new(),
+            parts,
+            logs: Vec::new(),
+            log: Log::default(),
             rows: setup.tasks.iter().map(Row::of).collect(),
             current: vec![None; nr_cpus],
             stopping: vec![false; nr_cpus],
-            started: SimTime::ZERO,
-            stopped: SimTime::ZERO,
         }
     }
 
@@ -138,28 +140,40 @@ impl Recorder {
     /// What was recorded, in a run that has come to this `world` and whose policy has these names of reasons.
     #[must_use]
     pub fn finish(mut self, world: &World, reasons: &[&str]) -> Record {
-        let ended = self.events.iter().map(|(_, event)| event.us).max().unwrap_or(0);
-        let probes = self.watch.finish([micros(self.started), ended], reasons);
-        // Where CPUs take turns, they do not tell in the order of time.
-        self.events.sort_by_key(|&(at, _)| at);
-        let own = || self.rows.iter().filter(|row| !row.background);
-        let sum = |of: fn(&Times) -> u64| own().map(|row| of(&row.times)).sum();
-        let stopped = if self.marks.stop.is_some() { self.stopped } else { world.now() };
-        let task = |(nth, row): (u32, &Row)| TaskRecord {
-            pid: FIRST_PID + nth,
-            nice: world.task(TaskId(nth)).nice,
+        let log = std::mem::take(&mut self.log);
+        self.record(&self.parts[0], log, world, reasons)
+    }
+
+    /// What was recorded of each program of a series, in their order, as far as they have come to their marks `stop`.
+    #[must_use]
+    pub fn finish_all(mut self, world: &World, reasons: &[&str]) -> Vec<Record> {
+        let logs = std::mem::take(&mut self.logs);
+        let both = self.parts.iter().zip(logs);
+        both.map(|(part, log)| self.record(part, log, world, reasons)).collect()
+    }
+
+    fn record(&self, part: &Part, mut log: Log, world: &World, reasons: &[&str]) -> Record {
+        let rows = || part.tasks.clone().map(|task| (task, &self.rows[task as usize]));
+        let own = || rows().filter(|(_, row)| !row.background);
+        let sum = |of: fn(&Times) -> u64| own().map(|(_, row)| of(&row.times)).sum();
+        let task = |(task, row): (u32, &Row)| TaskRecord {
+            pid: FIRST_PID + task,
+            nice: world.task(TaskId(task)).nice,
             exec_ns: row.times.exec_at_exit.unwrap_or(row.times.exec),
         };
+        let stopped = if part.stop.is_some() { log.stopped } else { world.now() };
+        let (started, passed) = (log.started, std::mem::take(&mut log.passed));
+        let (events, probes) = log.seen(reasons);
         Record {
-            started: self.started,
-            elapsed_ns: stopped.since(self.started).0,
-            tasks: (0..).zip(&self.rows).map(task).collect(),
+            started,
+            elapsed_ns: stopped.since(started).0,
+            tasks: rows().map(task).collect(),
             context_switches: sum(|times| times.counters.switches),
             cpu_migrations: sum(|times| times.counters.migrations),
             task_clock_ns: sum(|times| times.counters.clock),
-            events: self.events.into_iter().map(|(_, event)| event).collect(),
+            events,
             probes,
-            passed: self.passed,
+            passed,
         }
     }
 
@@ -171,7 +185,7 @@ impl Recorder {
     fn add_by(&mut self, world: &World, cpu: CpuId, by: Task, what: What) {
         if self.on && self.keeps {
             let us = micros(world.now());
-            self.events.push((world.now(), Event { us, cpu: cpu.0.into(), by, what }));
+            self.log.events.push((world.now(), Event { us, cpu: cpu.0.into(), by, what }));
         }
     }
 
@@ -244,7 +258,7 @@ impl Recorder {
             return;
         }
         self.stopping[cpu.idx()] = true;
-        let last = self.events.last_mut().filter(|(_, last)| last.cpu == u32::from(cpu.0));
+        let last = self.log.events.last_mut().filter(|(_, last)| last.cpu == u32::from(cpu.0));
         if let Some((_, Event { what: What::Switch { next, .. }, .. })) = last {
             *next = stopper(cpu);
         }
@@ -254,12 +268,17 @@ impl Recorder {
         let times = &self.rows[task.idx()].times;
         let clock = times.counters.clock + world.now().since(times.on_since).0;
         let counters = Counters { clock, ..times.counters };
-        self.passed.push(Passed { task, mark, at: world.now(), counters });
-        if Some(mark) == self.marks.start {
-            (self.on, self.started) = (true, world.now());
-        } else if Some(mark) == self.marks.stop {
-            self.stopped = world.now();
-        } else if Some(mark) == self.marks.release {
+        self.log.pass(self.parts.get(self.logs.len()), task, mark, (world.now(), counters));
+        let Some(part) = self.parts.get(self.logs.len()) else { return };
+        if Some(mark) == part.start {
+            (self.on, self.log.started) = (true, world.now());
+        } else if Some(mark) == part.stop {
+            self.log.stopped = world.now();
+            if part.is_cut {
+                self.on = false;
+                self.logs.push(std::mem::take(&mut self.log));
+            }
+        } else if Some(mark) == part.release {
             self.add(world, world.task(task).cpu, What::Release);
         }
     }
@@ -284,7 +303,7 @@ impl Recorder {
             What::Migrate { task: self.task(world, task), from: from.0.into(), to: to.0.into() };
         if self.on && self.keeps {
             let is_idle = self.current[to.idx()].is_none();
-            self.watch.moved(world.now(), cause, is_idle, reason);
+            self.log.watch.moved(world.now(), cause, is_idle, reason);
         }
         self.add(world, acts, what);
     }
@@ -292,7 +311,7 @@ impl Recorder {
     fn cache_work(&mut self, world: &World, task: TaskId, home: Option<LlcId>, avg: u64) {
         if self.on && self.keeps {
             let first = |llc| world.topology().llc_span(llc).first().map(|cpu| u32::from(cpu.0));
-            self.watch.scanned(Scan {
+            self.log.watch.scanned(Scan {
                 us: micros(world.now()),
                 pid: FIRST_PID + task.0,
                 preferred: home.and_then(first),

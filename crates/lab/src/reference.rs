@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::Value as Json;
+use simsched_workloads::lab;
 
 use crate::error::LabError;
 use crate::value::Value;
@@ -18,6 +20,18 @@ pub struct Scenario {
     pub metrics: Vec<Metric>,
     /// How long its tasks were to run, in ms, where the recordings say so: some machines ran a scenario for a
     /// shorter time than its name stands for.
+    pub length_ms: Option<u64>,
+    /// What was run on the same machine since its boot, one behind the other, up to this scenario or to a later one;
+    /// none where the recordings do not say so. Of the lab's cache set only.
+    pub series: Option<Arc<[Turn]>>,
+}
+
+/// A scenario among those that were run one behind the other.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Turn {
+    /// Its name.
+    pub name: String,
+    /// How long its tasks were to run, in ms; none if as long as its name stands for.
     pub length_ms: Option<u64>,
 }
 
@@ -36,7 +50,23 @@ impl Scenario {
     /// A scenario of this name that runs as long as the name stands for.
     #[must_use]
     pub fn new(name: &str, metrics: Vec<Metric>) -> Scenario {
-        Scenario { name: name.to_owned(), metrics, length_ms: None }
+        Scenario { name: name.to_owned(), metrics, length_ms: None, series: None }
+    }
+
+    /// The scenario among others.
+    pub(crate) fn turn(&self) -> Turn {
+        Turn { name: self.name.clone(), length_ms: self.length_ms }
+    }
+
+    /// What was run on the same machine since its boot; where that is not known, the lab's cache set up to it.
+    pub(crate) fn series(&self) -> Arc<[Turn]> {
+        if let Some(series) = &self.series {
+            return Arc::clone(series);
+        }
+        let mut names: Vec<&str> = lab::cache_set().collect();
+        names.truncate(names.iter().position(|name| *name == self.name).unwrap_or(0));
+        let before = names.into_iter().map(|name| Turn { name: name.to_owned(), length_ms: None });
+        before.chain([self.turn()]).collect()
     }
 
     /// Whether it is a run of hackbench without a trace, which has counters and nothing else.

@@ -10,14 +10,15 @@ use simsched_topology::Topology;
 use simsched_workloads::hackbench::{self, Hackbench};
 use simsched_workloads::lab::{self, Counted, CountedRun, Kernel, Lab, WithKthreads};
 
-use crate::counted::{self, Chain, Chains};
+use crate::counted::{self, Chain};
 use crate::error::LabError;
 use crate::folder::{Recorded, Variant};
 use crate::latency::latencies;
 use crate::machine::counts_events;
 use crate::metrics::{Measures, Run};
+use crate::once::Once;
 use crate::recorder::{Record, Recorder, TaskRecord};
-use crate::reference::Scenario;
+use crate::reference::{Scenario, Turn};
 use crate::results::{self, Bench, Results, TaskResult};
 use crate::shape::Shape;
 use crate::summary::Means;
@@ -71,9 +72,14 @@ pub struct Bed {
     pub settings: Vec<(String, String)>,
     /// Settings of the kernel and the machine; the seed is that of each run.
     pub config: Config,
-    /// The chains of counted runs on it, as far as they are over.
-    pub chains: Chains,
+    /// The chains of counted runs on it, as far as they are over, by seed.
+    pub chains: Once<u64, Chain>,
+    /// The series of scenarios on it, as far as they are over, by seed and by what is run in them.
+    pub series: Series,
 }
+
+/// By seed, and by what is run one behind the other: what comes of each of these.
+pub type Series = Once<(u64, Arc<[Turn]>), Vec<Arc<Record>>>;
 
 /// A run that has come to its end.
 pub(crate) type Done<W, O> = Simulator<dyn Policy + Send, WithKthreads<W>, O>;
@@ -92,14 +98,62 @@ impl Bed {
         if scenario.is_counted() {
             return self.count(&scenario.name, seed, stop);
         }
-        let lab = Lab::new(&scenario.name, self.topology.nr_cpus())?;
+        let lab = self.lab(&scenario.turn())?;
+        let Some(record) = self.record_of(scenario, &lab, seed, stop)? else { return Ok(None) };
+        let results = results(&lab, &record)?;
+        let run = Run {
+            scenario: &scenario.name,
+            events: &record.events,
+            probes: &record.probes,
+            results: &results,
+        };
+        let measures = Measures::of(&Shape::of(&self.topology), run);
+        let values = Box::new(measures);
+        let events = Arc::unwrap_or_clone(record).events;
+        Ok(Some(Recorded { events, values }))
+    }
+
+    /// What comes of a scenario under the eyes of the recorder: in its series, if it has one, or behind those that the
+    /// lab ran before it; none if `stop` says so before it is over.
+    ///
+    /// # Errors
+    /// As [`Bed::run`].
+    pub fn watch(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Arc<Record>>, LabError> {
+        self.record_of(scenario, &self.lab(&scenario.turn())?, seed, stop)
+    }
+
+    /// The scenario on this machine.
+    fn lab(&self, turn: &Turn) -> Result<Lab, LabError> {
+        let lab = Lab::new(&turn.name, self.topology.nr_cpus())?;
         let lab = lab.on(&self.topology).under(self.kernel);
-        let lab = match scenario.length_ms {
+        Ok(match turn.length_ms {
             Some(ms) => lab.lasting(Nanos::from_millis(ms)),
             None => lab,
-        };
+        })
+    }
+
+    fn record_of(
+        &self,
+        scenario: &Scenario,
+        lab: &Lab,
+        seed: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Arc<Record>>, LabError> {
+        if lab::is_of_cache_set(&scenario.name) {
+            let series = scenario.series();
+            // What was run twice was recorded the second time.
+            let nth = series.iter().rposition(|turn| turn.name == scenario.name);
+            let all = self.series_of(series, seed, stop)?;
+            let record = all.and_then(|all| all.get(nth?).cloned());
+            return Ok(record);
+        }
         // The traced runs of hackbench had its counters too.
-        let counted = hackbench_of(&lab).map(|_| Arc::new(counts_events(&self.topology)));
+        let counted = hackbench_of(lab).map(|_| Arc::new(counts_events(&self.topology)));
         let topology = counted.as_ref().unwrap_or(&self.topology);
         let record = match lab.replay(Seed(seed))? {
             Some(replay) => {
@@ -111,16 +165,31 @@ impl Bed {
                 self.record(lab.name(), topology, programs, seed, stop)?
             }
         };
-        let Some(record) = record else { return Ok(None) };
-        let results = results(&lab, &record)?;
-        let run = Run {
-            scenario: &scenario.name,
-            events: &record.events,
-            probes: &record.probes,
-            results: &results,
-        };
-        let measures = Measures::of(&Shape::of(&self.topology), run);
-        Ok(Some(Recorded { events: record.events, values: Box::new(measures) }))
+        Ok(record.map(Arc::new))
+    }
+
+    /// What comes of each scenario of a series; none if `stop` says so before the last one is over.
+    fn series_of(
+        &self,
+        series: Arc<[Turn]>,
+        seed: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Arc<Vec<Arc<Record>>>>, LabError> {
+        self.series.of((seed, Arc::clone(&series)), || {
+            let topology = &self.topology;
+            let labs = series.iter().map(|turn| self.lab(turn)).collect::<Result<Vec<_>, _>>()?;
+            let replay = Lab::series(&labs, Seed(seed))?;
+            let parts = replay.parts();
+            let programs = WithKthreads::series(replay, topology, Seed(seed));
+            let recorder = Recorder::of_series(&programs.setup(), &parts, topology.nr_cpus());
+            let name = series.last().map_or("", |turn| &turn.name);
+            let run = self.simulate(name, topology, programs, recorder, seed, stop)?;
+            let Some(run) = run else { return Ok(None) };
+            let reasons = run.reasons();
+            let (world, _, _, recorder) = run.into_parts();
+            let records = recorder.finish_all(&world, reasons);
+            Ok(Some(records.into_iter().map(Arc::new).collect()))
+        })
     }
 
     /// The means of the counters over several runs of a command line. Those of the lab are runs of its

@@ -11,4 +11,5 @@ mod processes;
 mod recorder;
 mod recordings;
 mod runs;
+mod series;
 mod tg_load;

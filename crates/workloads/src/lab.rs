@@ -61,7 +61,7 @@ pub use counted::{Counted, CountedRun, counted};
 pub use kernel::Kernel;
 pub use kthreads::WithKthreads;
 pub use launch::timed;
-pub use replay::Replay;
+pub use replay::{PartIds, Replay};
 pub(crate) use text::Run;
 pub use text::{NAME, PREFIX, SCENARIOS, parse};
 
@@ -212,16 +212,33 @@ impl Lab {
         let before = names.iter().map(|name| lab(name)?.build(seed));
         let before = before.collect::<Result<Vec<_>, _>>()?;
         let program = self.build(seed)?;
-        let cpu = program.setup().tasks.first().map_or(CpuId(0), |parent| match parent.start {
-            Start::AtZero(cpu) => cpu,
-            _ => CpuId(0),
-        });
+        let cpu = parent_cpu(&program);
         let replay = Replay::new(program, before, cpu, self.nr_cpus);
-        Ok(Some(match self.kernel {
-            _ if cache_set::is_later(&self.name) => replay,
+        Ok(Some(self.tested(replay, cpu, seed)))
+    }
+
+    /// The programs of these scenarios of the lab's cache set on one machine, one behind the other as the lab's script
+    /// ran them since the boot. All must have been made for the same machine and kernel.
+    ///
+    /// # Errors
+    /// When a run cannot hold them.
+    pub fn series(labs: &[Lab], seed: Seed) -> Result<Replay, WorkloadError> {
+        let programs = labs.iter().map(|lab| lab.build(seed)).collect::<Result<Vec<_>, _>>()?;
+        let cpu = programs.first().map_or(CpuId(0), parent_cpu);
+        let nr_cpus = labs.first().map_or(1, |lab| lab.nr_cpus);
+        let replay = Replay::series(programs, cpu, nr_cpus);
+        Ok(match labs.first() {
+            Some(lab) => lab.tested(replay, cpu, seed),
+            None => replay,
+        })
+    }
+
+    /// The same where the kernel tests its ciphers behind its boot, if it has such a test.
+    fn tested(&self, replay: Replay, cpu: CpuId, seed: Seed) -> Replay {
+        match self.kernel {
             Kernel::V6_1 => replay,
             Kernel::V6_12 | Kernel::V7_3 => replay.testing(self.testing_cpu(cpu, seed)),
-        }))
+        }
     }
 
     /// Any CPU but that of the shell.
@@ -291,6 +308,21 @@ impl Lab {
             }
         }
     }
+}
+
+/// The CPU on which the parent of these programs begins.
+fn parent_cpu(program: &Programs) -> CpuId {
+    match program.setup().tasks.first().map(|parent| parent.start) {
+        Some(Start::AtZero(cpu)) => cpu,
+        _ => CpuId(0),
+    }
+}
+
+/// Whether a scenario of this name belongs to [`cache_set`]: the lab ran these one behind the other since the boot, with
+/// probes of the kernel.
+#[must_use]
+pub fn is_of_cache_set(name: &str) -> bool {
+    cache_set::has(name)
 }
 
 /// The programs of the scenario of this name on a machine of so many CPUs.

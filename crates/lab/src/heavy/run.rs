@@ -9,9 +9,9 @@ use simsched_workloads::lab::{self, WithKthreads};
 
 use super::groups::rates;
 use super::{BRANCHES, Counts, changes};
-use crate::counted::Chains;
 use crate::error::LabError;
 use crate::folder::Recorded;
+use crate::once::Once;
 use crate::recorder::Recorder;
 use crate::run::Bed;
 use crate::value::{Value, Values};
@@ -66,7 +66,7 @@ pub fn count_groups(
 ) -> Result<Option<Recorded>, LabError> {
     let (added, command) = scenario.split_once(' ').unwrap_or((scenario, ""));
     let policy = format!("{}+{added}", bed.policy);
-    let bed = Bed { policy, chains: Chains::default(), ..bed.clone() };
+    let bed = Bed { policy, chains: Once::default(), ..bed.clone() };
     let Some(counts) = count(&bed, command, seed, stop)? else { return Ok(None) };
     let of = |name: &str| counts.told.get(name).copied().unwrap_or(0);
     let rates = rates(&counts, &of, added.contains("tg_ratelimit"));

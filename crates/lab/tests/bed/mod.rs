@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use simsched_lab::counted::Chains;
 use simsched_lab::folder::Recorded;
+use simsched_lab::once::Once;
 use simsched_lab::reference::Scenario;
 use simsched_lab::run::{Bed, config};
 use simsched_lab::value::Value;
@@ -20,7 +20,8 @@ pub(crate) fn bed(policy: &str) -> Bed {
         policy: policy.to_owned(),
         settings: Vec::new(),
         config: config(),
-        chains: Chains::default(),
+        chains: Once::default(),
+        series: Once::default(),
     }
 }
 

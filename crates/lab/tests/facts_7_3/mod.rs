@@ -25,37 +25,75 @@ mod tunables;
 mod waking;
 mod watched;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use simsched_lab::folder::Recorded;
+use simsched_lab::reference::{Scenario, Turn};
 use simsched_lab::run::Bed;
 use simsched_lab::value::Value;
 use simsched_topology::Topology;
-use simsched_workloads::lab::Kernel;
-
-use crate::bed::run;
+use simsched_workloads::lab::{Kernel, cache_set};
 
 const SEEDS: [u64; 3] = [1, 2, 3];
 
-/// A machine of the lab under this policy of kernel 7.3.
-fn machine(name: &str, policy: &str) -> Bed {
+/// The machines on which something was run: their series of scenarios are run once for all tests.
+static MACHINES: Mutex<BTreeMap<String, Bed>> = Mutex::new(BTreeMap::new());
+
+/// What the lab ran of its set where it ran a part of it, in its order: without cache-aware scheduling, and with
+/// other settings of that.
+const PARTS: [&str; 2] = [
+    "th-free-2 th-free-4 th-free-6 th-free-8 th-spread-4 th-load-8 pr-2x4 pr-3x2 mix-4-4 sl-4-2-2 sl-8-2-2 pc-1x4 \
+     tpp-4 sb-1x4 sb-1x8",
+    "th-free-4 th-free-6 th-free-8 th-spread-4 th-load-4 sl-8-2-2 pr-2x4",
+];
+
+/// A scenario in the series in which the lab ran it on such a machine; one that it did not run there is run in the
+/// whole set.
+fn scenario(bed: &Bed, name: &str) -> Scenario {
+    let part = match (bed.settings.is_empty(), &*bed.policy) {
+        (false, _) => PARTS[1],
+        (true, OFF) => PARTS[0],
+        _ => "",
+    };
+    let turn = |name: &str| Turn { name: name.to_owned(), length_ms: None };
+    let part =
+        part.split(' ').any(|known| known == name).then(|| part.split(' ').map(turn).collect());
+    let all = || cache_set().any(|known| known == name).then(|| cache_set().map(turn).collect());
+    Scenario { series: part.or_else(all), ..Scenario::new(name, Vec::new()) }
+}
+
+/// A run of a scenario with this seed.
+fn run(bed: &Bed, name: &str, seed: u64) -> Recorded {
+    bed.run(&scenario(bed, name), seed, &|| false).unwrap().unwrap()
+}
+
+/// A machine of the lab under this policy of kernel 7.3, with these settings.
+fn machine(name: &str, policy: &str, settings: Vec<(String, String)>) -> Bed {
     let topology = |mode| Arc::new(Topology::builtin(name, Some(mode)).unwrap());
-    Bed {
+    let key = format!("{name} {policy} {settings:?}");
+    let new = || Bed {
         topology: topology("lab-7.3"),
         untraced: topology("untraced-7.3"),
         kernel: Kernel::V7_3,
+        settings,
         ..crate::bed::bed(policy)
-    }
+    };
+    let mut machines = MACHINES.lock().unwrap_or_else(PoisonError::into_inner);
+    machines.entry(key).or_insert_with(new).clone()
 }
 
 /// A machine with cache-aware scheduling.
 fn on(name: &str) -> Bed {
-    machine(name, "eevdf@7.3+cache_aware")
+    machine(name, "eevdf@7.3+cache_aware", Vec::new())
 }
+
+/// The policy without it.
+const OFF: &str = "eevdf@7.3";
 
 /// A machine without it.
 fn off(name: &str) -> Bed {
-    machine(name, "eevdf@7.3")
+    machine(name, OFF, Vec::new())
 }
 
 /// A scenario with each seed.

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use simsched_core::{Config, Seed, SimTime, Simulator, Status, Workload};
+use simsched_core::{Seed, Workload};
 use simsched_lab::event::What;
 use simsched_lab::probes::Mover;
-use simsched_lab::recorder::{Record, Recorder};
+use simsched_lab::recorder::Record;
 use simsched_lab::run::Bed;
 use simsched_topology::CpuId;
-use simsched_workloads::lab::{Lab, WithKthreads};
+use simsched_workloads::lab::Lab;
 
 /// A scenario that has been run.
 pub(super) struct Watched {
-    pub(super) record: Record,
+    pub(super) record: Arc<Record>,
     /// Process and place in it, by pid.
     threads: BTreeMap<u32, String>,
     /// The LLC of each CPU.
@@ -49,10 +49,8 @@ fn ms(us: u64, begun: u64) -> f64 {
 impl Watched {
     pub(super) fn new(bed: &Bed, scenario: &str, seed: u64) -> Watched {
         let topology = &bed.topology;
-        let lab = Lab::new(scenario, topology.nr_cpus()).unwrap();
-        let lab = lab.on(topology).under(bed.kernel);
-        let replay = lab.replay(Seed(seed)).unwrap().expect("not a scenario of hackbench");
-        let record = record(bed, WithKthreads::behind(replay, topology, Seed(seed)), seed);
+        let lab = Lab::new(scenario, topology.nr_cpus()).unwrap().on(topology);
+        let record = bed.watch(&super::scenario(bed, scenario), seed, &|| false).unwrap().unwrap();
         let setup = lab.build(Seed(0)).unwrap().setup();
         let named = record.tasks.iter().zip(&setup.tasks);
         let threads = named.map(|(task, spec)| (task.pid, spec.name.clone()));
@@ -143,16 +141,4 @@ impl Watched {
         });
         ended.collect()
     }
-}
-
-fn record<W: Workload>(bed: &Bed, programs: WithKthreads<W>, seed: u64) -> Record {
-    let recorder = Recorder::new(&programs.setup(), bed.topology.nr_cpus());
-    let policy = bed.registry.parse(&bed.policy, &bed.settings).unwrap().build();
-    let config = Config { seed: Seed(seed), ..bed.config };
-    let topology = Arc::clone(&bed.topology);
-    let mut run = Simulator::new(topology, policy, programs, recorder, config).unwrap();
-    assert_eq!(run.run_until(SimTime::NEVER).unwrap(), Status::Finished);
-    let reasons = run.reasons();
-    let (world, _, _, recorder) = run.into_parts();
-    recorder.finish(&world, reasons)
 }

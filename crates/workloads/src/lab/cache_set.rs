@@ -28,12 +28,6 @@ pub(super) fn has(name: &str) -> bool {
     ["th", "pr", "mix", "sl", "sb", "pc", "tpp", "life"].contains(&kind)
 }
 
-/// Whether it is one of the set before which the lab has run others since the boot: then the kernel's test of its
-/// ciphers is over. Of 51 recordings of 7.3.4 on `n2x8` the two of the first scenario have it, on `s2x8` likewise.
-pub(super) fn is_later(name: &str) -> bool {
-    has(name) && NAMES.split_whitespace().next() != Some(name)
-}
-
 /// The scenario of this kind, if the parts of its name behind that are understood.
 pub(super) fn scenario(kind: &str, rest: &[&str]) -> Option<Scenario> {
     match kind {

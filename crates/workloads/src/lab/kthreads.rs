@@ -32,10 +32,10 @@ use simsched_core::{
 };
 use simsched_topology::{CpuId, CpuSet, NodeId, Topology};
 
-use super::START;
 use super::counted::Counted;
 use super::grace::Grace;
 use super::replay::{CLOSES, GRACE, Replay};
+use super::{START, STOP};
 
 /// A tick of the lab's kernels (`CONFIG_HZ=250`).
 const TICK: Nanos = Nanos::from_millis(4);
@@ -88,8 +88,11 @@ pub struct WithKthreads<W> {
     grace: Option<Grace>,
     /// What a task does before it goes on in its program.
     first_does: Vec<(TaskId, Op)>,
-    /// The mark with which the scenario begins, if it does not begin at once or never.
-    start: Option<MarkId>,
+    /// The marks with which scenarios begin, where they do not begin at once or never.
+    starts: Vec<MarkId>,
+    /// The marks with which those end behind which another one begins.
+    stops: Vec<MarkId>,
+    seed: Seed,
 }
 
 /// A thread of the kernel: it sleeps until an instant of its plan, and computes for a turn.
@@ -148,18 +151,19 @@ impl Kthread {
         SimTime((self.epoch + self.plan.tick(self.turns, self.begun)) * TICK.get())
     }
 
-    /// The scenario begins at `now`.
-    fn begin(&mut self, now: SimTime) {
+    /// A scenario begins at `now`; `drawn` is the plan of `rcu_preempt` in it.
+    fn begin(&mut self, now: SimTime, drawn: Plan) {
         let tick = tick_of(now);
         match &mut self.plan {
             Plan::Periodic { .. } | Plan::Never => {}
             // Its next second stays the next one, and is the first of the scenario.
             Plan::Seconds { first, wheel, .. } => {
-                *first = (*first + HZ - tick % HZ) % HZ;
-                *wheel = (*wheel + tick) % SLOT;
+                let later = tick - self.epoch;
+                *first = (*first + HZ - later % HZ) % HZ;
+                *wheel = (*wheel + later) % SLOT;
                 (self.epoch, self.turns, self.begun) = (tick, 0, true);
             }
-            Plan::Grace { .. } => (self.epoch, self.turns) = (tick, 0),
+            Plan::Grace { .. } => (self.plan, self.epoch, self.turns) = (drawn, tick, 0),
         }
     }
 
@@ -227,6 +231,11 @@ impl Dice {
     }
 }
 
+/// What `rcu_preempt` does in a scenario.
+fn grace_of(dice: &mut Dice) -> Plan {
+    Plan::Grace { looks: dice.looks(), later: 20 + dice.below(PAIRS) }
+}
+
 /// The kernel threads of a machine, in the order of their ids.
 fn threads(topology: &Topology, seed: Seed) -> Vec<Kthread> {
     let dice = &mut Dice(seed.stream("kthreads", 0));
@@ -242,8 +251,7 @@ fn threads(topology: &Topology, seed: Seed) -> Vec<Kthread> {
         epoch: 0,
         begun: true,
     };
-    let (looks, later) = (dice.looks(), 20 + dice.below(PAIRS));
-    let grace = Plan::Grace { looks, later };
+    let grace = grace_of(dice);
     let mut threads = vec![thread("rcu_preempt".to_owned(), dice.cpu(all), None, grace, TURN)];
     for node in (0..topology.nr_nodes()).map(NodeId::new) {
         let span = topology.node_span(node);
@@ -287,7 +295,9 @@ impl<W: Workload> WithKthreads<W> {
     pub fn new(program: W, topology: &Topology, seed: Seed) -> WithKthreads<W> {
         let first = program.setup().tasks.len();
         let threads = threads(topology, seed);
-        WithKthreads { program, first, threads, grace: None, first_does: Vec::new(), start: None }
+        let (starts, stops) = (Vec::new(), Vec::new());
+        let first_does = Vec::new();
+        WithKthreads { program, first, threads, grace: None, first_does, starts, stops, seed }
     }
 }
 
@@ -296,8 +306,19 @@ impl WithKthreads<Replay> {
     /// do from the mark [`START`] on.
     #[must_use]
     pub fn behind(program: Replay, topology: &Topology, seed: Seed) -> WithKthreads<Replay> {
-        let start = Some(START);
-        WithKthreads { start, ..WithKthreads::new(program, topology, seed).waiting(seed) }
+        let starts = vec![START];
+        WithKthreads { starts, ..WithKthreads::new(program, topology, seed).waiting(0) }
+    }
+
+    /// A series of scenarios on this machine: each begins as one behind others does, and at its mark [`STOP`] its
+    /// threads do again what they do before one.
+    #[must_use]
+    pub fn series(program: Replay, topology: &Topology, seed: Seed) -> WithKthreads<Replay> {
+        let parts = program.parts();
+        let marks =
+            |own: MarkId| parts.iter().map(move |part| MarkId(part.marks.start + own.0)).collect();
+        let (starts, stops) = (marks(START), marks(STOP));
+        WithKthreads { starts, stops, ..WithKthreads::new(program, topology, seed).waiting(0) }
     }
 }
 
@@ -305,30 +326,46 @@ impl WithKthreads<Counted> {
     /// Runs of hackbench on this machine, one of which begins when the other ends.
     #[must_use]
     pub fn beside(program: Counted, topology: &Topology, seed: Seed) -> WithKthreads<Counted> {
-        WithKthreads::new(program, topology, seed).waiting(seed)
+        WithKthreads::new(program, topology, seed).waiting(0)
     }
 }
 
 impl<W: Workload> WithKthreads<W> {
     /// Grace periods begin when callbacks are queued.
-    fn waiting(mut self, seed: Seed) -> WithKthreads<W> {
-        self.grace = Some(Grace::drawn(seed.stream("grace", 0)));
-        self.threads.iter_mut().for_each(|thread| thread.begun = false);
+    fn waiting(mut self, nth: u64) -> WithKthreads<W> {
+        self.wait(nth);
         self
+    }
+
+    /// What is drawn for the wait before scenario `nth` depends on that.
+    fn wait(&mut self, nth: u64) {
+        self.grace = Some(Grace::drawn(self.seed.stream("grace", nth)));
+        self.threads.iter_mut().for_each(|thread| thread.begun = false);
+    }
+
+    /// Scenario `nth` begins: each has its own grace periods.
+    fn begin(&mut self, nth: usize, now: SimTime) {
+        self.grace = None;
+        let mut dice = Dice(self.seed.stream("kthreads", nth as u64));
+        let drawn = grace_of(&mut dice);
+        self.threads.iter_mut().for_each(|thread| thread.begin(now, drawn));
     }
 
     /// What a task does in place of `op` before the scenario: a callback takes a grace period, and the
     /// tick of its CPU wakes up `rcu_preempt` for that. Who queues one waits until it has run.
     fn before_scenario(&mut self, task: TaskId, now: SimTime, op: Op) -> Op {
-        let Some(grace) = &mut self.grace else { return op };
         let tick = tick_of(now);
-        let op = match op {
-            Op::Mark(mark) if Some(mark) == self.start => {
-                self.grace = None;
-                self.threads.iter_mut().for_each(|thread| thread.begin(now));
+        if let Op::Mark(mark) = op {
+            if let Some(nth) = self.starts.iter().position(|start| *start == mark) {
+                self.begin(nth, now);
                 self.first_does.push((task, self.rouse(tick + 1)));
-                return op;
+            } else if let Some(nth) = self.stops.iter().position(|stop| *stop == mark) {
+                self.wait(nth as u64 + 1);
             }
+            return op;
+        }
+        let Some(grace) = &mut self.grace else { return op };
+        let op = match op {
             GRACE | CLOSES => {
                 let until = start_of(grace.call(tick));
                 if op == GRACE {

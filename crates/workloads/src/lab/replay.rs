@@ -14,6 +14,8 @@
 //! sequence was run in the lab's kernel 6.1.176 and its parts were counted: 21 to 25 ticks in all. Under 6.12
 //! the gaps are some two ticks shorter; why is not known, and here they are not.
 
+use std::ops::Range;
+
 use simsched_core::{
     Nanos, Op, Outcome, ProcId, SchedPolicy, Setup, SimTime, Start, TaskId, TaskSpec, Workload,
 };
@@ -31,11 +33,11 @@ pub(super) const CLOSES: Op = Op::CallRcu { until: SimTime::NEVER };
 /// What the shell does between a scenario and the next one.
 const SHELL: [Step; 13] = [
     Step::Op(run(165)),
-    Step::Helper,
+    Step::Helper(&PRINTS),
     Step::Op(run(180)),
-    Step::Helper,
+    Step::Helper(&HELPS),
     Step::Op(run(160)),
-    Step::Helper,
+    Step::Helper(&HELPS),
     Step::Op(run(170)),
     Step::Op(GRACE),
     Step::Op(GRACE),
@@ -45,9 +47,41 @@ const SHELL: [Step; 13] = [
     Step::Parent,
 ];
 
+/// The same where the kernel has probes that it traces beside: there are two traces to print and to empty, and before
+/// the second one is emptied a helper sleeps for 20 ms. From the last event of a short trace to the begin of the next
+/// scenario are 27 ticks (median of 20 gaps of 7.3.4 on `n2x8`, 23 to 33); so to print and to empty the second trace
+/// takes one grace period in all.
+const SHELL_OF_PROBES: [Step; 14] = [
+    Step::Op(run(165)),
+    Step::Helper(&HELPS),
+    Step::Op(run(180)),
+    Step::Helper(&PRINTS),
+    Step::Op(run(160)),
+    Step::Helper(&HELPS),
+    Step::Op(run(170)),
+    Step::Op(GRACE),
+    Step::Op(GRACE),
+    Step::Reset,
+    Step::Helper(&SLEEPS),
+    Step::Op(GRACE),
+    Step::Op(CLOSES),
+    Step::Parent,
+];
+
+/// Where both begin before the first scenario: there is nothing to print.
+const FIRST: usize = 6;
+
 /// What its helper does that prints the trace.
 const PRINTS: [Step; 5] =
     [Step::Op(run(200)), Step::Op(Op::Exec), Step::Op(run(600)), Step::Op(GRACE), Step::Lines];
+
+/// What the one does that sleeps.
+const SLEEPS: [Step; 4] = [
+    Step::Op(run(200)),
+    Step::Op(Op::Exec),
+    Step::Op(run(480)),
+    Step::Op(Op::Sleep(Nanos::from_millis(20))),
+];
 
 /// What each of the other helpers does.
 const HELPS: [Step; 3] = [Step::Op(run(200)), Step::Op(Op::Exec), Step::Op(run(580))];
@@ -55,9 +89,6 @@ const HELPS: [Step; 3] = [Step::Op(run(200)), Step::Op(Op::Exec), Step::Op(run(5
 /// What a parent does before its first look at the clock, up to the last grace period.
 const PARENT: [Step; 4] =
     [Step::Op(run(200)), Step::Op(Op::Exec), Step::Op(run(480)), Step::Op(GRACE)];
-
-/// How many helpers the shell has between two scenarios.
-const HELPERS: usize = 3;
 
 /// What a line of the trace takes to print (traces: the length of a gap by that of its trace).
 const LINE: Nanos = Nanos(13_000);
@@ -82,8 +113,8 @@ const fn run(us: u64) -> Op {
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Op(Op),
-    /// It starts a helper and waits for that.
-    Helper,
+    /// It starts a helper that does this, and waits for that.
+    Helper(&'static [Step]),
     /// It starts the next parent and waits for that.
     Parent,
     /// The trace is emptied CPU by CPU.
@@ -107,12 +138,23 @@ pub struct Replay {
     test: Option<(CpuId, bool)>,
 }
 
+/// The ids of a scenario among others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartIds {
+    /// Its tasks, the parent first.
+    pub tasks: Range<u32>,
+    /// Its marks, [`START`](super::START) first.
+    pub marks: Range<u32>,
+}
+
 /// A scenario among others.
 #[derive(Clone, Debug)]
 struct Part {
     program: Programs,
     /// Where its ids begin.
     base: Base,
+    /// It is run only because the lab ran it before another one.
+    is_before: bool,
     /// How far its parent is before its first look at the clock.
     prelude: usize,
     /// How often one of its tasks has waited, or been born.
@@ -130,43 +172,84 @@ struct Shell {
     parts: Vec<(usize, TaskId)>,
     /// Which one it has started last.
     part: Option<usize>,
-    /// How far it is in [`SHELL`].
+    /// What it does between two scenarios, and how far it is in that.
+    steps: &'static [Step],
     step: usize,
     /// The task for whose end it is to wait.
     joins: Option<TaskId>,
     /// How many helpers it has had.
     helper: usize,
-    /// By helper: how far it is.
-    helpers: Vec<usize>,
+    /// By helper: what it is still to do.
+    helpers: Vec<&'static [Step]>,
 }
 
 impl Replay {
     /// `program` behind the programs `before`, started by a shell on `cpu` of so many.
     #[must_use]
     pub fn new(program: Programs, before: Vec<Programs>, cpu: CpuId, nr_cpus: usize) -> Replay {
+        let order = std::iter::once(0).chain((1..=before.len()).rev()).collect();
+        let programs = std::iter::once(program).chain(before);
+        let mut replay = Replay::of(programs, order, &SHELL, cpu, nr_cpus);
+        replay.parts.iter_mut().skip(1).for_each(|part| part.is_before = true);
+        replay
+    }
+
+    /// Programs one behind the other on a kernel with probes, started by a shell on `cpu` of so many: none of them is
+    /// there only for another one. [`Replay::parts`] says which ids each has.
+    #[must_use]
+    pub fn series(programs: Vec<Programs>, cpu: CpuId, nr_cpus: usize) -> Replay {
+        let order = (0..programs.len()).rev().collect();
+        Replay::of(programs.into_iter(), order, &SHELL_OF_PROBES, cpu, nr_cpus)
+    }
+
+    /// The ids of these programs follow each other; they are run from the end of `order` on.
+    fn of(
+        programs: impl Iterator<Item = Programs>,
+        order: Vec<usize>,
+        steps: &'static [Step],
+        cpu: CpuId,
+        nr_cpus: usize,
+    ) -> Replay {
         let mut base = Base::default();
         let (mut parts, mut owner) = (Vec::new(), Vec::new());
-        for (nth, program) in (0..).zip(std::iter::once(program).chain(before)) {
+        for (nth, program) in (0..).zip(programs) {
             let setup = program.setup();
             owner.extend(setup.tasks.iter().map(|_| nth));
             let next = base.behind(&setup);
-            parts.push(Part { program, base, prelude: 0, waits: 0 });
+            parts.push(Part { program, base, is_before: false, prelude: 0, waits: 0 });
             base = next;
         }
-        let order = std::iter::once(0).chain((1..parts.len()).rev());
+        let parent = |part: usize| (part, TaskId(parts[part].base.tasks));
+        let helpers =
+            |steps: &[Step]| steps.iter().filter(|step| matches!(step, Step::Helper(_))).count();
+        let nr_helpers = helpers(&steps[FIRST..]) + helpers(steps) * parts.len().saturating_sub(1);
         let shell = Shell {
             first: base.tasks,
             cpu,
             nr_cpus: nr_cpus as u64,
-            parts: order.map(|part| (part, TaskId(parts[part].base.tasks))).collect(),
+            parts: order.into_iter().map(parent).collect(),
             part: None,
-            // There is nothing to print before the first scenario.
-            step: SHELL.len() - 7,
+            steps,
+            step: FIRST,
             joins: None,
             helper: 0,
-            helpers: vec![0; HELPERS * (parts.len() - 1)],
+            helpers: vec![&[]; nr_helpers],
         };
         Replay { parts, owner, shell, test: None }
+    }
+
+    /// Which ids each of its programs has, in the order of the ids.
+    #[must_use]
+    pub fn parts(&self) -> Vec<PartIds> {
+        let ids = |part: &Part| {
+            let setup = part.program.setup();
+            let tasks = part.base.tasks;
+            let nr_tasks = u32::try_from(setup.tasks.len()).expect("a run has a limit");
+            let marks = part.base.marks;
+            let nr_marks = u32::try_from(setup.marks.len()).expect("a run has a limit");
+            PartIds { tasks: tasks..tasks + nr_tasks, marks: marks..marks + nr_marks }
+        };
+        self.parts.iter().map(ids).collect()
     }
 
     /// The same on a machine whose kernel tests its ciphers, at first on `cpu`: see `TEST`.
@@ -224,13 +307,11 @@ impl Shell {
 
     /// A helper replaces the shell's program, works, and ends.
     fn help(&mut self, helper: usize, waits: u64) -> Op {
-        let steps: &[Step] = if helper.is_multiple_of(HELPERS) { &PRINTS } else { &HELPS };
-        let step = steps.get(self.helpers[helper]);
-        self.helpers[helper] += 1;
+        let Some((step, rest)) = self.helpers[helper].split_first() else { return Op::Exit };
+        self.helpers[helper] = rest;
         match step {
-            Some(Step::Op(op)) => *op,
-            Some(_) => Op::Run(Nanos(waits * LINES * LINE.get()) + PRINTED),
-            None => Op::Exit,
+            Step::Op(op) => *op,
+            _ => Op::Run(Nanos(waits * LINES * LINE.get()) + PRINTED),
         }
     }
 
@@ -238,15 +319,17 @@ impl Shell {
         if let Some(task) = self.joins.take() {
             return Op::Join(task);
         }
-        if self.parts.is_empty() && self.step == SHELL.len() {
+        let len = self.steps.len();
+        if self.parts.is_empty() && self.step == len {
             return Op::Exit;
         }
-        let step = SHELL[self.step % SHELL.len()];
-        self.step = self.step % SHELL.len() + 1;
+        let step = self.steps[self.step % len];
+        self.step = self.step % len + 1;
         match step {
             Step::Op(op) => op,
             Step::Reset | Step::Lines => Op::Run(Nanos(LEAD_CPU.get() * self.nr_cpus)),
-            Step::Helper => {
+            Step::Helper(does) => {
+                self.helpers[self.helper] = does;
                 self.helper += 1;
                 self.spawns(TaskId(self.first + u32::try_from(self.helper).expect("few scenarios")))
             }
@@ -280,8 +363,9 @@ impl Shell {
 impl Workload for Replay {
     fn setup(&self) -> Setup {
         let mut all = Setup::default();
-        for (nth, part) in self.parts.iter().enumerate() {
-            let before = |mark: String| if nth == 0 { mark } else { format!("before: {mark}") };
+        for part in &self.parts {
+            let before =
+                |mark: String| if part.is_before { format!("before: {mark}") } else { mark };
             part.base.append(part.program.setup(), before, &mut all);
         }
         let nr_helpers = u32::try_from(self.shell.helpers.len()).expect("few scenarios");
