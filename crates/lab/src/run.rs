@@ -158,6 +158,7 @@ impl Bed {
         let record = match lab.replay(Seed(seed))? {
             Some(replay) => {
                 let programs = WithKthreads::behind(replay, topology, Seed(seed));
+                let programs = programs.under(self.kernel, topology);
                 self.record(lab.name(), topology, programs, seed, stop)?
             }
             None => {
@@ -181,6 +182,7 @@ impl Bed {
             let replay = Lab::series(&labs, Seed(seed))?;
             let parts = replay.parts();
             let programs = WithKthreads::series(replay, topology, Seed(seed));
+            let programs = programs.under(self.kernel, topology);
             let recorder = Recorder::of_series(&programs.setup(), &parts, topology.nr_cpus());
             let name = series.last().map_or("", |turn| &turn.name);
             let run = self.simulate(name, topology, programs, recorder, seed, stop)?;

@@ -32,6 +32,7 @@
 mod cache_set;
 mod costs;
 mod counted;
+mod damon;
 mod grace;
 mod hogs;
 mod ids;

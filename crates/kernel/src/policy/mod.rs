@@ -224,6 +224,7 @@ fn rules_of(release: &str) -> KernelRules {
         ttwu_queue: if version < [6, 0] { TtwuQueue::CrossLlc } else { TtwuQueue::CrossLlcOrIdle },
         ttwu_pending_stays: version >= [6, 2],
         sm_idle: version >= [6, 12],
+        tmigr: version >= [6, 9],
     }
 }
 
@@ -234,12 +235,13 @@ mod tests {
     #[test]
     fn the_rules_follow_the_release() {
         let rules = |release| {
-            let KernelRules { ttwu_queue, ttwu_pending_stays, sm_idle } = rules_of(release);
-            (ttwu_queue, ttwu_pending_stays, sm_idle)
+            let KernelRules { ttwu_queue, ttwu_pending_stays, sm_idle, tmigr } = rules_of(release);
+            (ttwu_queue, ttwu_pending_stays, sm_idle, tmigr)
         };
-        assert_eq!(rules("6.1.192"), (TtwuQueue::CrossLlcOrIdle, false, false));
-        assert_eq!(rules("6.12.117-mine+"), (TtwuQueue::CrossLlcOrIdle, true, true));
-        assert_eq!(rules("5.19.0"), (TtwuQueue::CrossLlc, false, false));
-        assert_eq!(rules("7.3-rc4"), (TtwuQueue::CrossLlcOrIdle, true, true));
+        assert_eq!(rules("6.1.192"), (TtwuQueue::CrossLlcOrIdle, false, false, false));
+        assert_eq!(rules("6.10"), (TtwuQueue::CrossLlcOrIdle, true, false, true));
+        assert_eq!(rules("6.12.117-mine+"), (TtwuQueue::CrossLlcOrIdle, true, true, true));
+        assert_eq!(rules("5.19.0"), (TtwuQueue::CrossLlc, false, false, false));
+        assert_eq!(rules("7.3-rc4"), (TtwuQueue::CrossLlcOrIdle, true, true, true));
     }
 }

@@ -48,7 +48,7 @@ fn cache_fact_04_off_four_workers_of_schbench_stay_where_fork_put_them() {
 }
 
 #[test]
-#[ignore = "MISSED: ours sb-1x8 xllc_migrations: [0.0, 0.0, 1.0] instead of -1e-6..=1e-6"]
+#[ignore = "MISSED: ours sb-1x8 xllc_migrations: [1.0, 0.0, 0.0] instead of -1e-6..=1e-6"]
 fn cache_fact_04_off_eight_workers_of_schbench_stay_where_fork_put_them() {
     for machine in ["n2x8", "s2x8", "s2d2"] {
         assert_is(&off(machine), "sb-1x8", "xllc_migrations", 0);
@@ -139,7 +139,7 @@ fn assert_leaks(scenario: &str, most_ms: f64) {
 }
 
 #[test]
-#[ignore = "MISSED: ours th-free-6 3: [Move { ms: 101.9, pid: 2014, from: 0, to: 1, by: Active }, Move { ms: 393.9, pid: 2017, from: 0, to: 1, by: IdlePeriodic }, Move { ms: 457.9, pid: 2016, from: 0, to: 1, by: IdlePeriodic }, Move { ms: 1385.9, pid: 2017, from: 0, to: 1, by: Active }, Move { ms: 1449.9, pid: 2018, from: 0"]
+#[ignore = "MISSED: ours th-free-6 3: [Move { ms: 393.9, pid: 2013, from: 0, to: 1, by: Active }, Move { ms: 457.9, pid: 2015, from: 0, to: 1, by: IdlePeriodic }, Move { ms: 1385.9, pid: 2013, from: 0, to: 1, by: Active }, Move { ms: 1449.9, pid: 2016, from: 0, to: 1, by: IdlePeriodic }] in 1.5 s"]
 fn cache_fact_06_leaks_are_few_and_brought_back_by_the_balancer_of_llcs() {
     assert_leaks("th-free-4", 20.0);
     assert_leaks("th-free-6", 20.0);
@@ -204,7 +204,6 @@ fn cache_fact_11_the_preference_follows_the_majority() {
 }
 
 #[test]
-#[ignore = "MISSED: ours th-load-8: [[0, 0, 0, 4, 0, 0, 0, 8], [0, 0, 0, 8, 0, 1, 1, 2], [0, 0, 0, 4, 0, 0, 0, 8]] instead of [[0, 0, 0, 4, 0, 0, 0, 8]] (kernel 0,0,0,4)"]
 fn cache_fact_11_four_threads_beside_eight_come_to_the_empty_llc_of_four() {
     assert_ends(&on("s2d2"), "th-load-8", &[&[0, 0, 0, 4, 0, 0, 0, 8]]);
 }

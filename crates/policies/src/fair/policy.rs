@@ -242,6 +242,7 @@ impl Fair {
             ttwu_queue,
             ttwu_pending_stays: self.features.version >= Version::V6_5,
             sm_idle: self.features.version >= Version::V6_12,
+            tmigr: self.features.version >= Version::V6_12,
         }
     }
 }

@@ -53,6 +53,9 @@ pub struct KernelRules {
     /// Whether an idle CPU that enters `schedule()` with nothing queued is idle again at once (`SM_IDLE`, 6.12 and
     /// later), or picks, balances and becomes idle as any other.
     pub sm_idle: bool,
+    /// Whether a CPU whose tick runs expires the timers of idle CPUs that are not pinned (`tmigr`, 6.9 and later). Of a
+    /// run these are the timers of background tasks that may run on several CPUs.
+    pub tmigr: bool,
 }
 
 /// Whether a wakee is handed to another CPU's list, or queued there by the waker

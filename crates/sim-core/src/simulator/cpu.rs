@@ -196,6 +196,8 @@ pub(super) struct Desk {
     pub distributed: CpuId,
     pub governor: IdleGovernor,
     pub tick_stopped: bool,
+    /// When it was stopped last.
+    pub tick_stopped_at: SimTime,
     /// A tick has woken the idle loop, which has not looked yet whether to stop the tick.
     pub idle_ticked: bool,
     /// The idle task has just come from `schedule()`.
@@ -329,6 +331,7 @@ impl Desk {
             distributed: CpuId(0),
             governor: IdleGovernor::new(states),
             tick_stopped: true,
+            tick_stopped_at: SimTime::ZERO,
             idle_ticked: false,
             idle_begins: false,
             to_idle_state: false,

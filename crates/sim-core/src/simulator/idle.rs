@@ -77,6 +77,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let ticked = std::mem::take(&mut desk.idle_ticked);
         if (ticked || long) && !desk.tick_stopped && !rcu_needs_cpu {
             desk.tick_stopped = true;
+            desk.tick_stopped_at = self.world.now();
+            if let Some(tmigr) = &mut self.tmigr {
+                tmigr.deactivate(cpu);
+            }
             self.agenda.disarm(Event::Tick(cpu));
             self.nohz_balance_enter_idle(cpu);
             if self.cpus[cpu.idx()].need_resched.any() {
@@ -123,6 +127,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let desk = &mut self.desks[cpu.idx()];
         if !std::mem::take(&mut desk.tick_stopped) {
             return;
+        }
+        if let Some(tmigr) = &mut self.tmigr {
+            tmigr.activate(cpu);
         }
         let next = self.next_tick(cpu);
         self.agenda.arm(Event::Tick(cpu), next);

@@ -3,7 +3,7 @@
 
 use simsched_topology::CpuId;
 
-use super::cpu::{Deferred, Irq, Pass, Progress, Stage};
+use super::cpu::{Deferred, Desk, Irq, Pass, Progress, Stage};
 use super::state::{Simulator, Step};
 use crate::agenda::Event;
 use crate::hardware::at_full_speed;
@@ -51,7 +51,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// The timer of `task` expires on the CPU where it was started.
     pub(super) fn timer_arrives(&mut self, task: TaskId) {
-        let cpu = self.tasks[task.idx()].timer_cpu;
+        let cpu = self.expires_on(task);
         self.world.set_this_cpu(cpu);
         if self.cpus[cpu.idx()].stage == Stage::Idle && self.world.tasks().is_deferrable(task) {
             let next = self.world.now() + self.world.tick();
@@ -70,6 +70,23 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             row.deferred.add(Deferred::TICK);
         }
         self.interrupt(cpu);
+    }
+
+    /// The CPU that expires the timer of `task`: the one that has started it, or for that if it is idle the migrator
+    /// ([`Tmigr`](super::tmigr::Tmigr)). What is at most a tick ahead when the tick is to be stopped is left to nobody
+    /// (`fetch_next_timer_interrupt()`).
+    fn expires_on(&self, task: TaskId) -> CpuId {
+        let cpu = self.tasks[task.idx()].timer_cpu;
+        let tasks = self.world.tasks();
+        let is_global = tasks.is_background(task)
+            && !tasks.is_deferrable(task)
+            && tasks.allowed(task).is_none_or(|cpus| cpus.len() > 1);
+        let Desk { tick_stopped, tick_stopped_at, .. } = self.desks[cpu.idx()];
+        let is_far = self.world.now() > tick_stopped_at + self.world.tick();
+        match &self.tmigr {
+            Some(tmigr) if is_global && tick_stopped && is_far => tmigr.migrator(),
+            _ => cpu,
+        }
     }
 
     /// Interrupts what `cpu` does, if it can be interrupted now.

@@ -28,6 +28,7 @@ mod switch;
 mod task_run;
 mod task_work;
 mod timers;
+mod tmigr;
 mod waitq;
 mod wakeup;
 mod watch;

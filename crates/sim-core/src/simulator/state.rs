@@ -8,6 +8,7 @@ use simsched_topology::{CpuId, CpuSet, Topology};
 use super::cpu::{Cpu, Desk, TaskRun};
 use super::mutex::Mutex;
 use super::timers::PolicyTimer;
+use super::tmigr::Tmigr;
 use super::watch::{Locked, UtilWatch};
 use crate::agenda::Agenda;
 use crate::config::{Config, HardwareModel};
@@ -39,6 +40,8 @@ pub struct Simulator<P: ?Sized, W, O> {
     pub(super) hardware: Hardware,
     /// What the policy has said of its kernel ([`Attached::rules`]).
     pub(super) rules: KernelRules,
+    /// Where idle CPUs leave their timers to others.
+    pub(super) tmigr: Option<Tmigr>,
     /// The names of the policy's reasons ([`Attached::reasons`]).
     pub(super) reasons: &'static [&'static str],
     /// The functions of the policy that are accounted under their own names ([`Attached::functions`]).
@@ -189,6 +192,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             preempt: setup.recorded.map_or(Nanos::ZERO, |times| times.preempt),
             nr_regions: setup.regions.len(),
             rules,
+            tmigr: rules.tmigr.then(|| Tmigr::new(&topology)),
             reasons,
             functions,
             function_costs: Vec::new(),
@@ -203,11 +207,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             tasks: task_runs(&setup),
             timers: vec![PolicyTimer::OFF; nr_timers],
             pipes_free: vec![SimTime::ZERO; setup.pipes as usize],
-            mutexes: if quantum > 1 {
-                vec![Mutex::default(); setup.pipes as usize]
-            } else {
-                Vec::new()
-            },
+            mutexes: vec![Mutex::default(); if quantum > 1 { setup.pipes as usize } else { 0 }],
             sems_spin: vec![SimTime::ZERO; setup.sems as usize],
             counters: Counters::default(),
             jiffies_due: SimTime(world.tick().0),

@@ -28,6 +28,8 @@ pub struct RoundRobin {
     pub ttwu_pending_stays: bool,
     /// [`KernelRules::sm_idle`].
     pub sm_idle: bool,
+    /// [`KernelRules::tmigr`].
+    pub tmigr: bool,
     /// Whether a wakee preempts.
     pub preempts: bool,
     /// Whether it does so only when the current task returns to user mode.
@@ -55,7 +57,12 @@ impl Policy for RoundRobin {
         let timers = self.slice.map_or(0, |_| u32::try_from(self.queues.len()).expect("few CPUs"));
         let ttwu_queue = self.ttwu_queue.unwrap_or_default();
         let ttwu_pending_stays = self.ttwu_pending_stays;
-        let rules = KernelRules { ttwu_queue, ttwu_pending_stays, sm_idle: self.sm_idle };
+        let rules = KernelRules {
+            ttwu_queue,
+            ttwu_pending_stays,
+            sm_idle: self.sm_idle,
+            tmigr: self.tmigr,
+        };
         Attached {
             rules,
             reasons: &["prev"],

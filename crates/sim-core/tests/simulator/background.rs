@@ -128,3 +128,32 @@ fn a_task_that_begins_asleep_has_to_be_in_a_sleep() {
     let told = started.map(|_| ()).unwrap_err().to_string();
     assert!(told.contains("begins asleep"), "{told}");
 }
+
+/// Who woke up a task of the machine that sleeps on idle CPU 5 and may run anywhere, while CPU 2 is busy.
+fn waker(tmigr: bool, may_move: bool) -> CpuId {
+    let mut script = Script::new(objects());
+    script.task(CpuId(2), &[run(60)]);
+    let task = background(&mut script, 5, 40, false, &[Op::Run(Nanos(1_000)), LATE]);
+    if may_move {
+        script.spec(task).allowed = None;
+    }
+    let mut policy = RoundRobin::default();
+    policy.tmigr = tmigr;
+    let (status, sim) = simulate(script, policy);
+    assert_eq!(status, Ok(Status::Finished));
+    let is_by = |waker: u16| {
+        sim.observer().count(|t| {
+            matches!(t, Tracepoint::Waking { wakee, waker: by, .. } if *wakee == task && by.0 == waker)
+        }) > 0
+    };
+    CpuId((0..16).find(|cpu| is_by(*cpu)).expect("it is woken"))
+}
+
+/// "timers: Implement the hierarchical pull model", 6.9: idle CPUs leave timers that are not pinned to a CPU whose tick
+/// runs.
+#[test]
+fn since_6_9_a_busy_cpu_expires_the_timers_of_idle_ones() {
+    assert_eq!(waker(false, true), CpuId(5));
+    assert_eq!(waker(true, true), CpuId(2));
+    assert_eq!(waker(true, false), CpuId(5), "one that is pinned stays");
+}

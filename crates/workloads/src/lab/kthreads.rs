@@ -12,6 +12,7 @@
 //! | `kworker/uM:1` | everywhere | one each 504 ticks | 40 and 18 us |
 //! | `kcompactdX` | pinned to node X | one each 128 ticks | 5 us |
 //! | `rcu_preempt` | everywhere | from the first tick on 3 to 8, two ticks apart; then 1.4 a second, in pairs | 5 and 4 us |
+//! | `kdamond.0` | everywhere, 7.2 and 7.3 only | see [`damon`] | 14 us |
 //!
 //! A `kworker/N:1` folds the counters of CPU N (`vmstat_update()`). It comes back after a second as
 //! long as it finds some changed, which is so while tasks are born there and touch their memory; a
@@ -33,7 +34,9 @@ use simsched_core::{
 use simsched_topology::{CpuId, CpuSet, NodeId, Topology};
 
 use super::counted::Counted;
+use super::damon::{self, Damon};
 use super::grace::Grace;
+use super::kernel::Kernel;
 use super::replay::{CLOSES, GRACE, Replay};
 use super::{START, STOP};
 
@@ -122,6 +125,8 @@ enum Plan {
     Seconds { first: u64, wheel: u64, always: bool },
     /// So many `looks` from the first tick on, then twos from `later` on.
     Grace { looks: u64, later: u64 },
+    /// As [`damon`] says.
+    Damon(Damon),
     /// In no run: its timer is only in the wheel of its CPU.
     Never,
 }
@@ -141,12 +146,18 @@ impl Plan {
                 let nth = nth - looks;
                 later + nth / 2 * PAIRS + nth % 2 * LOOK
             }
+            Plan::Damon(damon) => damon.tick(nth),
             Plan::Never => u64::MAX / TICK.get() / 2,
         }
     }
 }
 
 impl Kthread {
+    fn new(name: String, cpu: CpuId, allowed: Option<CpuSet>, plan: Plan, turn: Nanos) -> Kthread {
+        let (turns, runs, epoch, begun) = (0, false, 0, true);
+        Kthread { name, cpu, allowed, plan, turn, turns, runs, epoch, begun }
+    }
+
     fn wakes_at(&self) -> SimTime {
         SimTime((self.epoch + self.plan.tick(self.turns, self.begun)) * TICK.get())
     }
@@ -155,7 +166,7 @@ impl Kthread {
     fn begin(&mut self, now: SimTime, drawn: Plan) {
         let tick = tick_of(now);
         match &mut self.plan {
-            Plan::Periodic { .. } | Plan::Never => {}
+            Plan::Periodic { .. } | Plan::Damon(_) | Plan::Never => {}
             // Its next second stays the next one, and is the first of the scenario.
             Plan::Seconds { first, wheel, .. } => {
                 let later = tick - self.epoch;
@@ -240,17 +251,7 @@ fn grace_of(dice: &mut Dice) -> Plan {
 fn threads(topology: &Topology, seed: Seed) -> Vec<Kthread> {
     let dice = &mut Dice(seed.stream("kthreads", 0));
     let (all, nr_cpus) = (topology.cpus(), topology.nr_cpus());
-    let thread = |name: String, cpu, allowed, plan, turn| Kthread {
-        name,
-        cpu,
-        allowed,
-        plan,
-        turn,
-        turns: 0,
-        runs: false,
-        epoch: 0,
-        begun: true,
-    };
+    let thread = Kthread::new;
     let grace = grace_of(dice);
     let mut threads = vec![thread("rcu_preempt".to_owned(), dice.cpu(all), None, grace, TURN)];
     for node in (0..topology.nr_nodes()).map(NodeId::new) {
@@ -319,6 +320,21 @@ impl WithKthreads<Replay> {
             |own: MarkId| parts.iter().map(move |part| MarkId(part.marks.start + own.0)).collect();
         let (starts, stops) = (marks(START), marks(STOP));
         WithKthreads { starts, stops, ..WithKthreads::new(program, topology, seed).waiting(0) }
+    }
+}
+
+impl<W: Workload> WithKthreads<W> {
+    /// The same under this kernel, for a run that begins with the boot: some have another thread.
+    #[must_use]
+    pub fn under(mut self, kernel: Kernel, topology: &Topology) -> WithKthreads<W> {
+        if kernel == Kernel::V7_3 {
+            let mut dice = Dice(self.seed.stream("kdamond", 0));
+            let ends = if self.stops.is_empty() { damon::ENDS } else { damon::ENDS_BEHIND_PROBES };
+            let plan = Plan::Damon(Damon::new(ends.start + dice.below(ends.end - ends.start)));
+            let cpu = dice.cpu(topology.cpus());
+            self.threads.push(Kthread::new("kdamond.0".to_owned(), cpu, None, plan, damon::TURN));
+        }
+        self
     }
 }
 
