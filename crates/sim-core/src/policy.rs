@@ -131,6 +131,12 @@ pub trait Policy: Balancer + Report {
         let _ = (cx, cpu, task);
     }
 
+    /// `task`, which is current on `cpu`, has taken a new image: it has left its address space for that of the process
+    /// which its row already holds (`exec_mmap`). It goes on and stays queued.
+    fn exec_mmap(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) {
+        let _ = (cx, cpu, task);
+    }
+
     /// `task` has ended and its CPU has switched away from it (`task_dead`): what it leaves behind
     /// on its runqueue can go.
     fn task_dead(&mut self, cx: Cx<'_>, task: TaskId) {

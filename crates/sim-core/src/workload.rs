@@ -9,7 +9,7 @@ pub use setup::{
 use simsched_topology::CpuId;
 
 use crate::ids::{
-    BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, RegionId, SemId, SocketId, TaskId,
+    BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, RegionId, SemId, SocketId, TaskId,
 };
 use crate::time::{Nanos, SimTime};
 
@@ -257,8 +257,14 @@ pub enum Op {
         mask: MaskId,
     },
     /// Execute a new program, as far as the scheduler cares: a chance to change the CPU
-    /// (`sched_exec`). Loading the program is for the workload to add.
+    /// (`sched_exec`). Loading the program is for the workload to add, and so is the new address space
+    /// ([`Op::ExecMmap`]).
     Exec,
+    /// Leave the address space of the own process for that of another one, which a declared task has
+    /// (`exec_mmap` within `execve`). Who executes a new program does this behind [`Op::Exec`] and the ends of the
+    /// other threads of its process (`de_thread`), which it joins before; the process is a new one if none of its
+    /// tasks has begun.
+    ExecMmap(ProcId),
     /// Queue a callback of RCU on this CPU (`call_rcu`), whose tick goes on while it is idle until that
     /// has run; costs nothing.
     CallRcu {

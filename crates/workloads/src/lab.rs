@@ -33,6 +33,7 @@ mod cache_set;
 mod costs;
 mod counted;
 mod damon;
+mod exec;
 mod grace;
 mod hogs;
 mod ids;

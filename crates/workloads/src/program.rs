@@ -81,6 +81,10 @@ pub enum Inst {
     SetNice(i8),
     /// Confine a task to the CPUs of a mask.
     SetAffinity(Operand, MaskId),
+    /// Have a chance to change the CPU before a new program is loaded.
+    Exec,
+    /// Take a new image, which is of this process.
+    ExecMmap(ProcId),
     /// Note the time for whoever watches.
     Mark(Operand),
     /// Sleep until the instant of this row of the table of instants.

@@ -36,6 +36,7 @@ fn tasks_are_those_of_the_lab() {
         ("tpp-1", "lab a000 b000", 2),
         ("life-exit", "p0t00 p0t01 p0t02 p0t03 p0t04", 5),
         ("life-fork", processes, 8),
+        ("life-exec", "p0main p0t00 p0t01 p0t02 p0t03 p1t00 p1t01 p1t02 p1t03", 8),
     ];
     for (name, tasks, listed) in named {
         let all = setup(name).tasks;
@@ -59,7 +60,7 @@ fn tasks_are_those_of_the_lab() {
 #[test]
 fn an_incomplete_name_is_refused_with_the_nearest() {
     let wrong = "th-spread th-load-0 th-sload-x pr-2x4-other pr-same sl-spread-4-2 sl-spred-4-2-2 pc-2x1 \
-        pc-1 pc-1x0 tpp tpp-0 tpp-10001 life life-exec life-5 th-spread-4-4";
+        pc-1 pc-1x0 tpp tpp-0 tpp-10001 life life-exe life-5 th-spread-4-4";
     for name in wrong.split_whitespace() {
         let refusal = Lab::new(name, 16).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(refusal.starts_with("there is no scenario `"), "{name}: {refusal}");
@@ -298,4 +299,18 @@ fn threads_come_and_go_when_they_do_in_the_lab() {
     let forked = fork.forks[5] / 1_000;
     assert!((800_150..800_450).contains(&forked), "{forked}");
     assert_eq!(fork.ends("p"), [2_000; 10]);
+}
+
+/// The traces of `life-exec`: 4 threads end within 3 us of each other, 800.16 to 800.19 ms behind the marker, and 4
+/// others are born from 0.58 to 0.64 ms later on, which end at 2000 ms.
+#[test]
+fn threads_end_with_a_new_program_and_others_are_born() {
+    let topology = Arc::new(machine("n2x8"));
+    let exec = run(&lab("life-exec", &topology), &topology);
+    let killed = exec.forks[5] / 1_000;
+    assert_eq!(exec.forks.len(), 9);
+    assert_eq!(exec.ends("p0t"), [800; 4]);
+    assert!((800_650..800_950).contains(&killed), "{killed}");
+    assert_eq!(exec.ends("p1t"), [2_000; 4]);
+    assert_eq!(exec.ends("p0main"), [2_000]);
 }

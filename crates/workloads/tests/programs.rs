@@ -3,8 +3,8 @@
 use crate::common::run;
 use simsched_core::ipc::IpcVersion;
 use simsched_core::{
-    FutexId, MaskId, Nanos, Op, Outcome, PipeId, SchedPolicy, Seed, SimTime, SocketSpec, TaskId,
-    Workload,
+    FutexId, MaskId, Nanos, Op, Outcome, PipeId, ProcId, SchedPolicy, Seed, SimTime, SocketSpec,
+    TaskId, Workload,
 };
 use simsched_topology::{CpuId, CpuSet};
 use simsched_workloads::{Body, Builder, ClockId, Dist, Operand, Programs, StackId, When};
@@ -108,6 +108,7 @@ fn what_cannot_run_is_refused() {
         p.when_futex(FutexId(1), 0, |p| p.run(US));
     });
     check_refused("program `only`: it moves no byte", |p| p.read_full(PipeId(0), 0));
+    check_refused("program `only`: there is no thread of process 7", |p| p.exec_mmap(ProcId(7)));
     check_refused("program `distribution`: the range 2 ns to 1 ns is empty", |p| {
         p.run(Dist::Uniform(Nanos(2), Nanos(1)));
     });

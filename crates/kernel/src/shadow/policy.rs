@@ -113,6 +113,10 @@ impl<P: Inside> Policy for Shadow<P> {
         self.inner.exit_mm(cx, cpu, task);
     }
 
+    fn exec_mmap(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) {
+        self.inner.exec_mmap(cx, cpu, task);
+    }
+
     fn task_dead(&mut self, cx: Cx<'_>, task: TaskId) {
         let world = cx.world;
         self.inner.task_dead(cx, task);

@@ -9,7 +9,6 @@
 //! * facts 20 to 22, and the table about hackbench: they need hackbench for 0.4 to 3 s on up to 64 CPUs;
 //! * fact 6, that no thread leaks where no kernel thread runs: a bed always has the kernel's threads;
 //! * fact 9, that newly idle CPUs may pull what sleeps: no number is given;
-//! * fact 14, exec: the scenario `life-exec` does not exist here;
 //! * fact 5, the times on s2d2 beyond one seed: the kernel has one;
 //! * fact 4, th-load-8 beside the times of fact 11: that it is an exception has no number of its own;
 //! * finding 2, the preemption model: only its effect on latencies is held;

@@ -112,6 +112,32 @@ fn cache_fact_14_all_threads_of_a_forked_process_are_born_in_the_emptier_llc() {
     }
 }
 
+/// The new image is first seen with a preference 8 ms behind the first scan without, which is within 6 ms of its birth.
+#[test]
+fn cache_fact_14_a_new_image_begins_without_preference() {
+    for name in ["n2x8", "s2x8", "s2d2"] {
+        for seed in SEEDS {
+            let watched = Watched::new(&on(name), "life-exec", seed);
+            let image = watched.preferences("p1");
+            let [none, some] = image[..] else { panic!("{name} {seed}: {image:?}") };
+            assert!(
+                none.1.is_none() && (800.6..807.0).contains(&none.0),
+                "{name} {seed}: {none:?}"
+            );
+            assert!(some.1.is_some() && some.0 - none.0 < 8.1, "{name} {seed}: {image:?}");
+        }
+    }
+}
+
+/// 66 and 70 ms on n2x8, 66 on s2x8, give or take two passes of 32 or 64 ms.
+#[test]
+fn cache_fact_14_a_new_image_gathers_again_from_a_spread_start() {
+    for (name, most) in [("n2x8", 70.0 + 32.0), ("s2x8", 66.0 + 64.0)] {
+        assert_is(&on(name), "life-exec", "gathered_procs", 2);
+        assert_within(&on(name), "life-exec", "gather_after_start_ms p1", 0.5..=most);
+    }
+}
+
 /// The preference of the last thread is dropped 2 to 6 ms after the second-last has ended, and it stays where it is.
 #[test]
 fn cache_fact_14_the_last_thread_of_a_process_has_no_preference() {

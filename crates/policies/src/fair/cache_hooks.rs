@@ -1,7 +1,7 @@
 //! Where the fair class tells what knows of last-level caches, and asks it: cache-aware load balancing
 //! and cache-aware wakeups. Each does nothing where it is off. They, and task groups, learn here what time it is.
 
-use simsched_core::{Cx, Look, PolicyEvent, TaskId, Wants, World};
+use simsched_core::{Cx, Look, PolicyEvent, ProcId, TaskId, Wants, World};
 use simsched_topology::CpuId;
 
 use super::balance::look;
@@ -105,6 +105,16 @@ impl Fair {
         }
         if let Some(cas) = &mut self.all.cas {
             cas.exit(task);
+        }
+    }
+
+    /// `task` has taken a new image, of `proc`.
+    pub(super) fn caches_exec(&mut self, task: TaskId, proc: ProcId) {
+        if let Some(llc) = &mut self.all.llc {
+            llc.exec(task, proc);
+        }
+        if let Some(cas) = &mut self.all.cas {
+            cas.exec(task, proc);
         }
     }
 

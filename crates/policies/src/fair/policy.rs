@@ -201,6 +201,12 @@ impl Policy for Fair {
         self.all.tell(cx);
     }
 
+    fn exec_mmap(&mut self, cx: Cx<'_>, cpu: CpuId, task: TaskId) {
+        self.all.enter(cx.world, cpu);
+        self.caches_exec(task, cx.world.task(task).proc);
+        self.all.tell(cx);
+    }
+
     fn task_dead(&mut self, cx: Cx<'_>, task: TaskId) {
         self.bury(task);
         self.all.tell(cx);

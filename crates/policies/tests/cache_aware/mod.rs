@@ -1,6 +1,7 @@
 //! Cache-aware load balancing: the invariants at the end of spec 08, on a machine in slow motion and in
 //! whole runs. Its tables and numbers are in `src/fair/llc`.
 
+mod exec;
 mod gather;
 mod preference;
 mod runs;

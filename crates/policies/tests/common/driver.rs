@@ -187,7 +187,9 @@ impl Driver {
     pub(crate) fn renice(&mut self, task: TaskId, nice: i8) {
         self.host.kit.task(task).nice = nice;
         let cpu = self.host.kit.world().task(task).cpu;
-        if self.host.reweight_task(task) != Preempt::No || self.is_due(cpu) {
+        let preempts = self.host.reweight_task(task) != Preempt::No || self.is_due(cpu);
+        self.settle();
+        if preempts {
             self.schedule(cpu);
         }
         self.check(cpu);

@@ -51,6 +51,8 @@ pub(super) struct Lives {
     families: Vec<Family>,
     /// By process: how many of its tasks have not ended, born or not.
     left: Vec<u32>,
+    /// By process: whether a task was declared of it.
+    is_declared: Vec<bool>,
 }
 
 impl Lives {
@@ -68,7 +70,20 @@ impl Lives {
         let procs = tasks.iter().map(|spec| spec.proc.idx() + 1).max().unwrap_or(0);
         let mut left = vec![0; procs];
         tasks.iter().for_each(|spec| left[spec.proc.idx()] += 1);
-        Lives { lives: tasks.iter().map(life).collect(), families: Vec::new(), left }
+        let is_declared = left.iter().map(|&tasks| tasks > 0).collect();
+        Lives { lives: tasks.iter().map(life).collect(), families: Vec::new(), left, is_declared }
+    }
+
+    /// Whether a task was declared of `proc`.
+    pub(super) fn declares(&self, proc: ProcId) -> bool {
+        self.is_declared.get(proc.idx()).is_some_and(|&is_declared| is_declared)
+    }
+
+    /// `task` is of `proc` from now on, and lives.
+    pub(super) fn exec(&mut self, task: TaskId, proc: ProcId) {
+        let was = std::mem::replace(&mut self.lives[task.idx()].proc, proc);
+        self.left[was.idx()] -= 1;
+        self.left[proc.idx()] += 1;
     }
 
     /// Whether no other task of its process is left: with it ends the address space.

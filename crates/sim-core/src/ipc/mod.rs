@@ -28,7 +28,7 @@ pub(crate) use rwsem::Holder;
 use rwsem::RwSem;
 use waitq::{Sleepers, Sync, WaitFor};
 
-use crate::ids::{FutexId, LockId, PipeId, SemId, SocketId, TaskId};
+use crate::ids::{FutexId, LockId, PipeId, ProcId, SemId, SocketId, TaskId};
 use crate::workload::{Op, Outcome, Setup};
 
 /// Which kernel's rules apply, where they differ.
@@ -220,6 +220,14 @@ impl Ipc {
         self.lives.is_last_of_process(task)
     }
 
+    /// `task` has taken a new image and is of `proc` from now on.
+    ///
+    /// # Panics
+    /// When no task was declared of `proc`, or `task` was not declared.
+    pub fn exec(&mut self, task: TaskId, proc: ProcId) {
+        self.lives.exec(task, proc);
+    }
+
     /// `task` ends; appends to `wakes` who waited for that.
     ///
     /// # Panics
@@ -279,6 +287,7 @@ impl Ipc {
             | Op::Join(task)
             | Op::SetAffinity { task, .. }
             | Op::AwaitCall { from: task, .. } => task.idx() < self.sleepers.len(),
+            Op::ExecMmap(proc) => self.lives.declares(proc),
             _ => true,
         }
     }

@@ -49,6 +49,7 @@ calls! {
     yield_task = yield_task(cpu: CpuId, curr: TaskId), Locked::Cpu(cpu);
     reweight_task = reweight_task(task: TaskId) -> Preempt, Locked::Of(task);
     exit_mm = exit_mm(cpu: CpuId, task: TaskId), Locked::Cpu(cpu);
+    exec_mmap = exec_mmap(cpu: CpuId, task: TaskId), Locked::Cpu(cpu);
     task_dead = task_dead(task: TaskId), Locked::Of(task);
     idle_entered = idle_entered(cpu: CpuId), Locked::Cpu(cpu);
     idle_left = idle_left(cpu: CpuId), Locked::Cpu(cpu);

@@ -7,6 +7,7 @@ mod calls;
 mod charge;
 mod cpu;
 mod deactivate;
+mod exec;
 mod exit;
 mod flags;
 mod fork;

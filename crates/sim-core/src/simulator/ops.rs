@@ -225,6 +225,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.done(cpu, Outcome::Done);
                 self.sched_exec(cpu, task);
             }
+            Op::ExecMmap(proc) => {
+                self.done(cpu, Outcome::Done);
+                self.takes_image(cpu, task, proc);
+            }
             Op::Exit => self.exit(cpu, task),
             Op::DownWrite(sem) if self.spins_on(cpu, sem) => return Ok(()),
             Op::PollPipe(_) | Op::PollSocket(_) if self.spins_at_queue(cpu, op) => return Ok(()),

@@ -107,6 +107,7 @@ calls! {
     yield_task(cpu: CpuId, curr: TaskId);
     reweight_task(task: TaskId) -> Preempt;
     exit_mm(cpu: CpuId, task: TaskId);
+    exec_mmap(cpu: CpuId, task: TaskId);
     task_dead(task: TaskId);
     newidle_balance(cpu: CpuId) -> bool;
     idle_entered(cpu: CpuId);

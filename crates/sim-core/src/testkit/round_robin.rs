@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use simsched_topology::CpuId;
 
 use super::balancer::{Place, WantedBalancer};
-use crate::ids::TaskId;
+use crate::ids::{ProcId, TaskId};
 use crate::names::{FuncId, Reason, TimerId};
 use crate::policy::{
     Attached, BalanceStep, Balancer, CostedFunction, Cx, Dequeue, Dequeued, Enqueue, KernelRules,
@@ -44,6 +44,8 @@ pub struct RoundRobin {
     pub at_enqueue: Option<fn(&mut Cx<'_>)>,
     /// Functions with a cost; each enqueue calls all of them once.
     pub functions: &'static [CostedFunction],
+    /// Of which processes new images were, in the order in which tasks took them.
+    pub images: Vec<ProcId>,
     /// What it balances.
     pub balancer: WantedBalancer,
 }
@@ -133,6 +135,10 @@ impl Policy for RoundRobin {
         if self.asks_at_yield {
             cx.resched(cpu);
         }
+    }
+
+    fn exec_mmap(&mut self, cx: Cx<'_>, _: CpuId, task: TaskId) {
+        self.images.push(cx.world.task(task).proc);
     }
 
     fn put_prev_task(&mut self, _: Cx<'_>, cpu: CpuId, prev: TaskId) {

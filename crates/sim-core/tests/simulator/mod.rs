@@ -5,6 +5,7 @@ mod background;
 mod balance;
 mod calls;
 mod contracts;
+mod exec;
 mod functions;
 mod idle;
 mod memory;

@@ -1,7 +1,8 @@
 //! `Body`: writes the instructions of one program.
 
 use simsched_core::{
-    BarrierId, FutexId, LockId, MarkId, MaskId, Nanos, PipeId, RegionId, SemId, SocketId, TaskId,
+    BarrierId, FutexId, LockId, MarkId, MaskId, Nanos, PipeId, ProcId, RegionId, SemId, SocketId,
+    TaskId,
 };
 
 use super::Builder;
@@ -143,6 +144,17 @@ impl<'a> Body<'a> {
             self.fail(&format!("there is no mask {mask}: {masks} are declared"));
         }
         self.push(Inst::SetAffinity(task, mask));
+    }
+
+    /// Asks for another CPU before a new program is loaded (`sched_exec`).
+    pub fn exec(&mut self) {
+        self.push(Inst::Exec);
+    }
+
+    /// Takes a new image, which is of this process, behind the ends of all other threads of the old one. Some
+    /// thread has to be declared of that process.
+    pub fn exec_mmap(&mut self, proc: ProcId) {
+        self.push(Inst::ExecMmap(proc));
     }
 
     /// Sleeps until an instant.

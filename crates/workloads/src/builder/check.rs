@@ -41,6 +41,7 @@ impl Builder {
         self.dists.iter().try_for_each(crate::dist::Dist::check)?;
         self.uses.iter().try_for_each(|used| self.check_use(used))?;
         self.check_transfers()?;
+        self.check_images()?;
         self.check_start()
     }
 
@@ -101,9 +102,26 @@ impl Builder {
             )
         };
         let Some(at) = self.code.iter().position(is_empty) else { return Ok(()) };
-        let program = self.programs.iter().rfind(|program| program.entry as usize <= at);
-        let program = program.expect("an instruction belongs to a program");
-        Err(broken(program, "it moves no byte".to_owned()))
+        Err(broken(self.program_at(at), "it moves no byte".to_owned()))
+    }
+
+    /// A new image is of a process that some thread is declared of.
+    fn check_images(&self) -> Result<(), WorkloadError> {
+        for (at, inst) in self.code.iter().enumerate() {
+            if let Inst::ExecMmap(proc) = *inst
+                && self.threads.iter().all(|thread| thread.proc != proc)
+            {
+                let what = format!("there is no thread of process {proc}");
+                return Err(broken(self.program_at(at), what));
+            }
+        }
+        Ok(())
+    }
+
+    /// The program to which an instruction belongs.
+    fn program_at(&self, inst: usize) -> &Program {
+        let program = self.programs.iter().rfind(|program| program.entry as usize <= inst);
+        program.expect("an instruction belongs to a program")
     }
 
     fn check_start(&self) -> Result<(), WorkloadError> {

@@ -11,13 +11,12 @@ use super::places::Place;
 use super::procs::{Proc, Procs, Turns};
 use super::star::Star;
 
-/// All names of the set that have a program, in the order of the lab's runs. `life-exec` has none: a
-/// simulated process cannot take another image.
+/// All names of the set, in the order of the lab's runs.
 pub(super) const NAMES: &str = "th-free-2 th-free-3 th-free-4 th-free-6 th-free-8 th-free-12 \
     th-spread-2 th-spread-4 th-spread-6 th-load-2 th-load-4 th-load-8 th-sload-4 pr-2x2 pr-2x3 pr-2x4 \
     pr-3x2 pr-3x4 pr-2x4-same mix-4-4 mix-4-8 sl-4-2-2 sl-8-2-2 sl-4-1-9 sl-8-2-6 sl-12-1-3 \
     sl-spread-4-2-2 pc-1x1 pc-1x4 tpp-1 tpp-4 sb-1x1 sb-1x4 sb-1x8 sb-1x16 life-fork life-exit \
-    life-grow";
+    life-exec life-grow";
 
 /// The threads of the first process of `th-load` and `th-sload`.
 const LOADED: u32 = 4;
@@ -119,7 +118,7 @@ fn pairs(rest: &[&str]) -> Option<PairsUntil> {
     Some(PairsUntil { pairs, work, length: Nanos::from_millis(600) })
 }
 
-/// `exit`, `grow` or `fork`.
+/// `exit`, `grow`, `fork` or `exec`.
 fn life(rest: &[&str]) -> Option<Life> {
     let [what] = rest else { return None };
     Life::ALL.into_iter().find(|(name, _)| name == what).map(|(_, life)| life)

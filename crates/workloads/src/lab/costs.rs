@@ -151,7 +151,7 @@ fn later<const N: usize>(birth: Birth, rows: [(u64, u32); N]) -> Dist {
 /// By how much, in us: see [`later`].
 const SOONER: u64 = 20;
 
-fn table<const N: usize>(rows: [(u64, u32); N]) -> Dist {
+pub(super) fn table<const N: usize>(rows: [(u64, u32); N]) -> Dist {
     Dist::Table(rows.map(|(us, weight)| (Nanos::from_micros(us), weight)).to_vec())
 }
 

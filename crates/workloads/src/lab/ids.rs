@@ -83,6 +83,7 @@ impl Base {
             Op::SetAffinity { task: id, mask } => {
                 Op::SetAffinity { task: task(id), mask: MaskId(mask.0 + self.masks) }
             }
+            Op::ExecMmap(id) => Op::ExecMmap(ProcId(id.0 + self.procs)),
             Op::Mark(id) => Op::Mark(MarkId(id.0 + self.marks)),
             Op::Fetch { from, lines } => Op::Fetch { from: task(from), lines },
             Op::Run(_)

@@ -1,5 +1,5 @@
 //! `life`: processes whose threads come and go: some end early, more are born late, or a process of
-//! many threads forks another.
+//! many threads forks another or executes a new program.
 
 use std::fmt;
 
@@ -8,6 +8,7 @@ use simsched_core::{Nanos, SemId, TaskId};
 use super::costs::{
     Birth, PIECE, REAP, REPORT_MESSENGER, SLACK, before_fork, before_fork_of_threads, birth, us,
 };
+use super::exec;
 use super::memory::Memory;
 use super::script::{FIRST, Script, wait_any};
 use crate::builder::{Body, ProgramId};
@@ -25,30 +26,34 @@ pub(super) enum Life {
     /// The first thread creates 4 others and waits; at 800 ms it forks a child, which does the same.
     /// All 8 end at 2000.
     Fork,
+    /// The first thread creates 4 others and waits; at 800 ms it executes a new program, with which they end, and
+    /// creates 4 again, which end at 2000.
+    Exec,
 }
 
 /// The number of threads of [`Life::Grow`] that are born later than the others.
 const LATER: u32 = 10;
 /// The time between two such births of two threads.
 const GROWS: Nanos = Nanos::from_millis(250);
-/// When [`Life::Fork`] forks, behind the start.
-const FORKS: Nanos = Nanos::from_millis(800);
-/// How many threads each process of [`Life::Fork`] has beside its first.
-const FORKED: u32 = 4;
+/// When [`Life::Fork`] forks, and [`Life::Exec`] executes a new program, behind the start.
+pub(super) const FORKS: Nanos = Nanos::from_millis(800);
+/// How many threads each process of [`Life::Fork`] and [`Life::Exec`] has beside its first.
+pub(super) const FORKED: u32 = 4;
 
 /// From the end of the sleep to the call of `fork`, beyond what the parent of all has there: the marker
 /// `fork` is written 27 us behind the sched_switch (`life-fork`, 7.3.4 on `n2x8`, seed 1).
 const FORK_MARKER: u64 = 27;
 
 impl Life {
-    pub(super) const ALL: [(&'static str, Life); 3] =
-        [("exit", Life::Exit), ("grow", Life::Grow), ("fork", Life::Fork)];
+    pub(super) const ALL: [(&'static str, Life); 4] =
+        [("exit", Life::Exit), ("grow", Life::Grow), ("fork", Life::Fork), ("exec", Life::Exec)];
 
     pub(super) fn count(self) -> u32 {
         match self {
             Life::Exit => 5,
             Life::Grow => 1 + 2 + LATER,
             Life::Fork => 2 * (1 + FORKED),
+            Life::Exec => 1 + 2 * FORKED,
         }
     }
 
@@ -56,7 +61,7 @@ impl Life {
     pub(super) fn reports(self, task: TaskId) -> bool {
         match self {
             Life::Exit => true,
-            Life::Grow => task != FIRST,
+            Life::Grow | Life::Exec => task != FIRST,
             Life::Fork => task != FIRST && task != Life::child(),
         }
     }
@@ -77,6 +82,7 @@ impl Life {
             Life::Exit => exit(&mut script),
             Life::Grow => grow(&mut script),
             Life::Fork => fork(&mut script),
+            Life::Exec => exec::write(&mut script),
         }
         script.build()
     }
@@ -87,7 +93,7 @@ fn ms(ms: u64) -> Nanos {
 }
 
 /// The threads behind a task.
-fn behind(TaskId(main): TaskId) -> Operand {
+pub(super) fn behind(TaskId(main): TaskId) -> Operand {
     Operand::from(TaskId(main + 1))
 }
 
@@ -166,7 +172,7 @@ fn fork(script: &mut Script) {
 }
 
 /// Declares so many hogs of a process, which end at 2000 ms.
-fn hogs(
+pub(super) fn hogs(
     script: &mut Script,
     space: Memory,
     (proc, process): (simsched_core::ProcId, usize),
@@ -188,7 +194,7 @@ fn hog(script: &mut Script, space: Memory, end: Nanos) -> ProgramId {
     })
 }
 
-fn joins(p: &mut Body<'_>, main: TaskId, count: u32) {
+pub(super) fn joins(p: &mut Body<'_>, main: TaskId, count: u32) {
     p.repeat(count, |p, nth| p.join(behind(main).plus(nth)));
 }
 
@@ -199,6 +205,9 @@ impl fmt::Display for Life {
             Life::Exit => "5 threads, of which 2 end at 600 ms, 2 at 1000, and the first at 1600",
             Life::Grow => "2 threads at once and 2 more every 250 ms, up to 12, until 2000 ms",
             Life::Fork => "4 threads, and from 800 ms on 4 of a forked process, until 2000 ms",
+            Life::Exec => {
+                "4 threads until 800 ms, and then 4 of a new image of the process, until 2000"
+            }
         })
     }
 }

@@ -93,6 +93,8 @@ impl fmt::Display for Inst {
             Inst::Yield => write!(f, "yield"),
             Inst::SetNice(nice) => write!(f, "nice {nice}"),
             Inst::SetAffinity(id, mask) => write!(f, "confine task {id} to mask {mask}"),
+            Inst::Exec => write!(f, "exec"),
+            Inst::ExecMmap(proc) => write!(f, "exec_mmap process {proc}"),
             Inst::Mark(mark) => write!(f, "mark {mark}"),
             Inst::Repeat { to, times, .. } => write!(f, "repeat from {to}, {times} times"),
             Inst::Forever(to) => write!(f, "repeat from {to} for ever"),

@@ -106,6 +106,8 @@ impl Thread {
             Inst::Yield => Op::Yield,
             Inst::SetNice(nice) => Op::SetNice(nice),
             Inst::SetAffinity(id, mask) => Op::SetAffinity { task: TaskId(self.value(id)), mask },
+            Inst::Exec => Op::Exec,
+            Inst::ExecMmap(proc) => Op::ExecMmap(proc),
             Inst::Mark(mark) => Op::Mark(MarkId(self.value(mark))),
             Inst::Run(_)
             | Inst::Stream(..)

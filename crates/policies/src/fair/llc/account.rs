@@ -1,6 +1,6 @@
 //! Where tasks have run, and which LLCs those prefer that are queued on a CPU.
 
-use simsched_core::TaskId;
+use simsched_core::{ProcId, TaskId};
 use simsched_topology::CpuId;
 
 use super::state::OnRq;
@@ -120,10 +120,28 @@ impl CacheAware {
         let inherited = parent.filter(|_| !self.is_merged()).map(|it| self.tasks[it.idx()].pref);
         self.tasks[child.idx()].pref = inherited.flatten();
         if let Some(mm) = self.processes.begin(child) {
-            self.prefer(mm, None);
-            let (epoch, now) = (self.occupancy.begin(mm), self.jiffies.now());
-            let proc = &mut self.procs[mm.idx()];
-            (proc.epoch, proc.next_scan, proc.nr_running_avg) = (epoch, now, 0);
+            self.begin(mm);
+        }
+    }
+
+    /// An address space begins: it prefers nothing and has run nowhere. Source: `mm_init_sched()`.
+    fn begin(&mut self, mm: MmId) {
+        self.prefer(mm, None);
+        let (epoch, now) = (self.occupancy.begin(mm), self.jiffies.now());
+        let proc = &mut self.procs[mm.idx()];
+        (proc.epoch, proc.next_scan, proc.nr_running_avg) = (epoch, now, 0);
+    }
+
+    /// `task` has left its address space for that of `proc`. It keeps its preferred LLC and its counts on the
+    /// runqueue until it is accounted the next time, and a scan that waits for its return to user mode is one of the
+    /// new process. Source: `exec_mmap()`.
+    pub(in crate::fair) fn exec(&mut self, task: TaskId, proc: ProcId) {
+        let Some((mm, is_first)) = self.processes.exec(task, proc) else { return };
+        if self.processes.declared(mm) > 1 {
+            self.occupancy.grows(mm);
+        }
+        if is_first {
+            self.begin(mm);
         }
     }
 

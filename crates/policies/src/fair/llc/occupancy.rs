@@ -146,6 +146,15 @@ impl Occupancy {
         part.map_or(0, |part| OCCUPANCY_ONE.wrapping_mul(part.runtime) / (all + 1))
     }
 
+    /// Who comes by an exec is one more thread of `mm`, which is large enough now to have a part that can be asked
+    /// for, if it had none.
+    pub(super) fn grows(&mut self, mm: MmId) {
+        if self.rows[mm.idx()].is_none() {
+            self.rows[mm.idx()] = Some(self.parts.len());
+            self.parts.resize(self.parts.len() + self.cpus.len(), Decaying::default());
+        }
+    }
+
     /// A process begins: it has run nowhere. Returns the epoch of the last CPU, in which its first scan
     /// counts as asked for. Source: `mm_init_sched()`.
     pub fn begin(&mut self, mm: MmId) -> u64 {

@@ -27,7 +27,7 @@ pub struct Processes {
     pub(super) mms: Vec<Option<MmId>>,
     /// By address space: the process.
     procs: Vec<ProcId>,
-    /// By address space: tasks that were declared.
+    /// By address space: tasks that were declared of it or have come by an exec.
     declared: Vec<u32>,
     /// By address space: tasks that have begun and have not ended.
     pub(super) threads: Vec<u32>,
@@ -98,7 +98,7 @@ impl Processes {
         self.procs[mm.idx()]
     }
 
-    /// How many threads of `mm` were declared: no more can live at once.
+    /// How many threads of `mm` were declared, or have come by an exec: no more can live at once.
     ///
     /// # Panics
     /// When there is no such address space.
@@ -123,6 +123,18 @@ impl Processes {
         let mm = self.mm(task)?;
         self.threads[mm.idx()] += 1;
         (self.threads[mm.idx()] == 1).then_some(mm)
+    }
+
+    /// `task` leaves its address space for that of `proc`, which it returns, and whether it is the first thread there;
+    /// `None` is a process that has none. Source: `exec_mmap()`.
+    pub fn exec(&mut self, task: TaskId, proc: ProcId) -> Option<(MmId, bool)> {
+        self.end(task);
+        let row = self.procs.iter().position(|known| *known == proc)?;
+        let mm = MmId(u32::try_from(row).expect("few processes"));
+        self.mms[task.idx()] = Some(mm);
+        self.declared[row] += 1;
+        self.threads[row] += 1;
+        Some((mm, self.threads[row] == 1))
     }
 
     /// `task` has left its address space and its process, for it ends. Source: `exit_mm()`.

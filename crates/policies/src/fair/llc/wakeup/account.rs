@@ -1,9 +1,9 @@
 //! Where processes run, and when they are forgotten.
 
-use simsched_core::TaskId;
+use simsched_core::{ProcId, TaskId};
 use simsched_topology::CpuId;
 
-use super::{EPOCH_OLD, LlcWakeup};
+use super::{EPOCH_OLD, LlcWakeup, MmId};
 use crate::fair::features::WakeupLevel;
 
 impl LlcWakeup {
@@ -28,8 +28,23 @@ impl LlcWakeup {
     /// `child` begins; its process, too, if it is the first thread. Source: `mm_init_sched()`.
     pub(in crate::fair) fn fork(&mut self, child: TaskId) {
         if let Some(mm) = self.processes.begin(child) {
-            self.prefer(mm, None);
-            self.procs[mm.idx()].epoch = self.occupancy.begin(mm);
+            self.begin(mm);
+        }
+    }
+
+    fn begin(&mut self, mm: MmId) {
+        self.prefer(mm, None);
+        self.procs[mm.idx()].epoch = self.occupancy.begin(mm);
+    }
+
+    /// `task` has left its address space for that of `proc`. Source: `exec_mmap()`.
+    pub(in crate::fair) fn exec(&mut self, task: TaskId, proc: ProcId) {
+        let Some((mm, is_first)) = self.processes.exec(task, proc) else { return };
+        if self.processes.declared(mm) > 1 {
+            self.occupancy.grows(mm);
+        }
+        if is_first {
+            self.begin(mm);
         }
     }
 
