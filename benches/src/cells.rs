@@ -69,9 +69,11 @@ pub fn plan() -> Vec<Cell> {
         |policy, hardware, what| cell(Load::Hackbench, BASE, policy, hardware, Some(what));
     cells.push(hackbench("cfs", Free, "free"));
     cells.push(hackbench("cfs+group=container", Priced, "container"));
-    cells.push(hackbench("eevdf", Priced, "eevdf"));
+    for version in ["eevdf@6.12", "eevdf@7.3", "cache_aware@7.3"] {
+        cells.push(hackbench(version, Priced, version));
+    }
     cells.push(hackbench("cfs+cache_aware", Priced, "cache_aware"));
-    cells.push(cell(Load::Netperf, BASE, "eevdf", Priced, Some("eevdf")));
+    cells.push(cell(Load::Netperf, BASE, "eevdf@6.12", Priced, Some("eevdf@6.12")));
     cells.push(cell(Load::Schbench, "spr-2x60", "cfs", Priced, None));
     cells.push(cell(Load::Hackbench, "t16", "cfs", Priced, None));
     cells.push(cell(Load::Command, "genoa", "cfs", Priced, None));

@@ -30,7 +30,10 @@ fn the_middle_of_a_run_allocates_for_growing_buffers_only() {
     let threads = "hackbench -g 8 -f 20 --threads --pipe -l 60 -s 100";
     assert!(allocations_in_third_quarter("milan-7543", "cfs", threads) <= 4);
     assert!(allocations_in_third_quarter("milan-7543", "cfs+group=container", threads) <= 4);
-    assert!(allocations_in_third_quarter("milan-7543", "eevdf+group=container", threads) <= 4);
+    assert!(allocations_in_third_quarter("milan-7543", "eevdf@6.12+group=container", threads) <= 4);
+    // Its queues find their greatest length later: 19 grow in this quarter of a run that is a quarter as long.
+    let longer = "hackbench -g 8 -f 20 --threads --pipe -l 240 -s 100";
+    assert!(allocations_in_third_quarter("milan-7543", "eevdf@7.3+group=container", longer) <= 4);
     let sockets = "hackbench -g 4 -f 10 --process -l 100 -s 100";
     assert!(allocations_in_third_quarter("t16", "cfs", sockets) <= 4);
 }

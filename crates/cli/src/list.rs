@@ -182,10 +182,7 @@ fn changes(expression: &str, registry: &Registry) -> Result<(), Failure> {
     if changes.is_empty() {
         text.push_str("  nothing differs\n");
     }
-    if !selection.differences().is_empty() {
-        text.push_str("its version:\n");
-        text.push_str(&differences(selection.differences()));
-    }
+    text.push_str(&between(&registry.versions(selection.policy()), selection.kernel()));
     output::print(&text)
 }
 
@@ -211,13 +208,27 @@ fn made_of_file(expression: &str, registry: &Registry) -> Result<(), Failure> {
     output::print(&text)
 }
 
-/// The versions of a policy, each with what differs from the default one.
+/// The versions of a policy, each with what it does otherwise than the one before it.
 fn versions(registry: &Registry, policy: &str) -> String {
     let mut text = String::new();
     for version in registry.versions(policy) {
         let default = if version.default { " (default)" } else { "" };
         text.push_str(&format!("\n{policy}@{}{default}: {}\n", version.name, version.doc));
         text.push_str(&differences(version.differences));
+    }
+    text
+}
+
+/// What lies between a version of a policy and the default one: what each version on the way does otherwise.
+fn between(versions: &[policies::VersionInfo], named: Option<&str>) -> String {
+    let default = versions.iter().position(|version| version.default);
+    let named = versions.iter().position(|version| Some(version.name) == named);
+    let (Some(default), Some(named)) = (default, named) else { return String::new() };
+    let mut text = String::new();
+    let (from, to) = (named.min(default), named.max(default));
+    for version in &versions[from + 1..=to] {
+        let how = if named < default { "has not what came with" } else { "has what came with" };
+        text.push_str(&format!("it {how} {}:\n{}", version.name, differences(version.differences)));
     }
     text
 }

@@ -48,7 +48,7 @@ pub struct VersionInfo {
     pub doc: &'static str,
     /// Whether it is meant if none is named.
     pub default: bool,
-    /// In what it differs from the default one.
+    /// What it does otherwise than the version before it; nothing for the oldest.
     pub differences: &'static [Difference],
 }
 
@@ -231,8 +231,8 @@ fn fair_versions(policy: &str) -> Vec<VersionInfo> {
 /// The version of a policy that is meant if none is named; none if it has none.
 fn plain_version(policy: &str) -> Option<Version> {
     match policy {
-        "cfs" => Some(Version::V6_1),
-        "eevdf" => Some(Version::V6_12),
+        "cfs" => Some(Version::V6_1.plain()),
+        "eevdf" => Some(Version::V7_3.plain()),
         _ => None,
     }
 }

@@ -67,7 +67,7 @@ fn policies(page: &mut String) {
             writeln!(page, "\n`{}@{}`{default}: {}.", policy.name, version.name, version.doc)
                 .unwrap();
             if !version.differences.is_empty() {
-                writeln!(page, "It differs from the default:\n").unwrap();
+                writeln!(page, "It differs from the version before it:\n").unwrap();
             }
             for difference in version.differences {
                 writeln!(page, "- {} [{}]", difference.what, difference.source).unwrap();

@@ -217,6 +217,10 @@ fn an_expression_is_shown_as_what_it_changes() {
     }
     assert!(prints("policies cfs+latency_ns=9000000").contains("latency_ns  9000000"));
     assert!(prints("policies show cfs@6.1").contains("nothing differs"));
+    // What came with each version on the way to the default one.
+    let (old, new) = (prints("policies show eevdf@7.0"), prints("policies show cfs@6.5"));
+    assert!(old.contains("it has not what came with 7.2:\n  - ") && old.contains("with 7.3:\n"));
+    assert!(!old.contains("with 7.0") && new.contains("it has what came with 6.5:\n  - "));
     let text = prints("policies show cfs@6.5");
     for line in ["NI_RANDOM  off (default on)", "\n  - no slice is longer than latency_ns"] {
         assert!(text.contains(line), "{text}");
@@ -226,7 +230,7 @@ fn an_expression_is_shown_as_what_it_changes() {
 #[test]
 fn a_policy_lists_what_each_version_does_otherwise() {
     let text = prints("policies show cfs");
-    let heads = ["\ncfs@5.16: Linux 5.16\n  - ", "\ncfs@6.1 (default): ", "\ncfs@6.5: "];
+    let heads = ["\ncfs@5.16: Linux 5.16\n", "\ncfs@6.1 (default): ", "\ncfs@6.5: "];
     let found: Vec<usize> = heads.iter().map(|head| text.find(head).unwrap()).collect();
     assert!(found.is_sorted(), "{text}");
     let of_6_5 = text[found[2]..].trim_start().split("\n\n").next().unwrap();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use simsched_core::Policy;
-use simsched_policies::catalog::{Change, Difference, FairSpec};
+use simsched_policies::catalog::{Change, FairSpec};
 use simsched_policies::fair::Fair;
 use simsched_policies::{PolicyError, PolicySpec};
 use simsched_topology::NumaImbalance;
@@ -91,10 +91,6 @@ impl PolicySpec for ShadowSpec {
 
     fn reasons(&self) -> Option<Vec<&'static str>> {
         self.fair.reasons()
-    }
-
-    fn differences(&self) -> &'static [Difference] {
-        self.fair.differences()
     }
 
     fn kernel(&self) -> Option<&str> {

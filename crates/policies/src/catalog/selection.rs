@@ -4,7 +4,7 @@ use simsched_core::Policy;
 use simsched_topology::{NumaImbalance, nearest};
 
 use super::{CFS, EEVDF};
-use super::{Change, Difference, default_of, fair_settings};
+use super::{Change, default_of, fair_settings};
 use crate::error::PolicyError;
 use crate::fair::features::{CHOICES, FLAGS, FeatureFlag, VARIANTS, Variant, Version, home_of};
 use crate::fair::tunables::{SETTINGS, Setting};
@@ -238,10 +238,6 @@ impl PolicySpec for FairSpec {
 
     fn without_effect(&self) -> Vec<(&'static str, &'static str)> {
         self.idle_keys()
-    }
-
-    fn differences(&self) -> &'static [Difference] {
-        self.features.version.differences()
     }
 
     fn boxed(&self) -> Box<dyn PolicySpec> {

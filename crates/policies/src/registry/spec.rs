@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use simsched_core::Policy;
 use simsched_topology::NumaImbalance;
 
-use crate::catalog::{Change, Difference, FairSpec};
+use crate::catalog::{Change, FairSpec};
 use crate::error::PolicyError;
 
 /// A feature or setting of a policy that is made from a file.
@@ -70,11 +70,6 @@ pub trait PolicySpec: Debug + Send + Sync {
     /// such entry.
     fn reasons(&self) -> Option<Vec<&'static str>> {
         None
-    }
-
-    /// In what its version differs from the default one.
-    fn differences(&self) -> &'static [Difference] {
-        &[]
     }
 
     /// The version of the kernel that it stands for, such as `6.1`; none if it stands for none.

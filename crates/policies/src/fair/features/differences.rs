@@ -1,11 +1,11 @@
-//! In what the versions of the fair class differ from the default of their discipline.
+//! What each version of the fair class changed in that of the version before.
 
-/// One thing in which a version differs from the default.
+/// One thing that a version does otherwise than the version before it of the same policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What it does otherwise, in one line.
+    /// What it does, in one line.
     pub what: &'static str,
-    /// Where the default got its way from, or the version its own.
+    /// Where the change is: the patch or the function, and the Linux version that brought it.
     pub source: &'static str,
 }
 
@@ -15,28 +15,28 @@ macro_rules! differences {
     };
 }
 
-pub(super) const V5_16: &[Difference] = differences! {
-    "an idle scan is limited by how long the waker's CPU tends to be idle, not by how busy the LLC \
-     is: SIS_PROP in place of SIS_UTIL",
+pub(super) const V6_1: &[Difference] = differences! {
+    "an idle scan is limited by how busy the LLC is, not by how long the waker's CPU tends to be idle: SIS_UTIL in \
+     place of SIS_PROP",
     "\"sched/fair: Introduce SIS_UTIL to search idle CPU based on sum of util_avg\", 6.0";
-    "wakees are handed over to other LLCs only, and not to any idle CPU",
+    "wakees are handed over to any idle CPU, and not to other LLCs only",
     "\"sched: Remove the limitation of WF_ON_CPU on wakelist if wakee cpu is idle\", 6.0";
-    "a task that wakes up elsewhere is not aged by the idle time of its old CPU",
+    "a task that wakes up elsewhere is aged by the idle time of its old CPU",
     "\"sched/fair: Decay task PELT values during wakeup migration\", 6.0";
-    "a fork stays in its node while fewer tasks run there than a quarter of the NUMA domain's CPUs: \
-     numa_imbalance=5.16",
+    "a fork leaves its node once as many tasks run there as the NUMA domain allows, which depends on its LLCs, where it \
+     was a quarter of its CPUs: fork_imbalance=6.0, numa_imbalance=merged",
     "\"sched/fair: Adjust the allowed NUMA imbalance when SD_NUMA spans multiple LLCs\", 5.18";
-    "a balance leaves a pair on the other node by that limit, which it asks of the busiest group",
+    "a balance asks that limit of the local group, not of the busiest, before it leaves a pair on the other node",
     "\"sched/fair: Improve consistency of allowed NUMA balance calculations\", 5.18";
-    "it asks that of half of the difference, and not of the whole",
+    "it asks that of the whole difference, and not of half of it",
     "\"sched/numa: Apply imbalance limitations consistently\", 6.0";
-    "a newly idle CPU balances on though a task has come to it",
+    "a newly idle CPU stops to balance when a task has come to it",
     "\"sched: Allow newidle balancing to bail out of load_balance\", 6.0";
-    "one task on a CPU that interrupts keep busy is no reason to pull it",
+    "one task on a CPU that interrupts keep busy is pulled",
     "\"sched/fair: fix case with reduced capacity CPU\", 6.0";
-    "a local group above the average load pulls as if it were far below",
+    "a local group above the average load pulls nothing",
     "\"sched/fair: Fix imbalance overflow\", 6.3 and carried back";
-    "a newly idle CPU balances whenever its idle time pays for it: NI_RANDOM is off",
+    "a newly idle CPU balances a domain as often as that has found something before, by chance: NI_RANDOM is on",
     "kernel/sched/features.h, 6.1.192, carried back from 6.19";
 };
 
@@ -59,35 +59,34 @@ pub(super) const V6_5: &[Difference] = differences! {
     "kernel/sched/features.h, 6.1.192, carried back from 6.19";
 };
 
-pub(super) const V6_6: &[Difference] = differences! {
-    "a sleeper leaves its queue at once, whatever it owes: DELAY_DEQUEUE and DELAY_ZERO are off",
+pub(super) const V6_12: &[Difference] = differences! {
+    "a sleeper that is ahead stays queued until it would be picked: DELAY_DEQUEUE and DELAY_ZERO are on",
     "kernel/sched/features.h, Linux 6.12";
-    "a task that is moved gets a new deadline: PLACE_REL_DEADLINE is off",
+    "a task that is moved keeps what is left of its request: PLACE_REL_DEADLINE is on",
     "kernel/sched/features.h, Linux 6.12";
-    "a wakee with a shorter request does not end the protection of the running one: PREEMPT_SHORT is off",
+    "a wakee with a shorter request ends the protection of the running one: PREEMPT_SHORT is on",
     "kernel/sched/features.h, Linux 6.12";
-    "who else runs in the group of a sleeper is not preferred: PICK_BUDDY is off",
+    "another task of the group of a sleeper is preferred: PICK_BUDDY is on",
     "kernel/sched/features.h, Linux 6.12";
-    "base_slice_ns is 750000, as it was before 6.15",
+    "base_slice_ns is 700000 in place of 750000",
     "sysctl_sched_base_slice, Linux 6.15 and carried back";
-    "a new weight leaves virtual time as it is, so that lag changes with it",
+    "a new weight leaves lag as it is, and changes virtual time",
     "reweight_eevdf(), Linux 6.7";
-    "who yields keeps its virtual time and is given a later deadline",
+    "a task that yields is moved on in virtual time, not given a later deadline alone",
     "yield_task_fair(), Linux 6.18 and carried back";
-    "the request of a group is base_slice_ns, not the shortest one below",
+    "the request of a group is the shortest one below, not base_slice_ns",
     "cfs_rq_min_slice(), Linux 6.12";
-    "estimated utilization keeps the last sample beside its average, and takes samples of tasks that had \
-     to wait",
+    "estimated utilization is an average without the last sample beside it, and tasks that had to wait give no samples",
     "util_est_update(), Linux 6.8";
-    "a queue writes its group's load at every change: tg_ratelimit is off",
+    "a queue writes its group's load at most once per ms: tg_ratelimit is on",
     "\"sched/fair: Ratelimit update to tg->load_avg\", 6.7";
-    "of groups with a task that does not fit the last of equals is the busiest",
+    "of groups with a task that does not fit the first of equals is the busiest",
     "update_sd_pick_busiest(), Linux 6.9";
-    "a balance looks beyond its limit of tasks until one may move, and at none twice",
+    "a balance looks at no more tasks than its limit, one may move or not",
     "detach_tasks(), Linux 6.11";
-    "a newly idle CPU gives up as soon as a task has come, not when a domain says so",
+    "a newly idle CPU ends its passes when a domain says so, not as soon as a task has come",
     "sched_balance_newidle(), Linux 6.12";
-    "a newly idle CPU balances whenever its idle time pays for it: NI_RANDOM is off",
+    "a newly idle CPU balances a domain as often as that has found something before, by chance: NI_RANDOM is on",
     "kernel/sched/features.h, Linux 6.12.117, carried back from 6.19";
 };
 
@@ -103,22 +102,19 @@ pub(super) const V7_0: &[Difference] = differences! {
     "task_is_ineligible_on_dst_cpu(), Linux 6.13";
 };
 
-/// What 7.2 and 7.3 have in common.
-const SINCE_7_2: &[Difference] = differences! {
+pub(super) const V7_2: &[Difference] = differences! {
+    "a wakee with a shorter request preempts if it would be picked, were what runs not protected",
+    "wakeup_preempt_fair(), Linux 7.2";
     "slices end by a timer, not at ticks: HRTICK is on",
     "hrtick_start_fair(), kernel/sched/features.h, Linux 7.2";
     "who has to go does so when it returns to user mode, and another CPU is sent no interrupt for that",
     "resched_curr_lazy(), Linux 7.2";
     "a sleeper that is woken on its runqueue preempts no more than any other wakee: what runs is accounted first",
     "enqueue_task_fair(), requeue_delayed_entity(), Linux 7.2";
-    "lag is limited by the longest slice on the queue and a tick, not by twice the own slice",
-    "entity_lag(), Linux 7.0";
     "virtual time is divided exactly, and weights are not scaled down in it",
     "__calc_delta(), avg_vruntime(), Linux 7.2";
     "sums of load tracking keep their full width where they are raised to what their averages need",
     "dequeue_load_avg(), Linux 7.2";
-    "a balancer counts and moves who sleeps and is queued still by its load only",
-    "update_sg_lb_stats(), can_migrate_task(), Linux 6.14";
     "one pass at a time balances NUMA domains, those of newly idle CPUs included; one that is refused counts as balanced",
     "sched_balance_rq(), Linux 7.2";
     "a newly idle CPU that balances rarely always does: NI_RATE is on",
@@ -129,17 +125,7 @@ const SINCE_7_2: &[Difference] = differences! {
     "choose_sched_idle_rq(), Linux 7.2";
 };
 
-const ONLY_7_2: &[Difference] = differences! {
-    "a wakee with a shorter request preempts if it would be picked, were what runs not protected",
-    "wakeup_preempt_fair(), Linux 7.2";
-    "the protection of the running task ends at a virtual time: after its own slice or the shortest one \
-     that waits",
-    "set_protect_slice(), Linux 6.17";
-    "a balancer moves nobody between others who could not run there at once, unless a balance has failed",
-    "task_is_ineligible_on_dst_cpu(), Linux 6.13";
-};
-
-const ONLY_7_3: &[Difference] = differences! {
+pub(super) const V7_3: &[Difference] = differences! {
     "all tasks of a CPU are in one tree, whatever their groups, and weigh there what their groups leave them",
     "__calc_prop_weight(), reweight_eevdf(), Linux 7.3";
     "a group with several runnable tasks weighs more: cgroup_mode=concur",
@@ -149,26 +135,11 @@ const ONLY_7_3: &[Difference] = differences! {
     "the protection of the running task ends at a virtual time: after its own slice, or where it is owed nothing any \
      more beside a shorter one",
     "set_protect_slice(), Linux 7.3";
-    "a balancer moves nobody between others who could not run there at once, unless a balance has failed",
-    "task_is_ineligible_on_dst_cpu(), Linux 6.13 and 7.3";
+    "whether a task could run at once where a balancer would move it is asked of all tasks of both CPUs, not of those of \
+     its group",
+    "task_is_ineligible_on_dst_cpu(), Linux 7.3";
     "a balance that stops a task looks soon again, whatever comes of it, and does not stop one that is leaving",
     "sched_balance_rq(), Linux 7.3";
     "the idle CPU that balances for the others is one on an idle core, if there is one",
     "find_new_ilb(), Linux 7.3";
 };
-
-pub(super) const V7_2: &[Difference] =
-    &joined::<{ ONLY_7_2.len() + SINCE_7_2.len() }>(ONLY_7_2, SINCE_7_2);
-pub(super) const V7_3: &[Difference] =
-    &joined::<{ ONLY_7_3.len() + SINCE_7_2.len() }>(ONLY_7_3, SINCE_7_2);
-
-/// The first list, and behind it the second.
-const fn joined<const N: usize>(first: &[Difference], second: &[Difference]) -> [Difference; N] {
-    let mut all = [Difference { what: "", source: "" }; N];
-    let mut at = 0;
-    while at < N {
-        all[at] = if at < first.len() { first[at] } else { second[at - first.len()] };
-        at += 1;
-    }
-    all
-}

@@ -58,7 +58,7 @@ impl Version {
     /// The version that is meant if none is named, of the same discipline.
     #[must_use]
     pub const fn plain(self) -> Version {
-        if self.is_eevdf() { Version::V6_12 } else { Version::V6_1 }
+        if self.is_eevdf() { Version::V7_3 } else { Version::V6_1 }
     }
 
     /// The number, such as `6.1`.
@@ -91,14 +91,15 @@ impl Version {
         }
     }
 
-    /// In what it differs from the default of its discipline, features and settings included.
+    /// What it does otherwise than the version before it of the same discipline, features and settings included; nothing
+    /// for the oldest. See [`Version::CFS`] and [`Version::EEVDF`] for the order.
     #[must_use]
     pub const fn differences(self) -> &'static [Difference] {
         match self {
-            Version::V5_16 => differences::V5_16,
-            Version::V6_1 | Version::V6_12 => &[],
+            Version::V5_16 | Version::V6_6 => &[],
+            Version::V6_1 => differences::V6_1,
             Version::V6_5 => differences::V6_5,
-            Version::V6_6 => differences::V6_6,
+            Version::V6_12 => differences::V6_12,
             Version::V7_0 => differences::V7_0,
             Version::V7_2 => differences::V7_2,
             Version::V7_3 => differences::V7_3,
