@@ -41,5 +41,6 @@ mod sweep_folders;
 mod sweeps;
 mod text;
 mod topo_import;
+mod upgrades;
 mod validate;
 mod validate_spans;
