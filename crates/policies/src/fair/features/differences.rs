@@ -30,7 +30,7 @@ pub(super) const V6_1: &[Difference] = differences! {
     "\"sched/fair: Improve consistency of allowed NUMA balance calculations\", 5.18";
     "it asks that of the whole difference, and not of half of it",
     "\"sched/numa: Apply imbalance limitations consistently\", 6.0";
-    "a newly idle CPU stops to balance when a task has come to it",
+    "a newly idle CPU stops balancing when a task has come to it",
     "\"sched: Allow newidle balancing to bail out of load_balance\", 6.0";
     "one task on a CPU that interrupts keep busy is pulled",
     "\"sched/fair: fix case with reduced capacity CPU\", 6.0";
@@ -82,7 +82,7 @@ pub(super) const V6_12: &[Difference] = differences! {
     "\"sched/fair: Ratelimit update to tg->load_avg\", 6.7";
     "of groups with a task that does not fit the first of equals is the busiest",
     "update_sd_pick_busiest(), Linux 6.9";
-    "a balance looks at no more tasks than its limit, one may move or not",
+    "a balance looks at no more tasks than its limit, whether one may move or not",
     "detach_tasks(), Linux 6.11";
     "a newly idle CPU ends its passes when a domain says so, not as soon as a task has come",
     "sched_balance_newidle(), Linux 6.12";

@@ -136,11 +136,7 @@ impl CacheAware {
     /// runqueue until it is accounted the next time, and a scan that waits for its return to user mode is one of the
     /// new process. Source: `exec_mmap()`.
     pub(in crate::fair) fn exec(&mut self, task: TaskId, proc: ProcId) {
-        let Some((mm, is_first)) = self.processes.exec(task, proc) else { return };
-        if self.processes.declared(mm) > 1 {
-            self.occupancy.grows(mm);
-        }
-        if is_first {
+        if let Some(mm) = self.occupancy.exec(&mut self.processes, task, proc) {
             self.begin(mm);
         }
     }

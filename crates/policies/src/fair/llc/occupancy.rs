@@ -6,6 +6,7 @@
 //! Source: `account_mm_sched()`, `fraction_mm_sched()` of the cache-aware scheduling of 2025 and 2026
 //! (specs 07 section 2 and 08 section 3).
 
+use simsched_core::{ProcId, TaskId};
 use simsched_topology::CpuId;
 
 use super::processes::{MmId, Processes};
@@ -146,13 +147,21 @@ impl Occupancy {
         part.map_or(0, |part| OCCUPANCY_ONE.wrapping_mul(part.runtime) / (all + 1))
     }
 
-    /// Who comes by an exec is one more thread of `mm`, which is large enough now to have a part that can be asked
-    /// for, if it had none.
-    pub(super) fn grows(&mut self, mm: MmId) {
-        if self.rows[mm.idx()].is_none() {
+    /// `task` leaves its address space for that of `proc`; returns the latter if `task` is its first thread. An address
+    /// space for which one thread was declared has two of them now, so its runtime is kept by CPU from here on.
+    /// Source: `exec_mmap()`.
+    pub(super) fn exec(
+        &mut self,
+        processes: &mut Processes,
+        task: TaskId,
+        proc: ProcId,
+    ) -> Option<MmId> {
+        let (mm, is_first) = processes.exec(task, proc)?;
+        if processes.declared(mm) > 1 && self.rows[mm.idx()].is_none() {
             self.rows[mm.idx()] = Some(self.parts.len());
             self.parts.resize(self.parts.len() + self.cpus.len(), Decaying::default());
         }
+        is_first.then_some(mm)
     }
 
     /// A process begins: it has run nowhere. Returns the epoch of the last CPU, in which its first scan

@@ -32,6 +32,7 @@ impl LlcWakeup {
         }
     }
 
+    /// An address space begins: it prefers nothing and has run nowhere. Source: `mm_init_sched()`.
     fn begin(&mut self, mm: MmId) {
         self.prefer(mm, None);
         self.procs[mm.idx()].epoch = self.occupancy.begin(mm);
@@ -39,11 +40,7 @@ impl LlcWakeup {
 
     /// `task` has left its address space for that of `proc`. Source: `exec_mmap()`.
     pub(in crate::fair) fn exec(&mut self, task: TaskId, proc: ProcId) {
-        let Some((mm, is_first)) = self.processes.exec(task, proc) else { return };
-        if self.processes.declared(mm) > 1 {
-            self.occupancy.grows(mm);
-        }
-        if is_first {
+        if let Some(mm) = self.occupancy.exec(&mut self.processes, task, proc) {
             self.begin(mm);
         }
     }
