@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use simsched_core::observe::{Histogram, Stats};
-use simsched_core::{Cause, Cost, Nanos, Reason};
+use simsched_core::{Cause, Cost, Nanos, Reason, ReschedCause};
 use simsched_topology::Distance;
 
 use crate::cut::Cut;
@@ -72,6 +72,8 @@ pub(crate) struct Report {
     /// How often a task was switched in on another CPU than before, which is what `perf stat` counts.
     pub(crate) cpu_migrations: u64,
     pub(crate) preemptions: u64,
+    /// How often the current task of a CPU was to be rescheduled.
+    pub(crate) need_resched: Counts,
     pub(crate) forks: u64,
     pub(crate) exits: u64,
     pub(crate) migrations: Migrations,
@@ -254,6 +256,19 @@ impl CpuTime {
 /// Counts with their names, in the order given.
 pub(crate) fn named<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> Counts {
     counts.map(|(name, count)| (name.to_owned(), Value::from(count))).collect()
+}
+
+/// How often current tasks were to be rescheduled, by cause; a lazy request is named apart.
+pub(crate) fn need_resched(stats: &Stats) -> Counts {
+    let mut counts = Counts::new();
+    for (cause, [hard, lazy]) in ReschedCause::NAMES.into_iter().zip(*stats.need_resched()) {
+        counts.insert(cause.to_owned(), hard.into());
+        // The tick makes lazy requests hard ones.
+        if cause != ReschedCause::NAMES[ReschedCause::Promoted as usize] {
+            counts.insert(format!("{cause}_lazy"), lazy.into());
+        }
+    }
+    counts
 }
 
 /// Nanoseconds by [`Cost`], under these names.

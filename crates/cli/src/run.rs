@@ -288,6 +288,7 @@ impl<P: Policy + ?Sized> Measured<P> {
             task_switches: counts.task_switches,
             cpu_migrations: counts.cpu_migrations,
             preemptions: counts.preemptions,
+            need_resched: counts.need_resched,
             forks: stats.forks(),
             exits: stats.exits(),
             migrations: counts.migrations,

@@ -12,7 +12,7 @@ use simsched_workloads::catalog::Benchmark;
 use crate::cut::{Awaits, Cutter};
 use crate::failure::Failure;
 use crate::meter::Totals;
-use crate::report::{Counts, CpuTime, End, Migrations, Percentiles, Wakeups, costs};
+use crate::report::{Counts, CpuTime, End, Migrations, Percentiles, Wakeups, costs, need_resched};
 
 /// The mark that a workload passes where it starts its clock.
 const MARK: &str = "start";
@@ -105,6 +105,7 @@ pub(crate) struct WholeReport {
     pub(crate) task_switches: u64,
     pub(crate) cpu_migrations: u64,
     pub(crate) preemptions: u64,
+    pub(crate) need_resched: Counts,
     pub(crate) forks: u64,
     pub(crate) exits: u64,
     pub(crate) migrations: Migrations,
@@ -129,6 +130,7 @@ impl WholeReport {
             task_switches: totals.task_switches,
             cpu_migrations: totals.cpu_migrations,
             preemptions: stats.preemptions(),
+            need_resched: need_resched(stats),
             forks: stats.forks(),
             exits: stats.exits(),
             migrations: Migrations::of(stats, reasons, &domains),

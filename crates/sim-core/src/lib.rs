@@ -38,7 +38,7 @@ pub use ids::{
     BarrierId, FutexId, LockId, MarkId, MaskId, PipeId, ProcId, RegionId, SemId, SocketId, TaskId,
 };
 pub use launcher::{Inherited, Launcher};
-pub use names::{CallId, Cause, FuncId, LineId, NO_DOMAIN, Reason, TimerId};
+pub use names::{CallId, Cause, FuncId, LineId, NO_DOMAIN, Reason, ReschedCause, TimerId};
 pub use observer::{Cost, Observer, Tracepoint};
 pub use policy::{
     Access, Actions, Attached, BalanceStep, Balancer, Charge, CostedFunction, Cx, Dequeue,

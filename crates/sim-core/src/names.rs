@@ -29,6 +29,28 @@ impl Cause {
         ["wakeup", "fork", "exec", "periodic", "newidle", "nohz", "active", "affinity"];
 }
 
+/// What asks for the current task of a CPU to be rescheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ReschedCause {
+    /// A task that has been woken, created or moved to the CPU is to run before it (`wakeup_preempt`).
+    Wakeup,
+    /// The tick says so (`task_tick`).
+    Tick,
+    /// A tick has found a lazy request of before there, and makes it a hard one.
+    Promoted,
+    /// A timer of the policy says so, such as that of the end of a slice (`hrtick`).
+    Timer,
+    /// Any other call: a slice is seen to be used up where its runtime is accounted, a new nice level, a group that is
+    /// throttled or let go.
+    Other,
+}
+
+impl ReschedCause {
+    /// The names of the causes, by discriminant.
+    pub const NAMES: [&'static str; 5] = ["wakeup", "tick", "promoted", "timer", "other"];
+}
+
 /// The `domain` of a migration outside all sched domains.
 pub const NO_DOMAIN: u8 = u8::MAX;
 

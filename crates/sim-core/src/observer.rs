@@ -3,7 +3,7 @@
 use simsched_topology::{CpuId, LlcId};
 
 use crate::ids::{MarkId, ProcId, TaskId};
-use crate::names::{Cause, FuncId, Reason};
+use crate::names::{Cause, FuncId, Reason, ReschedCause};
 use crate::policy::{CostedFunction, Wants};
 use crate::time::Nanos;
 use crate::world::World;
@@ -186,6 +186,16 @@ pub enum Tracepoint {
         cpu: CpuId,
         /// Whether it begins.
         begins: bool,
+    },
+    /// The current task of `cpu` is to be rescheduled, and was not before (`sched_set_need_resched_tp`); not emitted
+    /// where the idle task or the stopper is current.
+    SetNeedResched {
+        /// The CPU.
+        cpu: CpuId,
+        /// What asks for it.
+        cause: ReschedCause,
+        /// Whether that may wait until the task returns to user mode (`TIF_NEED_RESCHED_LAZY`).
+        lazy: bool,
     },
     /// The switch is over: `task` executes its first instruction on `cpu`.
     Running {

@@ -234,7 +234,11 @@ fn differences(text: &mut String, why: &[Difference]) {
         if difference.subject != subject {
             subject = difference.subject;
             shown = 0;
-            let of = if subject == "waits" { "each in % of itself" } else { "in % of all" };
+            let of = match subject {
+                "waits" => "each in % of itself",
+                "need_resched" => "in % of the switches away from a task",
+                _ => "in % of all",
+            };
             let _ = writeln!(text, "  {subject} ({of})");
         }
         shown += 1;

@@ -18,23 +18,34 @@ pub(crate) struct Difference {
     pub(crate) base: f64,
     /// The mean of the other.
     pub(crate) other: f64,
-    /// The difference in percent of what all parts of the subject sum up to in the base.
+    /// The difference in percent of a whole of the base: see [`whole`].
     pub(crate) points: f64,
 }
 
 /// Differences below so many percent of their subject are not worth a line.
 const LEAST: f64 = 0.5;
 
+/// What differences of the part `name` of `subject` are held against: of waits, which are no parts of anything, the wait
+/// itself; of requests to reschedule the switches away from a task, since a base may have hardly any requests; of the
+/// rest the sum over all parts of the subject.
+fn whole(base: &[Part], subject: &str, name: &str) -> f64 {
+    let is_counted = |part: &&Part| match subject {
+        WAITS => part.subject == WAITS && part.name == name,
+        RESCHEDULES => part.subject == SWITCHES,
+        _ => part.subject == subject,
+    };
+    base.iter().filter(is_counted).map(|part| part.mean).sum()
+}
+
 /// The differences of `other` from `base`, subject by subject, the largest of each first.
 pub(crate) fn differences(base: &[Outcome], other: &[Outcome]) -> Vec<Difference> {
     let (base, other) = (parts(base), parts(other));
+    let mean = |parts: &[Part], subject: &str, name: &str| {
+        let part = parts.iter().find(|part| part.subject == subject && part.name == name);
+        part.map_or(0.0, |part| part.mean)
+    };
     let mut found: Vec<Difference> = Vec::new();
     for (subject, unit) in SUBJECTS {
-        let whole: f64 = base.iter().filter(|part| part.subject == subject).map(|p| p.mean).sum();
-        let mean = |parts: &[Part], name: &str| {
-            let part = parts.iter().find(|part| part.subject == subject && part.name == name);
-            part.map_or(0.0, |part| part.mean)
-        };
         let mut names: Vec<&str> = Vec::new();
         for part in base.iter().chain(&other).filter(|part| part.subject == subject) {
             if !names.contains(&part.name.as_str()) {
@@ -42,9 +53,8 @@ pub(crate) fn differences(base: &[Outcome], other: &[Outcome]) -> Vec<Difference
             }
         }
         let difference = |name: &str| {
-            let (base, other) = (mean(&base, name), mean(&other, name));
-            // Waits are no parts of a whole: each counts in percent of itself.
-            let whole = if subject == WAITS { base } else { whole };
+            let whole = whole(&base, subject, name);
+            let (base, other) = (mean(&base, subject, name), mean(&other, subject, name));
             let points = if whole > 0.0 { 100.0 * (other - base) / whole } else { 0.0 };
             Difference { subject, name: name.to_owned(), unit, base, other, points }
         };
@@ -60,10 +70,19 @@ const MIGRATIONS: &str = "migrations";
 const COSTS: &str = "costs";
 const UTILISATION: &str = "utilisation";
 const WAKEUPS: &str = "wakeups";
+const RESCHEDULES: &str = "need_resched";
 const WAITS: &str = "waits";
+/// The switches away from a task, which are no subject of their own.
+const SWITCHES: &str = "task_switches";
 
-const SUBJECTS: [(&str, &str); 5] =
-    [(MIGRATIONS, ""), (WAKEUPS, ""), (COSTS, "ns"), (UTILISATION, "ns"), (WAITS, "ns")];
+const SUBJECTS: [(&str, &str); 6] = [
+    (MIGRATIONS, ""),
+    (WAKEUPS, ""),
+    (RESCHEDULES, ""),
+    (COSTS, "ns"),
+    (UTILISATION, "ns"),
+    (WAITS, "ns"),
+];
 
 struct Part {
     subject: &'static str,
@@ -106,6 +125,8 @@ fn of_run(report: &Report) -> Vec<(&'static str, String, f64)> {
         parts.extend(flat(MIGRATIONS, reasons).into_iter().map(named));
     }
     parts.extend(flat(WAKEUPS, &report.wakeups.by_reason));
+    parts.extend(flat(RESCHEDULES, &report.need_resched));
+    parts.push((SWITCHES, String::new(), number(report.task_switches)));
     let costs = flat(COSTS, &report.costs).into_iter();
     parts.extend(costs.filter(|(_, name, _)| !NO_COST.contains(&name.as_str())));
     let time = &report.cpu_time_ns;

@@ -51,7 +51,7 @@ pub struct Row {
 /// A number inside the runs that differs from the base.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// What it is part of: `migrations`, `wakeups`, `costs`, `utilisation` or `waits`.
+    /// What it is part of: `migrations`, `wakeups`, `need_resched`, `costs`, `utilisation` or `waits`.
     pub subject: &'static str,
     /// Its name there.
     pub name: String,
@@ -62,7 +62,7 @@ pub struct Difference {
     /// The mean of the other side.
     pub other: f64,
     /// The difference in percent of what all parts of the subject sum up to in the base; of waits, of the
-    /// number itself.
+    /// number itself; of `need_resched`, of the switches away from a task.
     pub points: f64,
 }
 

@@ -43,6 +43,9 @@ fn the_json_has_all_keys() {
         "elapsed_ns",
         "context_switches",
         "preemptions",
+        "need_resched.wakeup",
+        "need_resched.timer_lazy",
+        "need_resched.promoted",
         "forks",
         "exits",
         "scanned_cpus",
@@ -215,4 +218,32 @@ fn a_machine_is_shown_as_text_and_as_json() {
     }
     assert!(prints("topo show genoa --kernel 6.1").contains("Linux 6.1"));
     assert!(prints("topo show genoa --kernel 6.12").contains("Linux 6.12"));
+}
+
+/// The requests to reschedule by cause, and the preemptions, of ten hogs on eight CPUs.
+fn need_resched(policy: &str) -> (Value, u64) {
+    let args = format!("run -q --topo t8 --policy {policy} --json - -- lab:hogs-free-10");
+    let report = json(&args);
+    (report["need_resched"].clone(), report["preemptions"].as_u64().unwrap())
+}
+
+/// Up to 6.12 slices end at ticks and no request is lazy; since 7.2 a timer ends them, and most requests are answered
+/// when the task returns to user mode. No task is preempted without a request.
+#[test]
+fn requests_to_reschedule_are_counted_by_cause() {
+    let of = |counts: &Value, key: &str| counts[key].as_u64().unwrap();
+    let lazy = ["wakeup_lazy", "tick_lazy", "timer_lazy", "other_lazy"];
+    let hard = ["wakeup", "tick", "timer", "other"];
+    for policy in ["cfs@6.1", "eevdf@6.12", "eevdf@7.3", "eevdf@7.3+HRTICK=off"] {
+        let (counts, preemptions) = need_resched(policy);
+        let requests: u64 = hard.iter().chain(&lazy).map(|key| of(&counts, key)).sum();
+        assert!(requests >= preemptions && preemptions > 10, "{policy}: {counts}");
+        let is_new = policy.starts_with("eevdf@7.3");
+        let has_lazy = lazy.iter().any(|key| of(&counts, key) > 0);
+        assert_eq!(has_lazy, is_new, "{policy}: {counts}");
+        let by_timer = of(&counts, "timer") + of(&counts, "timer_lazy");
+        assert_eq!(by_timer > 0, policy == "eevdf@7.3", "{policy}: {counts}");
+        assert!(is_new || of(&counts, "tick") > 0, "{policy}: {counts}");
+        assert!(of(&counts, "promoted") <= requests, "{policy}: {counts}");
+    }
 }

@@ -20,7 +20,8 @@ Made by `UPDATE_GOLDEN=1 cargo test -p simsched-cli --test cli upgrades`; each s
 The first policy's column has the mean of the metric, the others the change from it in percent, with its 95 % interval
 over the seeds in parentheses: **bold** where the interval leaves out zero and at least five seeds vary.
 Below stands what differs most inside the runs, as `simsched compare` prints it: migrations by who moves and why,
-wakeups by how the CPU was chosen, costs of the kernel, each in percent of all of its kind under the first policy.
+wakeups by how the CPU was chosen, costs of the kernel, each in percent of all of its kind under the first policy;
+requests to reschedule (`need_resched`) by what asks, in percent of the first policy's switches away from a task.
 
 A machine has the same prices under each kernel: what changes is what the scheduler does, and how often, not how long one
 piece of its code takes.
@@ -72,11 +73,12 @@ fn change(metric: &Value) -> String {
 
 /// What differs most inside the runs of a policy.
 fn why(differences: &Value) -> String {
-    let is_told = |one: &&Value| {
-        ["migrations", "wakeups", "costs"].contains(&one["subject"].as_str().unwrap())
+    let is_listed = |one: &&Value| {
+        ["migrations", "wakeups", "need_resched", "costs"]
+            .contains(&one["subject"].as_str().unwrap())
     };
     let points = |one: &Value| one["points"].as_f64().unwrap();
-    let mut told: Vec<&Value> = differences.as_array().unwrap().iter().filter(is_told).collect();
+    let mut told: Vec<&Value> = differences.as_array().unwrap().iter().filter(is_listed).collect();
     told.sort_by(|a, b| points(b).abs().total_cmp(&points(a).abs()));
     let line = |one: &&Value| {
         let (subject, name) = (one["subject"].as_str().unwrap(), one["name"].as_str().unwrap());

@@ -8,12 +8,13 @@ use crate::world::World;
 
 /// A running 64-bit hash of what happened and when.
 ///
-/// Every tracepoint but [`Tracepoint::Charge`], [`Tracepoint::Preferred`], [`Tracepoint::CacheWork`] and
-/// [`Tracepoint::UtilAvg`] is packed with its time into three words, and each word `w` is mixed in by `h = (rotl(h, 29) ^ w) * K` modulo 2^64; the value shown is the
-/// finalizer of SplitMix64 over `h` and the number of tracepoints. Charges are left out because
-/// they say how time was cut, not what happened: a run that is paused and continued has more of
-/// them; and preferences and utilization are what a policy thinks, not what it does. Nothing depends on
-/// the platform, so equal runs have equal digests everywhere.
+/// Every tracepoint but [`Tracepoint::Charge`], [`Tracepoint::Preferred`], [`Tracepoint::CacheWork`],
+/// [`Tracepoint::UtilAvg`] and [`Tracepoint::SetNeedResched`] is packed with its time into three words, and each word `w`
+/// is mixed in by `h = (rotl(h, 29) ^ w) * K` modulo 2^64; the value shown is the finalizer of SplitMix64 over `h` and the
+/// number of tracepoints. Charges are left out because they say how time was cut, not what happened: a run that is paused
+/// and continued has more of them; preferences and utilization because they are what a policy thinks, not what it does;
+/// requests to reschedule because what comes of them is in the switches. Nothing depends on the platform, so equal runs
+/// have equal digests everywhere.
 ///
 /// It tells accidents apart, not adversaries: it is no cryptographic hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +106,9 @@ fn words(tracepoint: Tracepoint) -> (u64, u64) {
             (what(11, 0, 0, 0), pair(proc.0, llc.map_or(u32::MAX, |llc| u32::from(llc.0))))
         }
         Tracepoint::UtilAvg { cpu, util_avg } => (what(12, 0, cpu.0, 0), util_avg),
+        Tracepoint::SetNeedResched { cpu, cause, lazy } => {
+            (what(14, cause as u16, cpu.0, 0), lazy.into())
+        }
         Tracepoint::CacheWork { task, home, nr_running_avg } => {
             let home = home.map_or(u16::MAX, |llc| llc.0);
             (what(13, 0, home, 0), pair(task.0, u32::try_from(nr_running_avg).unwrap_or(u32::MAX)))

@@ -148,7 +148,8 @@ impl Invariants {
             Tracepoint::Stopper { cpu, begins } => stopper(world, cpu, begins),
             Tracepoint::Preferred { .. }
             | Tracepoint::CacheWork { .. }
-            | Tracepoint::UtilAvg { .. } => Ok(()),
+            | Tracepoint::UtilAvg { .. }
+            | Tracepoint::SetNeedResched { .. } => Ok(()),
             Tracepoint::Mark { task, .. } => self.live(world, task, Event::Executes),
         }
     }

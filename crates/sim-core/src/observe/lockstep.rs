@@ -16,7 +16,8 @@ pub struct Step {
 }
 
 /// Whether a tracepoint is a step of a run: all are but charges, which say how time was cut and
-/// not what happened, and what a policy thinks: preferences, their scans and utilization.
+/// not what happened, what a policy thinks (preferences, their scans and utilization), and requests to reschedule, of
+/// which the switches are what comes.
 #[inline]
 pub(super) fn is_step(tracepoint: &Tracepoint) -> bool {
     !matches!(
@@ -25,6 +26,7 @@ pub(super) fn is_step(tracepoint: &Tracepoint) -> bool {
             | Tracepoint::Preferred { .. }
             | Tracepoint::CacheWork { .. }
             | Tracepoint::UtilAvg { .. }
+            | Tracepoint::SetNeedResched { .. }
     )
 }
 

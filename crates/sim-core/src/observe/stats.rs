@@ -6,7 +6,7 @@ use super::histogram::Histogram;
 use super::spans::SpanStats;
 use super::wasted::Wasted;
 use crate::ids::{MarkId, TaskId};
-use crate::names::{Cause, Reason};
+use crate::names::{Cause, Reason, ReschedCause};
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::time::{Nanos, SimTime};
 use crate::world::{TaskState, World};
@@ -31,6 +31,7 @@ pub struct Stats {
     cpu_time: Vec<[u64; Cost::ROWS]>,
     context_switches: u64,
     preemptions: u64,
+    need_resched: [[u64; 2]; ReschedCause::NAMES.len()],
     forks: u64,
     exits: u64,
     scanned: u64,
@@ -93,6 +94,7 @@ impl Stats {
             cpu_time: vec![[0; Cost::ROWS]; nr_cpus],
             context_switches: 0,
             preemptions: 0,
+            need_resched: [[0; 2]; ReschedCause::NAMES.len()],
             forks: 0,
             exits: 0,
             scanned: 0,
@@ -130,6 +132,14 @@ impl Stats {
     #[must_use]
     pub fn preemptions(&self) -> u64 {
         self.preemptions
+    }
+
+    /// How often the current task of a CPU was to be rescheduled, by [`ReschedCause`]; of each the hard requests, and
+    /// then the lazy ones. A lazy request that a tick makes a hard one counts twice: there, and as
+    /// [`ReschedCause::Promoted`].
+    #[must_use]
+    pub fn need_resched(&self) -> &[[u64; 2]; ReschedCause::NAMES.len()] {
+        &self.need_resched
     }
 
     /// Tasks that another task started.
@@ -339,6 +349,9 @@ impl Observer for Stats {
             Tracepoint::Switch { prev, next, preempted, .. } => {
                 self.switch(world.now(), prev, preempted);
                 self.wasted.switched(world.now(), prev.is_none(), next.is_none(), preempted);
+            }
+            Tracepoint::SetNeedResched { cause, lazy, .. } => {
+                self.need_resched[cause as usize][usize::from(lazy)] += 1;
             }
             Tracepoint::Running { task, .. } => self.running(world.now(), task),
             Tracepoint::Migrate { from, to, cause, reason, domain, .. } => {

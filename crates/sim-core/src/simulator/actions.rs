@@ -53,7 +53,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         let rq = self.world.rq(at);
         if rq.curr.is_some() || (!rq.stopping && rq.nr_tasks() > 0) {
-            self.resched_as(from, at, how);
+            self.resched_as(from, at, how, self.resched_cause);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::agenda::Event;
 use crate::hardware::at_full_speed;
 use crate::ids::TaskId;
 use crate::ipc::Wake;
-use crate::names::TimerId;
+use crate::names::{ReschedCause, TimerId};
 use crate::observer::{Cost, Observer};
 use crate::policy::Policy;
 use crate::time::Nanos;
@@ -202,10 +202,12 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.world.update_rq_clock(cpu);
         if let Some(curr) = self.world.curr(cpu) {
             if self.world.rq(cpu).need_resched_lazy {
-                self.resched_curr(cpu, cpu);
+                self.resched_curr(cpu, cpu, ReschedCause::Promoted);
             }
+            self.resched_cause = ReschedCause::Tick;
             let preempt = self.task_tick(cpu, curr);
-            self.resched_as(cpu, cpu, preempt);
+            self.resched_cause = ReschedCause::Other;
+            self.resched_as(cpu, cpu, preempt, ReschedCause::Tick);
         } else {
             self.desk(cpu).idle_ticked = true;
         }

@@ -9,6 +9,7 @@ use crate::agenda::Event;
 use crate::error::SimError;
 use crate::ids::TaskId;
 use crate::ipc::Verdict;
+use crate::names::ReschedCause;
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::Policy;
 use crate::time::{Nanos, SimTime};
@@ -366,6 +367,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.world.update_rq_clock(cpu);
         self.world.task_mut(task).nice = nice.clamp(-20, 19);
         let preempt = self.reweight_task(task);
-        self.resched_as(cpu, cpu, preempt);
+        self.resched_as(cpu, cpu, preempt, ReschedCause::Other);
     }
 }

@@ -5,18 +5,22 @@ use simsched_topology::CpuId;
 use super::cpu::{NeedResched, Stage};
 use super::state::Simulator;
 use crate::agenda::Event;
-use crate::observer::Observer;
+use crate::names::ReschedCause;
+use crate::observer::{Observer, Tracepoint};
 use crate::policy::{Policy, Preempt};
 use crate::time::{Nanos, SimTime};
 use crate::workload::Workload;
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `resched_curr()`: marks the current task of `cpu`, and makes that CPU look.
-    pub(super) fn resched_curr(&mut self, from: CpuId, cpu: CpuId) {
+    pub(super) fn resched_curr(&mut self, from: CpuId, cpu: CpuId, cause: ReschedCause) {
         if self.world.rq(cpu).need_resched {
             return;
         }
         self.set_need_resched(cpu, NeedResched::HARD);
+        if self.world.curr(cpu).is_some() {
+            self.emit(Tracepoint::SetNeedResched { cpu, cause, lazy: false });
+        }
         if self.preempt > Nanos::ZERO {
             self.desk(cpu).lingers_until = self.world.now() + self.preempt;
         }
@@ -27,21 +31,28 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// `resched_curr_lazy()`: marks the current task of `cpu`, and sends no interrupt. An idle task goes at once.
     #[cold]
-    pub(super) fn resched_curr_lazy(&mut self, from: CpuId, cpu: CpuId) {
+    fn resched_curr_lazy(&mut self, from: CpuId, cpu: CpuId, cause: ReschedCause) {
         if self.world.curr(cpu).is_none() {
-            self.resched_curr(from, cpu);
+            self.resched_curr(from, cpu, cause);
         } else if !self.cpus[cpu.idx()].need_resched.any() {
             self.set_need_resched(cpu, NeedResched::LAZY);
+            self.emit(Tracepoint::SetNeedResched { cpu, cause, lazy: true });
         }
     }
 
     /// Makes an answer of the policy true that was given on the CPU `from`.
     #[inline]
-    pub(super) fn resched_as(&mut self, from: CpuId, cpu: CpuId, preempt: Preempt) {
+    pub(super) fn resched_as(
+        &mut self,
+        from: CpuId,
+        cpu: CpuId,
+        preempt: Preempt,
+        cause: ReschedCause,
+    ) {
         match preempt {
             Preempt::No => {}
-            Preempt::Lazy => self.resched_curr_lazy(from, cpu),
-            Preempt::Hard => self.resched_curr(from, cpu),
+            Preempt::Lazy => self.resched_curr_lazy(from, cpu, cause),
+            Preempt::Hard => self.resched_curr(from, cpu, cause),
         }
     }
 

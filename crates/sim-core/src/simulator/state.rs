@@ -16,7 +16,7 @@ use crate::error::SimError;
 use crate::hardware::{Hardware, IdleGovernor, Prices};
 use crate::ids::TaskId;
 use crate::ipc::{Ipc, Wakes};
-use crate::names::TimerId;
+use crate::names::{ReschedCause, TimerId};
 use crate::observer::{Observer, Tracepoint};
 use crate::policy::{Actions, Attached, Charge, CostedFunction, KernelRules, Moves, Policy, Wants};
 use crate::time::{Nanos, SimTime};
@@ -32,6 +32,8 @@ pub struct Simulator<P: ?Sized, W, O> {
     pub(super) policy: Box<P>,
     /// What calls of the policy have asked for.
     pub(super) actions: Actions,
+    /// The cause of reschedules among [`Self::actions`]: the call of the policy that is being made.
+    pub(super) resched_cause: ReschedCause,
     pub(super) workload: W,
     pub(super) observer: O,
     pub(super) agenda: Agenda,
@@ -216,6 +218,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             paranoid: false,
             has_short_way: quantum <= 1 && config.batch_ops,
             actions: Actions::with_capacity(setup.tasks.len()),
+            resched_cause: ReschedCause::Other,
             world,
             policy,
             workload,

@@ -6,7 +6,7 @@ use simsched_topology::CpuId;
 use super::cpu::Stage;
 use super::state::{Simulator, Step};
 use crate::ids::TaskId;
-use crate::names::{Cause, Reason};
+use crate::names::{Cause, Reason, ReschedCause};
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::{Dequeue, Dequeued, Policy, WakeKind, Wakeup};
 use crate::workload::Workload;
@@ -42,7 +42,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             rq.nr_running += 1;
             rq.stopper = true;
         });
-        self.resched_curr(from, cpu);
+        self.resched_curr(from, cpu, ReschedCause::Other);
         self.skip_clock_update_if_resched(cpu);
         self.task_woken(cpu);
     }

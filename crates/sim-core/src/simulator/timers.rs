@@ -8,7 +8,7 @@ use super::ops::MIN_DELTA;
 use super::state::Simulator;
 use crate::agenda::Event;
 use crate::ids::TaskId;
-use crate::names::TimerId;
+use crate::names::{ReschedCause, TimerId};
 use crate::observer::Observer;
 use crate::policy::{Policy, When};
 use crate::time::{Nanos, SimTime};
@@ -141,7 +141,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if found.cpu == cpu && found.state == TimerState::Handled {
             found.state = TimerState::Off;
             self.world.update_rq_clock(cpu);
+            self.resched_cause = ReschedCause::Timer;
             self.policy_timer(cpu, timer);
+            self.resched_cause = ReschedCause::Other;
         }
     }
 

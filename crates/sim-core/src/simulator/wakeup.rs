@@ -12,7 +12,7 @@ use super::cpu::{HandOff, Irq, Stage, Waking};
 use super::state::{Simulator, Step};
 use crate::ids::TaskId;
 use crate::ipc::Wake;
-use crate::names::{Cause, Reason};
+use crate::names::{Cause, Reason, ReschedCause};
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::{Enqueue, Placement, Policy, Preempt, WakeKind, Wakeup};
 use crate::time::Nanos;
@@ -324,7 +324,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             None => Preempt::Hard,
             Some(_) => self.wakeup_preempt(cpu, wakee, why),
         };
-        self.resched_as(waker, cpu, preempt);
+        self.resched_as(waker, cpu, preempt, ReschedCause::Wakeup);
         self.skip_clock_update_if_resched(cpu);
     }
 

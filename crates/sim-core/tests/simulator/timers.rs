@@ -5,12 +5,12 @@ use proptest::prelude::*;
 use simsched_core::observe::{Digest, Invariants};
 use simsched_core::testkit::{EveryAction, Plans, RoundRobin, Script};
 use simsched_core::{
-    Config, Cost, MaskId, Nanos, Op, Policy, Seed, Setup, SimTime, Simulator, Status, TaskId,
-    Tracepoint, Workload,
+    Config, Cost, MaskId, Nanos, Op, Policy, ReschedCause, Seed, Setup, SimTime, Simulator, Status,
+    TaskId, Tracepoint, Workload,
 };
 use simsched_topology::CpuId;
 
-use super::rig::{READ, WRITE, objects, simulate_on, steady, topology};
+use super::rig::{Log, READ, WRITE, objects, simulate_on, steady, topology};
 
 const HORIZON: SimTime = SimTime(20_000_000_000);
 
@@ -94,6 +94,19 @@ fn a_policy_that_asks_for_everything_uses_it_all() {
     assert!(plans.arrived_calls() > 20, "{} calls", plans.arrived_calls());
 }
 
+/// The requests to reschedule on `cpu` from `begin` to `end`, each with its cause and whether it is lazy.
+fn requests(log: &Log, cpu: CpuId, begin: SimTime, end: SimTime) -> Vec<(ReschedCause, bool)> {
+    let request = |(at, point): &(SimTime, Tracepoint)| match *point {
+        Tracepoint::SetNeedResched { cpu: of, cause, lazy }
+            if of == cpu && (begin..=end).contains(at) =>
+        {
+            Some((cause, lazy))
+        }
+        _ => None,
+    };
+    log.0.iter().filter_map(request).collect()
+}
+
 /// Two tasks share a CPU: a slice counts from the end of the switch, and behind it come the handler of the timer,
 /// `schedule()` and the switch to the other, each at its price.
 #[test]
@@ -112,6 +125,9 @@ fn a_slice_counts_from_the_end_of_schedule() {
         _ => None,
     };
     let began: Vec<_> = run.observer().0.iter().filter_map(began).collect();
+    let end = run.world().now();
+    let requests = requests(run.observer(), CpuId(0), SimTime(0), end);
+    assert!(requests.len() > 10 && requests.iter().all(|&r| r == (ReschedCause::Timer, false)));
     let list = run.world().topology().costs();
     let [handler, entry] = [list.timer_handler, list.sleep_entry + list.pick].map(u64::from);
     let turn = slice.0 + handler + entry + u64::from(list.context_switch_thread);
@@ -123,8 +139,9 @@ fn a_slice_counts_from_the_end_of_schedule() {
 }
 
 /// A task computes for 20 ms on CPU 1, where another is woken after 1 ms by a waker on CPU 0: when the first
-/// switches to the other, and how long CPU 1 was in handlers of interrupts up to then.
-fn preempted(policy: &RoundRobin) -> (u64, u64) {
+/// switches to the other, how long CPU 1 was in handlers of interrupts up to then, and the requests to reschedule there
+/// from the wakeup on.
+fn preempted(policy: &RoundRobin) -> (u64, u64, Vec<(ReschedCause, bool)>) {
     let mut script = Script::new(objects());
     script.task(CpuId(0), &[Op::Run(Nanos(1_000_000)), WRITE]);
     script.task(CpuId(1), &[READ]);
@@ -133,7 +150,8 @@ fn preempted(policy: &RoundRobin) -> (u64, u64) {
     policy.preempts = true;
     let (status, run) = simulate_on(steady("t16"), script, policy);
     assert_eq!(status.unwrap(), Status::Finished);
-    let after = |at: SimTime| at.0 > 1_000_000;
+    let woken = SimTime(1_000_000);
+    let after = |at: SimTime| at > woken;
     let gone = run.observer().0.iter().find(|(at, point)| {
         let goes = matches!(point, Tracepoint::Switch { prev, .. } if *prev == Some(hog));
         after(*at) && goes
@@ -144,7 +162,7 @@ fn preempted(policy: &RoundRobin) -> (u64, u64) {
             Tracepoint::Charge { cpu: CpuId(1), what: Cost::Ipi, amount } => amount.0,
             _ => 0,
         });
-    (at.0, ipis.sum())
+    (at.0, ipis.sum(), requests(run.observer(), CpuId(1), woken, *at))
 }
 
 /// Another CPU is sent no interrupt for a lazy request: the task that computes there goes at the tick, which makes it a
@@ -156,9 +174,11 @@ fn a_lazy_request_waits_for_the_tick_of_its_cpu() {
     // So that no tick of the policy's own comes between.
     lazy.slice = Some(Nanos(50_000_000));
     lazy.lazy = true;
-    let (at, ipis) = preempted(&hard);
+    let (at, ipis, requests) = preempted(&hard);
     assert!(at < 1_020_000 && ipis > 0, "hard: {at} ns, {ipis} ns in handlers");
-    let (at, ipis) = preempted(&lazy);
+    assert_eq!(requests, [(ReschedCause::Wakeup, false)]);
+    let (at, ipis, requests) = preempted(&lazy);
+    assert_eq!(requests, [(ReschedCause::Wakeup, true), (ReschedCause::Promoted, false)]);
     let tick = 4_000_000;
     assert!((tick..tick + 20_000).contains(&(at % (2 * tick))), "lazy: {at} ns");
     assert!(at < 5_100_000 && ipis == 0, "lazy: {at} ns, {ipis} ns in handlers");

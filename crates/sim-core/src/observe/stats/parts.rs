@@ -28,6 +28,9 @@ impl Stats {
         }
         self.context_switches += later.context_switches;
         self.preemptions += later.preemptions;
+        for (mine, theirs) in self.need_resched.iter_mut().zip(&later.need_resched) {
+            add(mine, theirs);
+        }
         self.forks += later.forks;
         self.exits += later.exits;
         self.scanned += later.scanned;
