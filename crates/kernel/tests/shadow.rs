@@ -24,11 +24,17 @@ use simsched_policies::PolicySpec;
 use simsched_policies::fair::features::{Grouping, Version};
 use simsched_policies::fair::{Fair, Features, Overrides};
 use simsched_topology::{CpuId, CpuSet, Topology};
+use simsched_workloads::catalog as workloads;
 use simsched_workloads::hackbench::{Hackbench, THREADS_OVER_PIPES};
 use simsched_workloads::lab;
 
 fn library(version: Version) -> Option<PathBuf> {
-    common::library(if version == Version::V6_1 { "6.1" } else { "6.12" })
+    match version {
+        Version::V6_1 => common::library("6.1"),
+        Version::V7_2 => common::library_if_any("7.2"),
+        Version::V7_3 => common::library_if_any("7.3"),
+        _ => common::library("6.12"),
+    }
 }
 
 fn fair(version: Version) -> Fair {
@@ -255,6 +261,16 @@ fn hackbench_under_6_12() {
     hackbench_on(Version::V6_12);
 }
 
+#[test]
+fn hackbench_under_7_2() {
+    hackbench_on(Version::V7_2);
+}
+
+#[test]
+fn hackbench_under_7_3() {
+    hackbench_on(Version::V7_3);
+}
+
 fn total(worst: &[Comparison]) {
     println!("== all");
     for &kind in Kind::ALL {
@@ -278,6 +294,16 @@ fn small_programs_under_6_1() {
 #[test]
 fn small_programs_under_6_12() {
     all(Version::V6_12);
+}
+
+#[test]
+fn small_programs_under_7_2() {
+    all(Version::V7_2);
+}
+
+#[test]
+fn small_programs_under_7_3() {
+    all(Version::V7_3);
 }
 
 fn labs(version: Version) {
@@ -304,6 +330,16 @@ fn the_lab_under_6_1() {
 #[test]
 fn the_lab_under_6_12() {
     labs(Version::V6_12);
+}
+
+#[test]
+fn the_lab_under_7_2() {
+    labs(Version::V7_2);
+}
+
+#[test]
+fn the_lab_under_7_3() {
+    labs(Version::V7_3);
 }
 
 fn in_groups(version: Version) {
@@ -335,4 +371,20 @@ fn groups_under_6_1() {
 #[test]
 fn groups_under_6_12() {
     in_groups(Version::V6_12);
+}
+
+/// With cache-aware scheduling, whose wakeups to a busy CPU ask that CPU to start its slice timer.
+#[test]
+fn cache_aware_scheduling_under_7_3() {
+    let parsed = simsched_policies::catalog::parse("cache_aware", &[]).unwrap().fair().unwrap();
+    let fair = || Fair::new(parsed.features, parsed.overrides);
+    let seen: Vec<Comparison> = ["spr", "genoa"]
+        .into_iter()
+        .filter_map(|machine| {
+            let argv = ["schbench", "-m", "2", "-t", "64", "-r", "0.1"].map(str::to_owned);
+            let schbench = workloads::parse(&argv, 1, 1).unwrap();
+            beside(machine, Version::V7_3, fair, || schbench.workload(), 100)
+        })
+        .collect();
+    judge(&seen);
 }

@@ -185,6 +185,15 @@ impl Library {
         done("slice", self.class.slice(number(cpu)))
     }
 
+    /// What other CPUs have asked `cpu` to call (`flush_smp_call_function_queue()`): its slice timer starts, it balances for
+    /// the idle CPUs.
+    pub(crate) fn calls(&mut self, world: &World, cpu: CpuId) -> Answer {
+        self.idleness(world, cpu)?;
+        self.flag(world, cpu)?;
+        self.present(world)?;
+        done("calls", self.class.calls(number(cpu)))
+    }
+
     /// The current task of `cpu` lets others run first (`yield_task_fair()`).
     pub(crate) fn yields(&mut self, world: &World, cpu: CpuId) -> Answer {
         self.clock(world, cpu)?;

@@ -7,7 +7,7 @@ use simsched_topology::CpuId;
 
 use super::passes::cpu_of;
 use super::{Kernel, event};
-use crate::library::{Answer, Library, done, number};
+use crate::library::{Answer, Library};
 use crate::sys::RawEvent;
 
 /// The call by which a CPU asks another one to start its slice timer (`rq->hrtick_csd`).
@@ -95,10 +95,7 @@ impl Kernel {
         if self.slices.are_used() {
             self.library.clock(cx.world, cpu)?;
         }
-        self.library.idleness(cx.world, cpu)?;
-        self.library.flag(cx.world, cpu)?;
-        self.library.present(cx.world)?;
-        done("calls", self.library.class.calls(number(cpu)))?;
+        self.library.calls(cx.world, cpu)?;
         Ok(self.take_events(cx)?.iter().any(|event| event.kind == event::SOFTIRQ))
     }
 }

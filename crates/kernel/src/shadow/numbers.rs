@@ -9,7 +9,8 @@ use super::inside::Inside;
 use crate::library::{Library, number};
 
 impl<P: Inside> Ask<'_, P> {
-    /// Whoever had to go before has to go still: then the kernel is silent, and ours may say it again.
+    /// Compares what both ask of the current task of `cpu`, beyond what it is to do already: the kernel says nothing
+    /// where nothing changes, and ours may say it again.
     pub(super) fn resched(
         &mut self,
         kind: Kind,
@@ -18,9 +19,14 @@ impl<P: Inside> Ask<'_, P> {
         tasks: &[TaskId],
         question: impl FnOnce() -> String,
     ) {
-        if !self.world.rq(cpu).need_resched {
-            self.compare(kind, both, tasks, &[cpu], question);
-        }
+        let rq = self.world.rq(cpu);
+        let is_new = |answer| match answer {
+            Preempt::No => false,
+            Preempt::Lazy => !rq.need_resched && !rq.need_resched_lazy,
+            Preempt::Hard => !rq.need_resched,
+        };
+        let both = both.map(|answer| if is_new(answer) { answer } else { Preempt::No });
+        self.compare(kind, both, tasks, &[cpu], question);
     }
 
     /// How many tasks both count.

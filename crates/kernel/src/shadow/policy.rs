@@ -92,7 +92,12 @@ impl<P: Inside> Policy for Shadow<P> {
     }
 
     fn called(&mut self, cx: Cx<'_>, cpu: CpuId, what: CallId) {
+        let world = cx.world;
         self.inner.called(cx, cpu, what);
+        self.ask(world, |ask| {
+            ask.library.clock(world, cpu)?;
+            ask.library.calls(world, cpu)
+        });
     }
 
     fn yield_task(&mut self, cx: Cx<'_>, cpu: CpuId, curr: TaskId) {
