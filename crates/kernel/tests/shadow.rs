@@ -373,6 +373,16 @@ fn groups_under_6_12() {
     in_groups(Version::V6_12);
 }
 
+#[test]
+fn groups_under_7_2() {
+    in_groups(Version::V7_2);
+}
+
+#[test]
+fn groups_under_7_3() {
+    in_groups(Version::V7_3);
+}
+
 /// With cache-aware scheduling, whose wakeups to a busy CPU ask that CPU to start its slice timer.
 #[test]
 fn cache_aware_scheduling_under_7_3() {

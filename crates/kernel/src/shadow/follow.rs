@@ -66,7 +66,9 @@ impl<P: Inside> Ask<'_, P> {
         if !rq.pending {
             done("idle_since", self.library.class.idle_since(number(cpu), rq.clock))?;
         }
-        self.followed.passes[cpu.idx()] = Pass { newidle: begins, ..Pass::default() };
+        // schedule() has locked the CPU's own runqueue: newer passes begin with its averages.
+        self.followed.passes[cpu.idx()] =
+            Pass { newidle: begins, pulled: false, locked: Some(cpu) };
         Ok(())
     }
 
