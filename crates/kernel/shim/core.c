@@ -110,6 +110,7 @@ void simsched_core_schedule_ends(void *of)
 #ifdef SIMSCHED_HAS_HRTICK_EXIT
 	if (rq->hrtick_sched & HRTICK_SCHED_START) {
 		simsched_slice_after_schedule(&rq->hrtick_timer, rq->hrtick_delay);
+		rq->hrtick_time = rq->hrtick_timer.node.expires;
 		rq->hrtick_sched &= ~HRTICK_SCHED_START;
 	} else {
 		hrtick_schedule_exit(rq);

@@ -191,6 +191,9 @@ impl Replay {
         while let Some((_, plan)) = self.host.actions.next_timer() {
             match plan {
                 None => self.expires = 0,
+                Some((_, When::Near(at))) => {
+                    panic!("{at:?}, as another CPU asks, and there is none")
+                }
                 Some((_, When::At(at))) => self.expires = at.0 + boot,
                 Some((_, When::AfterSchedule(delay))) => {
                     let at = self.now + delay.0;

@@ -26,9 +26,8 @@ requests to reschedule (`need_resched`) by what asks, in percent of the first po
 A machine has the same prices under each kernel: what changes is what the scheduler does, and how often, not how long one
 piece of its code takes.
 Under 7.3 these are the decisions of the kernel's own code: with its compiled functions as a policy
-([kernel:FILE](kernel.md)) and `--set irq_accounting=off`, 119 of the 120 runs on `genoa` and `spr` under `eevdf@7.3` and
-`cache_aware` have as many events and take as long, to the ns; one of `schbench` under `cache_aware` on `spr` parts from
-it at the end of a slice. So it is the kernel's doing that cache-aware scheduling slows that program down there.
+([kernel:FILE](kernel.md)) and `--set irq_accounting=off`, all 120 runs on `genoa` and `spr` under `eevdf@7.3` and
+`cache_aware` have as many events, preemptions and requests to reschedule, and take as long, to the ns. So it is the kernel's doing that cache-aware scheduling slows that program down there.
 What is new in a version, rule by rule, is in [settings](settings.md#policies); how far such numbers are to be trusted, in
 [trust](trust.md).
 ";

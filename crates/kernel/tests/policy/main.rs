@@ -147,6 +147,27 @@ fn messages_on_servers_run_as_they_do_with_cache_aware_scheduling() {
     messages("eevdf@7.3+cache_aware", common::library_if_any("7.3"));
 }
 
+/// A message thread wakes workers that share CPUs with cache-aware scheduling: CPUs that queue a task elsewhere ask for the
+/// start of the slice timer there while that CPU, in its `schedule()`, arms it itself.
+#[test]
+fn requests_run_as_they_do_with_cache_aware_scheduling() {
+    let Some(library) = common::library_if_any("7.3") else { return };
+    let argv = ["schbench", "-m", "2", "-t", "64", "-r", "0.1"].map(str::to_owned);
+    let schbench = simsched_workloads::catalog::parse(&argv, 5, 1).unwrap();
+    let topology = Arc::new(Topology::builtin("spr", None).unwrap());
+    let scene = Scene {
+        topology,
+        expr: "eevdf@7.3+cache_aware",
+        library: &library,
+        work: &|| schbench.workload(),
+        ms: 100,
+        irq_accounting: false,
+        seed: Seed(5),
+    };
+    let equal = scene.compared().unwrap();
+    assert!(equal > 10_000, "{equal} steps");
+}
+
 /// The comparison sees which release it looks at: hogs that share CPUs are preempted at other times.
 #[test]
 fn another_release_runs_otherwise() {

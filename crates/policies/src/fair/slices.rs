@@ -15,14 +15,15 @@ pub(super) struct Slices {
     asked: Vec<(CpuId, Nanos, bool)>,
     /// CPUs whose timer is armed.
     armed: CpuSet,
-    /// By CPU: when its timer is to expire, as another CPU has asked for (`rq->hrtick_time`).
-    times: Vec<SimTime>,
+    /// By CPU: when its timer is to expire (`rq->hrtick_time`), if another CPU has asked for that and the CPU itself has
+    /// not armed the timer since.
+    times: Vec<Option<SimTime>>,
 }
 
 impl Slices {
     /// Those of `nr_cpus` CPUs, none of them armed.
     pub(super) fn new(nr_cpus: u32) -> Slices {
-        let times = vec![SimTime::default(); nr_cpus as usize];
+        let times = vec![None; nr_cpus as usize];
         Slices { times, ..Slices::default() }
     }
 
@@ -50,17 +51,21 @@ impl Slices {
         for (cpu, delay, schedules) in self.asked.drain(..) {
             if schedules || cpu == cx.world.this_cpu() {
                 self.armed.insert(cpu);
+                self.times[cpu.idx()] = None;
                 cx.arm(TimerId(u32::from(cpu.0)), cpu, When::AfterSchedule(delay));
             } else {
-                self.times[cpu.idx()] = cx.world.now() + delay;
+                self.times[cpu.idx()] = Some(cx.world.now() + delay);
                 cx.call_on(cpu, START_SLICE);
             }
         }
     }
 
-    /// `cpu` starts its timer, as another CPU has asked (`__hrtick_start()`).
+    /// `cpu` starts its timer, as another CPU has asked (`__hrtick_start()`). Where it has armed that itself meanwhile, at
+    /// the end of its `schedule()`, the timer stays as it is.
     pub(super) fn start_here(&mut self, cx: &mut Cx<'_>, cpu: CpuId) {
-        self.armed.insert(cpu);
-        cx.arm(TimerId(u32::from(cpu.0)), cpu, When::At(self.times[cpu.idx()]));
+        if let Some(at) = self.times[cpu.idx()] {
+            self.armed.insert(cpu);
+            cx.arm(TimerId(u32::from(cpu.0)), cpu, When::Near(at));
+        }
     }
 }

@@ -180,13 +180,16 @@ impl<'a> Cx<'a> {
 pub enum When {
     /// At this instant.
     At(SimTime),
+    /// At this instant; a timer that is armed for an instant within [`When::NEAR`] of it stays as it is
+    /// (`hrtick_cond_restart()`).
+    Near(SimTime),
     /// So long after the end of the `schedule()` in which the timer's CPU is, or after now if it is in none
     /// (`hrtick_start()`). A timer that is armed for an instant within [`When::NEAR`] of that stays as it is.
     AfterSchedule(Nanos),
 }
 
 impl When {
-    /// How near to each other two instants are between which the end of `schedule()` does not tell
+    /// A timer is not armed anew for an instant that is no farther than this from the one for which it is armed
     /// (`hrtick_needs_rearm()`).
     pub const NEAR: Nanos = Nanos(5_000);
 }

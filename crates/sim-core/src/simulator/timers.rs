@@ -65,6 +65,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     fn start_timer(&mut self, timer: TimerId, cpu: CpuId, when: When) {
         let at = match when {
             When::At(at) => at,
+            When::Near(at) if self.is_near(timer, cpu, at) => return,
+            When::Near(at) => at,
             When::AfterSchedule(delay) if self.desks[cpu.idx()].in_schedule => {
                 if self.timers[timer.idx()].cpu != cpu {
                     self.stop_timer(timer);
@@ -77,6 +79,13 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             When::AfterSchedule(delay) => self.world.now() + delay,
         };
         self.set_timer(timer, cpu, at);
+    }
+
+    /// Whether `timer` is armed on `cpu` for an instant within [`When::NEAR`] of `at`.
+    fn is_near(&self, timer: TimerId, cpu: CpuId, at: SimTime) -> bool {
+        let PolicyTimer { cpu: on, state, .. } = self.timers[timer.idx()];
+        let TimerState::Armed(was) = state else { return false };
+        on == cpu && at.0.abs_diff(was.0) <= When::NEAR.0
     }
 
     /// `timer` expires on `cpu` at `at`, and not before 1 us from now.
@@ -106,15 +115,14 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn start_deferred_timers(&mut self, cpu: CpuId) {
         while let Some(timer) = self.desk(cpu).deferred_timers.pop() {
             // It may have been cancelled, or armed anew, meanwhile.
-            let PolicyTimer { cpu: on, state, deferred } = self.timers[timer.idx()];
+            let PolicyTimer { cpu: on, deferred, .. } = self.timers[timer.idx()];
             let Some(delay) = deferred.filter(|_| on == cpu) else {
                 continue;
             };
             self.timers[timer.idx()].deferred = None;
             let at = self.world.now() + delay;
-            match state {
-                TimerState::Armed(was) if at.0.abs_diff(was.0) <= When::NEAR.0 => {}
-                _ => self.set_timer(timer, cpu, at),
+            if !self.is_near(timer, cpu, at) {
+                self.set_timer(timer, cpu, at);
             }
         }
     }

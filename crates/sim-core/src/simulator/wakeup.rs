@@ -322,7 +322,12 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let preempt = match self.world.curr(cpu) {
             None if self.world.rq(cpu).stopping => Preempt::No,
             None => Preempt::Hard,
-            Some(_) => self.wakeup_preempt(cpu, wakee, why),
+            Some(_) => {
+                self.resched_cause = ReschedCause::Wakeup;
+                let preempt = self.wakeup_preempt(cpu, wakee, why);
+                self.resched_cause = ReschedCause::Other;
+                preempt
+            }
         };
         self.resched_as(waker, cpu, preempt, ReschedCause::Wakeup);
         self.skip_clock_update_if_resched(cpu);

@@ -130,6 +130,7 @@ impl EveryAction {
         let when = match self.any(5) {
             0 | 1 => When::AfterSchedule(delay),
             2 => When::At(SimTime(now.0.saturating_sub(delay.0))),
+            3 => When::Near(now + delay),
             _ => When::At(now + delay),
         };
         let timer = self.timer();

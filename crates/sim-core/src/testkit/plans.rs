@@ -39,6 +39,7 @@ impl Plans {
     pub fn armed(&mut self, now: SimTime, timer: TimerId, cpu: CpuId, when: When) {
         let (at, exact) = match when {
             When::At(at) => (at, true),
+            When::Near(at) => (SimTime(at.0.saturating_sub(When::NEAR.0)), false),
             When::AfterSchedule(delay) => {
                 (now + Nanos(delay.0.saturating_sub(When::NEAR.0)), false)
             }

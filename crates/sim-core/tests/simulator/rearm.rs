@@ -10,10 +10,10 @@ use simsched_topology::CpuId;
 
 use super::rig::{Log, config, objects, steady};
 
-/// First in, first out; its timer is armed at each pick, for so long after `schedule()`.
+/// First in, first out; its timer is armed at each pick.
 struct Rearms {
     queues: FifoQueues,
-    delays: Vec<Nanos>,
+    whens: Vec<When>,
     fired: Option<SimTime>,
 }
 
@@ -40,8 +40,8 @@ impl Policy for Rearms {
 
     fn pick_next(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
         let next = self.queues.next(cpu)?;
-        if !self.delays.is_empty() {
-            cx.arm(TimerId(0), cpu, When::AfterSchedule(self.delays.remove(0)));
+        if !self.whens.is_empty() {
+            cx.arm(TimerId(0), cpu, self.whens.remove(0));
         }
         Some(next)
     }
@@ -56,12 +56,12 @@ impl Policy for Rearms {
 }
 
 /// Two tasks, of which the first lets the other run after 50 us: when each begins, and when the timer expires.
-fn run(delays: &[u64]) -> (u64, u64, u64) {
+fn run(whens: &[When]) -> (u64, u64, u64) {
     let mut script = Script::new(objects());
     script.task(CpuId(2), &[Op::Run(Nanos(50_000)), Op::Yield, Op::Run(Nanos(50_000))]);
     script.task(CpuId(2), &[Op::Run(Nanos(2_000_000))]);
-    let delays = delays.iter().map(|&delay| Nanos(delay)).collect();
-    let policy = Box::new(Rearms { queues: FifoQueues::default(), delays, fired: None });
+    let policy =
+        Box::new(Rearms { queues: FifoQueues::default(), whens: whens.to_vec(), fired: None });
     let mut run = Simulator::new(steady("t16"), policy, script, Log::default(), config()).unwrap();
     run.set_paranoid();
     assert_eq!(run.run_until(SimTime(20_000_000_000)).unwrap(), Status::Finished);
@@ -74,17 +74,28 @@ fn run(delays: &[u64]) -> (u64, u64, u64) {
     (began(0), began(1), run.policy().fired.unwrap().0)
 }
 
-/// Linux compares the two instants where `schedule()` ends, and takes 5 us and less for the same.
+/// Linux compares the two instants where `schedule()` ends, and where a CPU starts its timer because another one has asked
+/// for that, and takes 5 us and less for the same.
 #[test]
 fn a_timer_stays_where_it_is_armed_for_nearly_the_same_instant() {
-    let first = 400_000;
+    let delay = 400_000;
+    let first = When::AfterSchedule(Nanos(delay));
     let (one, two, expires) = run(&[first]);
-    let left = first - (two - one);
-    let with = |by: i64| run(&[first, left.checked_add_signed(by).unwrap()]).2;
+    let left = delay - (two - one);
+    let after_schedule = |by: i64| When::AfterSchedule(Nanos(left.checked_add_signed(by).unwrap()));
+    // What it takes from the expiry to the call of the policy.
+    let handler = run(&[When::At(SimTime(delay))]).2 - delay;
+    let at = |by: i64| SimTime((expires - handler).checked_add_signed(by).unwrap());
+    let with = |when: When| run(&[first, when]).2;
     for near in [-5_000, -4_999, 0, 4_999, 5_000] {
-        assert_eq!(with(near), expires, "{near} ns later");
+        assert_eq!(with(after_schedule(near)), expires, "{near} ns later");
+        assert_eq!(with(When::Near(at(near))), expires, "{near} ns later");
+        let exactly = expires.checked_add_signed(near).unwrap();
+        assert_eq!(with(When::At(at(near))), exactly, "{near} ns later");
     }
     for far in [-200_000, -5_001, 5_001, 200_000] {
-        assert_eq!(with(far), expires.checked_add_signed(far).unwrap(), "{far} ns later");
+        let later = expires.checked_add_signed(far).unwrap();
+        assert_eq!(with(after_schedule(far)), later, "{far} ns later");
+        assert_eq!(with(When::Near(at(far))), later, "{far} ns later");
     }
 }
