@@ -174,7 +174,13 @@ void simsched_fair_age(int cpu)
 	sched_balance_update_blocked_averages(cpu);
 }
 
+/* As the task is weighed that a balance takes first: in the queue of its group. */
 void simsched_fair_weigh(int cpu)
 {
-	update_cfs_rq_h_load(&cpu_rq(cpu)->cfs);
+	struct rq *rq = cpu_rq(cpu);
+
+	if (list_empty(&rq->cfs_tasks))
+		update_cfs_rq_h_load(&rq->cfs);
+	else
+		update_cfs_rq_h_load(task_cfs_rq(list_last_entry(&rq->cfs_tasks, struct task_struct, se.group_node)));
 }

@@ -2,7 +2,7 @@
 
 use simsched_core::{Policy, TaskId, World};
 use simsched_policies::fair::features::Version;
-use simsched_policies::fair::{Fair, Features};
+use simsched_policies::fair::{CfsRq, Fair, Features};
 use simsched_topology::CpuId;
 
 use crate::library::KernelSettings;
@@ -33,9 +33,10 @@ pub struct QueueNumbers {
     pub avg_idle: u64,
     /// The load that it stood for when a task of it was weighed first in a jiffy, and that jiffy.
     pub weighed: [u64; 2],
-    /// What an update of its averages changes: the time of the last one, what has been summed up, and how many
-    /// tasks that have left are to be subtracted.
-    pub age: [u64; 4],
+    /// What an update of the averages of this queue and of those of the groups below it changes, each summed up over them
+    /// modulo 2^64: the time of the last one, the sums of load, runnable time and utilization, and how many tasks that
+    /// have left are to be subtracted.
+    pub age: [u64; 5],
 }
 
 /// A policy that shows what it keeps, so that it can be compared.
@@ -84,12 +85,17 @@ impl Inside for Fair {
             floor: (!self.features().version.is_eevdf()).then_some(queue.min_vruntime),
             avg_idle: self.idle_stats(cpu).avg_idle,
             weighed: [queue.h_load, queue.last_h_load_update],
-            age: [
-                avg.last_update_time,
-                avg.load_sum,
-                u64::from(avg.util_sum),
-                u64::from(queue.removed_nr),
-            ],
+            age: self.cfs_rqs(cpu).fold([0; 5], |sums, queue| {
+                let CfsRq { avg, removed_nr, .. } = queue;
+                let parts = [
+                    avg.last_update_time,
+                    avg.load_sum,
+                    avg.runnable_sum,
+                    u64::from(avg.util_sum),
+                    u64::from(*removed_nr),
+                ];
+                std::array::from_fn(|nth| sums[nth].wrapping_add(parts[nth]))
+            }),
         }
     }
 

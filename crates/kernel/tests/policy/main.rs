@@ -13,6 +13,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod random;
+mod shadows;
 mod sides;
 
 use std::path::{Path, PathBuf};

@@ -165,6 +165,15 @@ impl Fair {
         self.all.root(cpu)
     }
 
+    /// The queues of `cpu`: the root queue first, then those of the groups, in the order of the groups.
+    ///
+    /// # Panics
+    /// When there is no such CPU.
+    pub fn cfs_rqs(&self, cpu: CpuId) -> impl Iterator<Item = &CfsRq> {
+        let groups = (0..self.all.nr_groups()).map(GroupId);
+        groups.map(move |group| self.all.queue(self.all.queue_of(group, cpu)))
+    }
+
     /// What is remembered of the idleness of `cpu`.
     ///
     /// # Panics

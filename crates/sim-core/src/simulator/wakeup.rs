@@ -167,8 +167,12 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// `select_task_rq()`: the policy's answer, or the only CPU where the task may run; another where
     /// the answer is not allowed.
     pub(super) fn ask(&mut self, wakeup: Wakeup) -> Placement {
-        let only = self.world.allowed(wakeup.wakee).filter(|set| set.len() == 1);
-        if let Some(cpu) = only.and_then(|set| set.first()) {
+        let only = match self.world.allowed(wakeup.wakee) {
+            Some(set) if set.len() == 1 => set.first(),
+            None if self.world.topology().nr_cpus() == 1 => Some(wakeup.prev),
+            _ => None,
+        };
+        if let Some(cpu) = only {
             return Placement::at(cpu, Reason::PINNED);
         }
         let placement = self.select_task_rq(&wakeup);
