@@ -18,13 +18,15 @@ pub(super) struct Slices {
     /// By CPU: when its timer is to expire (`rq->hrtick_time`), if another CPU has asked for that and the CPU itself has
     /// not armed the timer since.
     times: Vec<Option<SimTime>>,
+    /// By CPU: the part of its time that interrupts take, 1024 being all of it (`cpu_util_irq()`).
+    irq_utils: Vec<u64>,
 }
 
 impl Slices {
     /// Those of `nr_cpus` CPUs, none of them armed.
     pub(super) fn new(nr_cpus: u32) -> Slices {
-        let times = vec![None; nr_cpus as usize];
-        Slices { times, ..Slices::default() }
+        let (times, irq_utils) = (vec![None; nr_cpus as usize], vec![0; nr_cpus as usize]);
+        Slices { times, irq_utils, ..Slices::default() }
     }
 
     /// The slice of the current task of `cpu` ends in `delay` (`hrtick_start()`); `schedules` where the CPU is in
@@ -32,6 +34,23 @@ impl Slices {
     #[inline]
     pub(super) fn start(&mut self, cpu: CpuId, delay: Nanos, schedules: bool) {
         self.asked.push((cpu, delay, schedules));
+    }
+
+    /// Interrupts take so much of the time of `cpu`, of 1024.
+    #[inline]
+    pub(super) fn set_irq_util(&mut self, cpu: CpuId, util: u64) {
+        self.irq_utils[cpu.idx()] = util;
+    }
+
+    /// How long it takes `cpu` to run a task for `delta` ns beside its interrupts, which get the CPU first.
+    /// Source: `hrtick_start_fair()`.
+    #[inline]
+    pub(super) fn beside_interrupts(&self, cpu: CpuId, delta: u64) -> u64 {
+        let scale = match self.irq_utils[cpu.idx()] {
+            util @ 1..1024 => (1024 * 1024) / (1024 - util),
+            _ => 1024,
+        };
+        scale.wrapping_mul(delta) / 1024
     }
 
     /// Whether the slice of the current task of `cpu` has an end (`hrtick_active()`).

@@ -209,10 +209,15 @@ impl Fair {
         self.all.reweight_task_flat(root, se, weight, on_rq);
     }
 
-    /// The delay of `hrtick_start_fair()` for `task`; `None` if it is beyond its deadline.
+    /// Interrupts take so much of the time of `cpu`, of 1024 (`cpu_util_irq()`).
+    pub fn set_irq_util(&mut self, cpu: CpuId, util: u64) {
+        self.all.asked.slices.set_irq_util(cpu, util);
+    }
+
+    /// The delay of `hrtick_start_fair()` for `task` on `cpu`; `None` if it is beyond its deadline.
     #[must_use]
-    pub fn slice_left(&self, task: TaskId) -> Option<Nanos> {
-        self.all.slice_left(EntityId::of(task))
+    pub fn slice_left(&self, cpu: CpuId, task: TaskId) -> Option<Nanos> {
+        self.all.slice_left(cpu, EntityId::of(task))
     }
 
     /// `reweight_entity()` of 7.3: what `task` weighs in its queue.

@@ -47,6 +47,7 @@ impl Fair {
             let taken = most * (spent * capacity / 1024) / passed;
             state.avg_irq.util_sum += u32::try_from(taken).expect("at most all");
             state.avg_irq.update_load_avg(1);
+            self.all.asked.slices.set_irq_util(cpu, state.avg_irq.util_avg);
         }
         state.avg_irq.util_avg != 0
     }

@@ -33,21 +33,24 @@ impl Hierarchy {
         if !self.features.hrtick || self.queue(root).h_nr_running <= 1 {
             return true;
         }
-        let Some(left) = self.slice_left(se) else { return false };
+        let cpu = self.queue(root).cpu;
+        let Some(left) = self.slice_left(cpu, se) else { return false };
         // Who has left its queue and is current still, is so while its CPU balances in `schedule()`.
         let schedules = !self.entity(se).on_rq;
-        self.asked.start_slice(self.queue(root).cpu, left, schedules);
+        self.asked.start_slice(cpu, left, schedules);
         true
     }
 
-    /// How long `se` runs until its deadline, if it is not beyond that. Source: `hrtick_start_fair()`, `hrtick_start()`.
+    /// How long it takes until `se`, which runs on `cpu`, gets to its deadline, if it is not beyond that.
+    /// Source: `hrtick_start_fair()`, `hrtick_start()`.
     #[inline]
-    pub(in crate::fair) fn slice_left(&self, se: EntityId) -> Option<Nanos> {
+    pub(in crate::fair) fn slice_left(&self, cpu: CpuId, se: EntityId) -> Option<Nanos> {
         let left = self.requests[se.idx()].deadline.wrapping_sub(self.entity(se).vruntime);
         if left.cast_signed() < 0 {
             return None;
         }
-        let delay = self.tree_weight(se).wrapping_mul(left) / NICE_0_LOAD;
+        let delta = self.tree_weight(se).wrapping_mul(left) / NICE_0_LOAD;
+        let delay = self.asked.slices.beside_interrupts(cpu, delta);
         Some(Nanos(delay.max(LEAST_DELAY_NS)))
     }
 
