@@ -29,7 +29,7 @@ fn the_start_and_what_is_measured_are_the_whole_run() {
             assert_eq!(part[key], whole[key], "{program}: {key}");
         }
         let all = part["whole"].as_object().unwrap_or_else(|| panic!("{program}: {part}"));
-        assert_eq!(all.len(), 16, "{program}");
+        assert_eq!(all.len(), 17, "{program}");
         for (key, count) in all {
             assert_eq!(*count, whole[key], "{program}: {key}");
         }
