@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# SPDX-License-Identifier: MIT
 # Makes library.so of the kernel in TREE with the compiler CC, in the current folder, which has the shim as `shim` and
 # says in identity.h what the library is built of.
 #

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# SPDX-License-Identifier: MIT
 # Writes, in assembly, one function for each name of its input, which calls simsched_stub() with its number, and the
 # table of the names.
 {

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The calls of the host that concern one CPU, and what it may read. */
 #include <linux/utsname.h>
 #include <generated/utsrelease.h>

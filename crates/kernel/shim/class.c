@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The level of the scheduling class, what concerns a task: the choice of a CPU, the way into a queue and out of it, preemption by it. */
 #include "rq.h"
 #include "class.h"

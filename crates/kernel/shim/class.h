@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* What the files of the class level share. */
 #ifndef SIMSCHED_CLASS_H
 #define SIMSCHED_CLASS_H

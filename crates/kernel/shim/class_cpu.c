@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The level of the scheduling class, what concerns a CPU: which task is next, the tick, balancing. */
 #include "rq.h"
 #include "class.h"

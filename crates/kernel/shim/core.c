@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The tree's core.c, and what needs its static functions. */
 /* The tree's core.c has these functions itself; headers that come before it must not. */
 #define INSTANTIATE_EXPORTED_MIGRATE_DISABLE
@@ -105,13 +105,16 @@ void simsched_core_schedule_begins(void *of)
 void simsched_core_schedule_ends(void *of)
 {
 	struct rq *rq = of;
+#ifdef SIMSCHED_HAS_HRTICK_EXIT
+	bool starts = rq->hrtick_sched & HRTICK_SCHED_START;
+#endif
 
 	scheduling[cpu_of(rq)] = false;
 #ifdef SIMSCHED_HAS_HRTICK_EXIT
-	if (rq->hrtick_sched & HRTICK_SCHED_START) {
+	/* The host arms the timer: when schedule() is over is known there. A request of another CPU is older then. */
+	if (starts) {
 		simsched_slice_after_schedule(&rq->hrtick_timer, rq->hrtick_delay);
 		rq->hrtick_time = rq->hrtick_timer.node.expires;
-		rq->hrtick_sched &= ~HRTICK_SCHED_START;
 	} else {
 		hrtick_schedule_exit(rq);
 	}

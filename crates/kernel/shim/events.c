@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The buffer of events that the host reads after each call. Compiled without the kernel's headers. */
 #include "state.h"
 

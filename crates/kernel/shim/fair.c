@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The tree's fair.c, with counts of what it looks at: the macros stand after all headers that it includes. */
 #include "rq.h"
 #include <linux/jump_label.h>
@@ -174,7 +174,7 @@ void simsched_fair_age(int cpu)
 	sched_balance_update_blocked_averages(cpu);
 }
 
-/* As the task is weighed that a balance takes first: in the queue of its group. */
+/* A balance weighs the tasks of the list from its end, each in the queue of its group. */
 void simsched_fair_weigh(int cpu)
 {
 	struct rq *rq = cpu_rq(cpu);

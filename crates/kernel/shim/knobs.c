@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The numbers that the files of /sys/kernel/debug/sched set. Compiled without the kernel's headers: a tree has those of its release. */
 #include "simsched_kernel.h"
 #include "state.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /*
  * The side of the shim that uses the C library: memory from the system, texts of errors, the way out of BUG.
  * Compiled without the kernel's headers.

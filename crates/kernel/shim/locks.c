@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* Spin locks on one thread: taking a free lock succeeds, taking a held one is an error. Compiled without the kernel's headers. */
 #include "state.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The machine: masks of CPUs and nodes, what the topology code asks of the architecture, and the creation of the library's state. */
 #include <linux/nodemask.h>
 #include <linux/topology.h>

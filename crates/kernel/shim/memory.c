@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* Memory for the kernel's code: the allocators it calls and the per-CPU area. Compiled without the kernel's headers. */
 #include <stddef.h>
 #include <string.h>

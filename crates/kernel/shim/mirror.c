@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The level of the scheduling class: the host's state that the kernel's functions look at, and what the host may read. */
 #include "rq.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The memory of a process, as cache-aware scheduling knows it, in trees that have that: where its threads have run. */
 #include "rq.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* What one CPU asks of another, and what it puts off: interrupts, lists of calls, softirqs, stoppers, RCU. */
 #include <linux/sched.h>
 #include <linux/smp.h>

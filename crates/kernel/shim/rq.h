@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The scheduler's own header, after the headers that it takes for granted in some version. */
 #ifndef SIMSCHED_RQ_H
 #define SIMSCHED_RQ_H

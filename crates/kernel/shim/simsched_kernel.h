@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The interface between a host and the library that is built from a kernel tree: plain C types, ids are integers, times are nanoseconds. */
 #ifndef SIMSCHED_KERNEL_H
 #define SIMSCHED_KERNEL_H

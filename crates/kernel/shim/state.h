@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* What the files of the shim share. It is read with and without the kernel's headers, so it uses plain C types only. */
 #ifndef SIMSCHED_STATE_H
 #define SIMSCHED_STATE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* Counts the calls of functions that nobody defines. The build generates the table of their names and the stubs, which come here with their index. */
 #include "state.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /*
  * Calls on stacks of their own: such a call is suspended where the kernel would spend time or wait, and the host goes on
  * with it later. Compiled without the kernel's headers.

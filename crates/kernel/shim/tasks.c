@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* Tasks, processes and groups: their memory, their ids, how they begin and end. */
 #include "rq.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* Small functions that the kernel's code expects: memory, names, random numbers. Compiled without the kernel's headers. */
 #include <stddef.h>
 #include <errno.h>

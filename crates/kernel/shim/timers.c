@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* High-resolution timers and clocks: the host keeps the time and says when a timer expires. */
 #include <linux/hrtimer.h>
 #include <linux/sched/clock.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The tree's build_utility.c, and what needs its static functions. */
 #include "kernel/sched/build_utility.c"
 #include "state.h"

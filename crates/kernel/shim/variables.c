@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /*
  * Variables that the kernel's code expects from files that are not built. Compiled without the kernel's headers:
  * only names, sizes and first values matter, and the types differ between versions. What is not needed the linker drops.

@@ -3,8 +3,8 @@
 //!
 //! [`build()`] compiles the unmodified files of `kernel/sched` of a tree, with a shim around them that stands for the
 //! rest of the kernel. No text of a kernel is part of this crate: the folder `shim/` is the project's own, under
-//! GPL-2.0-only or MIT. A library that was built contains the kernel's code, so it is under GPL-2.0; whoever hands it
-//! on must follow that.
+//! MIT. A library that was built contains the kernel's code, so it is under GPL-2.0; whoever hands it on must follow
+//! that.
 
 pub mod build;
 mod error;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* Counting bits by the instruction for it, which every host has, without code that is patched at boot. */
 #ifndef SIMSCHED_ASM_HWEIGHT_H
 #define SIMSCHED_ASM_HWEIGHT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* WARN and BUG are calls into the shim, which keeps the message; BUG does not return. */
 #ifndef SIMSCHED_ASM_BUG_H
 #define SIMSCHED_ASM_BUG_H

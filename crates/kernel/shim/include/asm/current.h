@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The running task is a plain per-CPU variable. */
 #ifndef SIMSCHED_ASM_CURRENT_H
 #define SIMSCHED_ASM_CURRENT_H

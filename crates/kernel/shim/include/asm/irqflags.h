@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* There is no interrupt flag: the host is the interrupt controller, and nothing interrupts a call. */
 #ifndef SIMSCHED_ASM_IRQFLAGS_H
 #define SIMSCHED_ASM_IRQFLAGS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* Per-CPU data without a segment register: the offset of the running CPU is one global variable. */
 #ifndef SIMSCHED_ASM_PERCPU_H
 #define SIMSCHED_ASM_PERCPU_H

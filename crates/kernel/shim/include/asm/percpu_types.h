@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* Per-CPU data lies in no address space of its own. */
 #ifndef SIMSCHED_ASM_PERCPU_TYPES_H
 #define SIMSCHED_ASM_PERCPU_TYPES_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The preemption count is kept, and reaching zero never causes a switch: the host decides when schedule() is called. */
 #ifndef SIMSCHED_ASM_PREEMPT_H
 #define SIMSCHED_ASM_PREEMPT_H

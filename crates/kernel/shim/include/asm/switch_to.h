@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* The switch changes the running task of the CPU and returns at once. */
 #ifndef SIMSCHED_ASM_SWITCH_TO_H
 #define SIMSCHED_ASM_SWITCH_TO_H

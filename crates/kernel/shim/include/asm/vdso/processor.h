@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* SPDX-License-Identifier: MIT */
 /* A loop that waits for another CPU gives the time back to the host. */
 #ifndef SIMSCHED_ASM_VDSO_PROCESSOR_H
 #define SIMSCHED_ASM_VDSO_PROCESSOR_H
