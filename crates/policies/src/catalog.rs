@@ -9,20 +9,20 @@
 //! over the expression.
 
 mod effect;
-mod more;
 mod selection;
+
+use std::sync::LazyLock;
 
 use simsched_core::Policy;
 
 pub use self::effect::Change;
-pub use self::more::more;
 pub use self::selection::{FairSpec, plain};
-pub(crate) use self::selection::{patches, split_version, unknown_version};
+pub(crate) use self::selection::{split_version, unknown_version};
 use crate::error::PolicyError;
 pub use crate::fair::features::Difference;
 use crate::fair::features::{CHOICES, Choice, FLAGS, FeatureFlag, Version};
 use crate::fair::tunables::{SETTINGS, Setting};
-use crate::fair::{Features, reason};
+use crate::fair::{Features, Patch, Patches};
 pub use crate::registry::named;
 use crate::registry::{Make, PolicyEntry, PolicySpec, Registry};
 
@@ -139,16 +139,12 @@ const EEVDF: PolicyInfo = PolicyInfo {
     ],
 };
 
-/// The reasons of the fair class, by index.
-static REASONS: [ReasonInfo; reason::NAMES.len()] = {
-    let mut all = [ReasonInfo { name: "", doc: "" }; reason::NAMES.len()];
-    let mut at = 0;
-    while at < all.len() {
-        all[at] = ReasonInfo { name: reason::NAMES[at], doc: reason::DOCS[at].trim_ascii() };
-        at += 1;
-    }
-    all
-};
+/// The reasons of the fair class and of its patches, by number.
+static REASONS: LazyLock<Vec<ReasonInfo>> = LazyLock::new(|| {
+    let patches = Patches::of(Version::default());
+    let rows = patches.reasons().iter().zip(patches.reason_docs());
+    rows.map(|(name, doc)| ReasonInfo { name, doc }).collect()
+});
 
 /// The entry of `cfs`.
 pub(crate) fn cfs() -> PolicyEntry {
@@ -237,17 +233,33 @@ fn plain_version(policy: &str) -> Option<Version> {
     }
 }
 
-/// The features of one of the fair policies.
+/// The features of one of the fair policies, the kernel's first.
 fn fair_features(policy: &str) -> Vec<FeatureInfo> {
     let Some(version) = plain_version(policy) else { return Vec::new() };
-    let info = |flag: &FeatureFlag| FeatureInfo {
+    let of_kernel = |flag: &FeatureFlag| FeatureInfo {
         key: flag.key,
         doc: flag.doc,
         source: flag.source,
         default: flag.get(&Features::of(version)),
-        is_patch: !flag.is_kernel(),
+        is_patch: false,
     };
-    FLAGS.iter().filter(|flag| flag.is_of(version)).map(info).collect()
+    let patches = Patches::of(version);
+    let of_patch = |patch: &&Patch| FeatureInfo {
+        key: patch.key,
+        doc: patch.doc,
+        source: patch.source,
+        default: patches.is_on(patch.key),
+        is_patch: true,
+    };
+    let flags = FLAGS.iter().filter(|flag| flag.is_of(version)).map(of_kernel);
+    flags.chain(patches.known().iter().map(of_patch)).collect()
+}
+
+/// What the patch `key` does beyond its one line, sentence by sentence: when it is asked, what it reads, what tells of
+/// it; none for those of which one line says all, and for other features.
+#[must_use]
+pub fn more(key: &str) -> &'static [&'static str] {
+    Patches::of(Version::default()).find(key).map_or(&[], |patch| patch.more)
 }
 
 /// The value of a setting without being asked for; of one that grows with the CPUs, how.

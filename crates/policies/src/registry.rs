@@ -19,9 +19,10 @@ use std::sync::Arc;
 use simsched_topology::nearest;
 
 use crate::catalog::{
-    FeatureInfo, PolicyInfo, ReasonInfo, SettingInfo, VersionInfo, patches, plain, split_version,
+    FeatureInfo, PolicyInfo, ReasonInfo, SettingInfo, VersionInfo, plain, split_version,
 };
 use crate::error::PolicyError;
+use crate::fair::patches::PATCHES;
 
 pub use self::entry::{Make, PolicyEntry};
 pub use self::own::{Chosen, Tunable, own};
@@ -31,6 +32,11 @@ pub use self::spec::{OwnSetting, PolicySpec};
 #[derive(Clone, Debug)]
 pub struct Registry {
     entries: Arc<[PolicyEntry]>,
+}
+
+/// The patches that may stand as a policy of their own.
+fn patches() -> impl Iterator<Item = &'static str> {
+    PATCHES.iter().map(|patch| patch.key)
 }
 
 /// Why an entry cannot be added.

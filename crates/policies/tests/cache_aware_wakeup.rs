@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use simsched_core::{Placement, Report, TaskId, WakeKind};
+use simsched_policies::catalog::FairSpec;
 use simsched_policies::fair::CpuIdleType::{Idle, NewlyIdle};
 use simsched_policies::fair::features::WakeupLevel::{self, L1, L2, L3};
 use simsched_policies::fair::{Features, LlcAvg, Version, reason};
@@ -23,15 +24,17 @@ fn two_llcs() -> Topology {
     machine([1, 2, 8, 2], "", "nodes_per_socket = 1")
 }
 
-fn features(level: Option<WakeupLevel>) -> Features {
+fn features(level: Option<WakeupLevel>) -> FairSpec {
     let plain = Features::of(Version::V7_0);
     let cache_aware_wakeup_level = level.unwrap_or_default();
-    Features { cache_aware_wakeup: level.is_some(), cache_aware_wakeup_level, ..plain }
+    let mut class = FairSpec::from(Features { cache_aware_wakeup_level, ..plain });
+    class.patches.set("cache_aware_wakeup", level.is_some());
+    class
 }
 
 /// So many threads of one process that have not started; idle scans may visit whole LLCs.
-fn driver_of(features: Features, nr_tasks: usize) -> Driver {
-    Driver::new(two_llcs(), features, &vec![0; nr_tasks])
+fn driver_of(class: FairSpec, nr_tasks: usize) -> Driver {
+    Driver::new(two_llcs(), class, &vec![0; nr_tasks])
 }
 
 fn driver(level: WakeupLevel, nr_tasks: usize) -> Driver {
@@ -72,8 +75,8 @@ fn scans_are_long(driver: &mut Driver) {
 }
 
 /// Threads 0 to 2 compute on CPUs 0 to 2; thread 3 sleeps on CPU 8, where it has run for a moment.
-fn three_and_a_sleeper(features: Features) -> Driver {
-    let mut driver = driver_of(features, 4);
+fn three_and_a_sleeper(class: FairSpec) -> Driver {
+    let mut driver = driver_of(class, 4);
     for task in 0..3 {
         pin(&mut driver, task, u16::try_from(task).unwrap());
     }
@@ -233,8 +236,8 @@ fn the_search_begins_anew_once_and_no_more() {
 }
 
 /// Three threads share CPU 0, cold all of them.
-fn three_on_one(features: Features) -> Driver {
-    let mut driver = driver_of(features, 3);
+fn three_on_one(class: FairSpec) -> Driver {
+    let mut driver = driver_of(class, 3);
     (0..3).for_each(|task| pin(&mut driver, task, 0));
     driver.pass(400 * MS, |_| {});
     free(&mut driver, 3);
@@ -246,15 +249,16 @@ fn three_on_one(features: Features) -> Driver {
 /// for a process of 3 threads there always is.
 #[test]
 fn a_balancer_leaves_a_task_in_its_llc_unless_the_other_one_has_room() {
-    let moved = |features: Features, failed: u32| {
-        let mut driver = three_on_one(features);
+    let moved = |class: FairSpec, failed: u32| {
+        let mut driver = three_on_one(class);
         driver.host.policy.sd_state_mut(CpuId(8), PKG).nr_balance_failed = failed;
         driver.load_balance(CpuId(8), PKG, Idle).moved.len()
     };
     assert_eq!(moved(features(None), 0), 1);
     assert_eq!([L1, L2, L3].map(|level| moved(features(Some(level)), 0)), [0, 0, 1]);
     assert_eq!([L1, L2].map(|level| moved(features(Some(level)), 2)), [1, 1]);
-    let strict = Features { always_check: true, ..features(Some(L3)) };
+    let mut strict = features(Some(L3));
+    strict.patches.set("always_check", true);
     let mut driver = three_on_one(strict);
     assert!(
         driver.host.policy.cache_aware_wakeup().unwrap().is_valid(CpuId(8), TaskId(0)),
@@ -285,9 +289,10 @@ fn only_a_periodic_balance_above_the_llc_tells_how_busy_it_is() {
 
 #[test]
 fn the_control_knows_at_each_enqueue_how_busy_an_llc_is() {
-    let refreshed = Features { refresh_at_enqueue: true, ..features(Some(L3)) };
-    let [with, without] = [refreshed, features(Some(L3))].map(|features| {
-        let mut driver = driver_of(features, 24);
+    let mut refreshed = features(Some(L3));
+    refreshed.patches.set("refresh_at_enqueue", true);
+    let [with, without] = [refreshed, features(Some(L3))].map(|class| {
+        let mut driver = driver_of(class, 24);
         (0..24).for_each(|task| pin(&mut driver, task, u16::try_from(task % 8).unwrap()));
         shared(&driver, 0).nr_avg
     });
@@ -300,8 +305,9 @@ fn the_control_knows_at_each_enqueue_how_busy_an_llc_is() {
 #[test]
 fn the_guard_does_not_see_what_others_do_where_a_small_process_goes() {
     let at = |always_check| {
-        let features = Features { always_check, ..features(Some(L3)) };
-        let mut driver = three_and_a_sleeper(features);
+        let mut class = features(Some(L3));
+        class.patches.set("always_check", always_check);
+        let mut driver = three_and_a_sleeper(class);
         driver
             .host
             .policy

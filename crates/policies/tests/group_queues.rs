@@ -1,6 +1,7 @@
 //! The queues of groups on their CPUs: aged until nothing is left, and which shared lines they touch.
 
 use simsched_core::{Access, LineId, TaskId};
+use simsched_policies::catalog::FairSpec;
 use simsched_policies::fair::features::{Grouping, TgNode};
 use simsched_policies::fair::{BalanceKit, FUNCTIONS, Features, GroupId};
 use simsched_topology::{CpuId, NodeId};
@@ -95,9 +96,11 @@ fn a_queue_is_aged_as_long_as_one_below_it() {
 fn each_read_and_write_is_listed_by_line_and_function() {
     let touches = |tg_per_node, tg_node| {
         let grouping = Grouping::from_name("nested:2").unwrap();
-        let features = Features { grouping, tg_per_node, tg_node, ..Features::default() };
+        let features = Features { grouping, tg_node, ..Features::default() };
+        let mut class = FairSpec::from(features);
+        class.patches.set("tg_per_node", tg_per_node);
         let topology = machine([2, 1, 2, 1], "", "nodes_per_socket = 1\ncross_socket = 21");
-        let mut driver = Driver::new(topology, features, &[0]);
+        let mut driver = Driver::new(topology, class, &[0]);
         driver.host.actions.forget_costs();
         driver.host.kit.set_this_cpu(CpuId(0));
         driver.start(TaskId(0), CpuId(2));

@@ -11,7 +11,8 @@ use proptest::prelude::*;
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{Placement, TaskId, WakeKind, Wakeup};
 use simsched_policies::catalog;
-use simsched_policies::fair::{Fair, Features, IdleStats, Overrides};
+use simsched_policies::catalog::FairSpec;
+use simsched_policies::fair::{Fair, Features, IdleStats};
 use simsched_topology::{CpuId, CpuSet, Topology};
 
 use crate::common::twin::{Case, Cpu, Shape, Twin};
@@ -66,13 +67,14 @@ fn select_with(topology: &Topology, case: &Case, pays: bool) -> (PolicyHost<Fair
     }
     let features = Features {
         wa_weight: false,
-        wakeup_bias_prev: case.bias,
-        bias_pays_search: pays,
         sis_util: case.sis_util,
         sis_prop: case.sis_prop.is_some(),
         ..Features::default()
     };
-    let mut host = PolicyHost::new(kit, Fair::new(features, Overrides::default()));
+    let mut class = FairSpec::from(features);
+    class.patches.set("wakeup_bias_prev", case.bias);
+    class.patches.set("bias_pays_search", pays);
+    let mut host = PolicyHost::new(kit, class.fair_class());
     for (idx, state) in case.cpus.iter().enumerate() {
         let cpu = CpuId::new(idx);
         match state.state {

@@ -7,11 +7,14 @@
 )]
 
 use simsched_core::{Placement, TaskId, WakeKind, Wakeup};
+use simsched_policies::catalog::FairSpec;
 use simsched_policies::fair::features::ForkImbalance;
+use simsched_policies::fair::patches::wakeup_bias_prev;
 use simsched_policies::fair::{Features, reason};
 use simsched_topology::{CpuId, NumaImbalance, Topology};
 
 use crate::common::driver::Driver;
+use crate::common::patched;
 use crate::common::{machine, vector_machine};
 
 const MS: u64 = 1_000_000;
@@ -23,9 +26,13 @@ fn select(driver: &mut Driver, wakee: u32, prev: u16, waker: u16, kind: WakeKind
 }
 
 /// A machine with a runner, task `1 + cpu`, on each of these CPUs.
-fn busy(topology: Topology, features: Features, cpus: impl IntoIterator<Item = u16>) -> Driver {
+fn busy(
+    topology: Topology,
+    class: impl Into<FairSpec>,
+    cpus: impl IntoIterator<Item = u16>,
+) -> Driver {
     let nr_tasks = topology.nr_cpus() + 2;
-    let mut driver = Driver::new(topology, features, &vec![0; nr_tasks]);
+    let mut driver = Driver::new(topology, class, &vec![0; nr_tasks]);
     for cpu in cpus {
         driver.start(TaskId(1 + u32::from(cpu)), CpuId(cpu));
     }
@@ -113,17 +120,17 @@ fn a_failed_search_for_an_idle_core_is_not_repeated() {
 /// Invariant 8.
 #[test]
 fn a_previous_cpu_with_a_quarter_spare_is_taken() {
-    let features = Features { wakeup_bias_prev: true, ..Features::default() };
-    let mut driver = busy(machine([1, 1, 8, 1], "", ONE_LLC), features, [2]);
-    for (util_est, why, cpu) in [(768, reason::BIAS_PREV_SPARE, 2), (769, reason::IDLE_CPU, 3)] {
+    let mut class = patched(Features::default(), &["wakeup_bias_prev"]);
+    let mut driver = busy(machine([1, 1, 8, 1], "", ONE_LLC), class.clone(), [2]);
+    for (util_est, why, cpu) in [(768, wakeup_bias_prev::SPARE, 2), (769, reason::IDLE_CPU, 3)] {
         driver.host.policy.wakee_mut(TaskId(0)).recent_used_cpu = CpuId(2);
         driver.host.policy.cfs_rq_mut(CpuId(2)).util_est_enqueued = util_est;
         let placement = select(&mut driver, 0, 2, 2, WakeKind::Wake);
         assert_eq!((placement.reason, placement.cpu), (why, CpuId(cpu)));
     }
     // Without the estimate nothing is known to be spare.
-    let features = Features { util_est: false, ..features };
-    let mut driver = busy(machine([1, 1, 8, 1], "", ONE_LLC), features, [2]);
+    class.features.util_est = false;
+    let mut driver = busy(machine([1, 1, 8, 1], "", ONE_LLC), class, [2]);
     driver.host.policy.wakee_mut(TaskId(0)).recent_used_cpu = CpuId(2);
     let placement = select(&mut driver, 0, 2, 2, WakeKind::Wake);
     assert_eq!(placement.reason, reason::IDLE_CPU);

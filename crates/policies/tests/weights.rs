@@ -76,7 +76,7 @@ fn tables_and_defaults_are_those_of_the_kernel() {
     assert_eq!(defaults["sched_migration_cost_ns"], tunables.migration_cost_ns);
     assert_eq!(defaults["sched_nr_latency"], tunables.nr_latency());
     // What is chosen when a kernel is built is no switch of the scheduler.
-    let is_switch = |flag: &&FeatureFlag| flag.is_kernel() && !flag.key.starts_with("CONFIG_");
+    let is_switch = |flag: &&FeatureFlag| !flag.key.starts_with("CONFIG_");
     let features = Features::default();
     for flag in FLAGS.iter().filter(is_switch).filter(|flag| flag.is_of(features.version)) {
         assert_eq!(file["features"][flag.key], flag.get(&features), "{}", flag.key);

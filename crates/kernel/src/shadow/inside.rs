@@ -156,7 +156,7 @@ impl Inside for Fair {
         };
         let mut knobs = self.overrides().iter().map(knob).collect::<Result<Vec<_>, String>>()?;
         // There it is on by default.
-        if ours.version >= Version::V7_2 && !ours.cache_aware {
+        if ours.version >= Version::V7_2 && !self.patches().is_on("cache_aware") {
             knobs.push(("llc_balancing.enabled".to_owned(), 0));
         }
         Ok(KernelSettings { features, knobs, grouping: ours.grouping })

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use simsched_core::Policy;
 use simsched_policies::catalog::{Change, FairSpec};
-use simsched_policies::fair::Fair;
 use simsched_policies::{PolicyError, PolicySpec};
 use simsched_topology::NumaImbalance;
 
@@ -60,8 +59,8 @@ impl PolicySpec for ShadowSpec {
     }
 
     fn build(&self) -> Box<dyn Policy + Send> {
-        let FairSpec { features, overrides } = self.fair;
-        let shadow = Shadow::new(Fair::new(features, overrides), self.library.clone());
+        let fair = self.fair.fair_class();
+        let shadow = Shadow::new(fair, self.library.clone());
         Box::new(shadow.kept_in(Arc::clone(&self.seen)))
     }
 

@@ -1,9 +1,10 @@
 //! `Change`: what a specification changes against the default, and what of that has no effect.
 
 use super::FairSpec;
-use crate::fair::features::{CHOICES, FLAGS, WakeupLevel};
+use super::selection::word;
+use crate::fair::features::{CHOICES, FLAGS};
 use crate::fair::tunables::SETTINGS;
-use crate::fair::{Features, Version};
+use crate::fair::{Features, Patches, Version};
 
 /// A feature or setting that differs from that of the policy without version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,11 +21,13 @@ impl FairSpec {
     /// All features and settings that differ from the policy without version, features and
     /// settings.
     pub(super) fn changed(&self) -> Vec<Change> {
-        let FairSpec { features, overrides } = self;
-        let plain = Features::of(features.version.plain());
-        let word = |on| if on { "on" } else { "off" }.to_owned();
-        let flags =
-            FLAGS.iter().map(|flag| (flag.key, word(flag.get(features)), word(flag.get(&plain))));
+        let FairSpec { features, patches, overrides } = self;
+        let version = features.version.plain();
+        let (plain, unpatched) = (Features::of(version), Patches::of(version));
+        let switch = |key, is, was| (key, word(is).to_owned(), word(was).to_owned());
+        let flags = FLAGS.iter().map(|it| switch(it.key, it.get(features), it.get(&plain)));
+        let patched = patches.known().iter().map(|it| it.key);
+        let patched = patched.map(|key| switch(key, patches.is_on(key), unpatched.is_on(key)));
         let choices = CHOICES.iter().map(|choice| {
             (choice.key, choice.get(features).to_owned(), choice.get(&plain).to_owned())
         });
@@ -35,6 +38,7 @@ impl FairSpec {
             (key, value.to_string(), default)
         });
         flags
+            .chain(patched)
             .chain(choices)
             .chain(numbers)
             .filter(|(_, value, default)| value != default)
@@ -47,7 +51,8 @@ impl FairSpec {
     /// `SIS_UTIL` replaces the limit that `SIS_PROP` computes (`select_idle_cpu()`), and only that
     /// limit reads the price of a look.
     pub(super) fn idle_keys(&self) -> Vec<(&'static str, &'static str)> {
-        let FairSpec { features, overrides } = self;
+        let FairSpec { features, patches, overrides } = self;
+        let is_on = |key| patches.is_on(key);
         let is_given = |key| overrides.iter().any(|(given, _)| given == key);
         let plain = Features::of(features.version);
         let is_grouped = features.grouping != plain.grouping;
@@ -63,29 +68,16 @@ impl FairSpec {
             ),
             (
                 "wakeup_bias_prev_threshold",
-                is_given("wakeup_bias_prev_threshold") && !features.wakeup_bias_prev,
+                is_given("wakeup_bias_prev_threshold") && !is_on("wakeup_bias_prev"),
                 "wakeup_bias_prev",
-            ),
-            (
-                "bias_pays_search",
-                features.bias_pays_search
-                    && !(features.wakeup_bias_prev || features.select_bias_prev),
-                "wakeup_bias_prev or select_bias_prev",
             ),
             (
                 "fits_capacity",
                 features.fits_capacity != plain.fits_capacity
-                    && !(features.util_fits_capacity || features.select_bias_prev),
+                    && !(is_on("util_fits_capacity") || is_on("select_bias_prev")),
                 "util_fits_capacity or select_bias_prev",
             ),
-            ("tg_node", features.tg_node != plain.tg_node && !features.tg_per_node, "tg_per_node"),
-            ("tg_per_node", features.tg_per_node && !is_grouped, "group=container or deeper"),
-            (
-                "tg_ratelimit",
-                features.tg_ratelimit && !plain.tg_ratelimit && !is_grouped,
-                "group=container or deeper",
-            ),
-            ("tg_nomig", features.tg_nomig && !is_grouped, "group=container or deeper"),
+            ("tg_node", features.tg_node != plain.tg_node && !is_on("tg_per_node"), "tg_per_node"),
             ("HRTICK", features.hrtick && !is_7_2, "eevdf@7.2 or later"),
             ("NI_RATE", features.ni_rate && !is_7_2, "eevdf@7.2 or later"),
             (
@@ -95,13 +87,19 @@ impl FairSpec {
             ),
             (
                 "cache_aware_version",
-                features.cache_aware_version != plain.cache_aware_version && !features.cache_aware,
+                features.cache_aware_version != plain.cache_aware_version && !is_on("cache_aware"),
                 "cache_aware",
             ),
             (
                 "llc_footprint",
-                features.llc_footprint.is_some() && !features.cache_aware,
+                features.llc_footprint.is_some() && !is_on("cache_aware"),
                 "cache_aware",
+            ),
+            (
+                "cache_aware_wakeup_level",
+                features.cache_aware_wakeup_level != plain.cache_aware_wakeup_level
+                    && !is_on("cache_aware_wakeup"),
+                "cache_aware_wakeup",
             ),
             (
                 "ATTACH_AGE_LOAD",
@@ -111,28 +109,15 @@ impl FairSpec {
         ];
         let llc =
             overrides.iter().map(|(key, _)| key).filter(|key| key.starts_with("llc_balancing."));
-        let llc = llc.map(|key| (key, !features.cache_aware, "cache_aware"));
-        let cas = wakeup_without_effect(features, &plain);
-        let idle = rules.into_iter().chain(llc).chain(cas).filter(|(_, is_idle, _)| *is_idle);
+        let llc = llc.map(|key| (key, !is_on("cache_aware"), "cache_aware"));
+        // What a kernel has without being asked for is not given.
+        let given =
+            patches.known().iter().filter(|it| is_on(it.key) && !it.is_of(features.version));
+        let lacking = given.filter_map(|patch| {
+            let need = patch.needs.filter(|need| !(need.is_met)(features, *patches))?;
+            Some((patch.key, true, need.what))
+        });
+        let idle = rules.into_iter().chain(llc).chain(lacking).filter(|(_, is_idle, _)| *is_idle);
         idle.map(|(key, _, needs)| (key, needs)).collect()
     }
-}
-
-/// What needs `cache_aware_wakeup`, which decides with its fourth patch only where there is room.
-fn wakeup_without_effect(
-    features: &Features,
-    plain: &Features,
-) -> [(&'static str, bool, &'static str); 3] {
-    let (is_on, level) = (features.cache_aware_wakeup, features.cache_aware_wakeup_level);
-    let has_guard = is_on && level == WakeupLevel::L3;
-    let needs = "cache_aware_wakeup@L3";
-    [
-        (
-            "cache_aware_wakeup_level",
-            level != plain.cache_aware_wakeup_level && !is_on,
-            "cache_aware_wakeup",
-        ),
-        ("always_check", features.always_check && !has_guard, needs),
-        ("refresh_at_enqueue", features.refresh_at_enqueue && !has_guard, needs),
-    ]
 }

@@ -6,9 +6,10 @@ use simsched_topology::{NumaImbalance, nearest};
 use super::{CFS, EEVDF};
 use super::{Change, default_of, fair_settings};
 use crate::error::PolicyError;
-use crate::fair::features::{CHOICES, FLAGS, FeatureFlag, VARIANTS, Variant, Version, home_of};
+use crate::fair::features::{CHOICES, FLAGS, Version};
+use crate::fair::patches::{Form, Patch};
 use crate::fair::tunables::{SETTINGS, Setting};
-use crate::fair::{Fair, Features, Overrides};
+use crate::fair::{Fair, Features, Overrides, Patches};
 use crate::registry::PolicySpec;
 
 /// The fair class as it was asked for, before it is built.
@@ -16,8 +17,18 @@ use crate::registry::PolicySpec;
 pub struct FairSpec {
     /// Its features, of which the version is one,
     pub features: Features,
+    /// its patches,
+    pub patches: Patches,
     /// and its tunables that are set by hand.
     pub overrides: Overrides,
+}
+
+impl From<Features> for FairSpec {
+    /// With these features, and otherwise as a kernel of their version is.
+    fn from(features: Features) -> FairSpec {
+        let patches = Patches::of(features.version);
+        FairSpec { features, patches, overrides: Overrides::default() }
+    }
 }
 
 /// The specification that the start of an expression means: `cfs`, `eevdf` or a patch to them, with its
@@ -36,38 +47,28 @@ pub fn plain(key: &str) -> &str {
 /// The policy, or the patch, at the start of an expression.
 fn base(text: &str) -> Result<FairSpec, PolicyError> {
     let (name, version) = split_version(text);
-    let is_patch = |flag: &&FeatureFlag| !flag.is_kernel() && flag.key == name;
-    match (name, version) {
-        ("cfs" | "eevdf", _) => {
-            let features = Features::of(version_of(name, version)?);
-            Ok(FairSpec { features, overrides: Overrides::default() })
-        }
-        _ if FLAGS.iter().any(|flag| is_patch(&flag)) => {
-            // A patch has the versions of the policy that it changes, and forms of its own.
-            let variant = version.filter(|version| Variant::find(name, version).is_some());
-            let (policy, plain) = home_of(name);
-            let of_form = version.and_then(|version| Variant::find(name, version)?.version);
-            let named = version.filter(|_| variant.is_none());
-            let mut selection = match named.or(of_form).or(plain) {
-                Some(version) => base(&format!("{policy}@{version}"))
-                    .map_err(|_| unknown_version(name, version, &versions_of(policy, name)))?,
-                None => base(policy)?,
-            };
-            selection.enable(if variant.is_some() { text } else { name })?;
-            Ok(selection)
-        }
+    if let "cfs" | "eevdf" = name {
+        return Ok(Features::of(version_of(name, version)?).into());
+    }
+    let Some(patch) = Patches::of(Version::default()).find(name) else {
         // The registry, which knows all names, says which are near.
-        _ => Err(PolicyError::UnknownPolicy {
+        return Err(PolicyError::UnknownPolicy {
             name: name.to_owned(),
             known: String::new(),
             nearest: Vec::new(),
-        }),
-    }
-}
-
-/// The patches that may stand as a policy of their own.
-pub(crate) fn patches() -> impl Iterator<Item = &'static str> {
-    FLAGS.iter().filter(|flag| !flag.is_kernel()).map(|flag| flag.key)
+        });
+    };
+    // A patch has the versions of the policy that it changes, and forms of its own.
+    let form = version.and_then(|version| patch.form(version));
+    let named = version.filter(|_| form.is_none());
+    let of_form = form.and_then(|form| form.version);
+    let mut selection = match named.or(of_form).or(patch.version) {
+        Some(version) => base(&format!("{}@{version}", patch.policy))
+            .map_err(|_| unknown_version(name, version, &versions_of(patch)))?,
+        None => base(patch.policy)?,
+    };
+    selection.enable(if form.is_some() { text } else { name })?;
+    Ok(selection)
 }
 
 pub(crate) fn split_version(text: &str) -> (&str, Option<&str>) {
@@ -96,14 +97,11 @@ fn version_of(policy: &str, version: Option<&str>) -> Result<Version, PolicyErro
     }
 }
 
-/// The versions of a policy, and the forms of a patch to it.
-fn versions_of(policy: &str, patch: &str) -> String {
-    let info = if policy == EEVDF.name { EEVDF } else { CFS };
-    info.versions.iter().copied().chain(forms_of(patch)).collect::<Vec<_>>().join(", ")
-}
-
-fn forms_of(patch: &str) -> impl Iterator<Item = &'static str> {
-    VARIANTS.iter().filter(move |form| form.flag == patch).map(|form| form.name)
+/// The versions of the policy that a patch changes, and the forms of the patch.
+fn versions_of(patch: &Patch) -> String {
+    let info = if patch.policy == EEVDF.name { EEVDF } else { CFS };
+    let forms = patch.forms.iter().map(|form| form.name);
+    info.versions.iter().copied().chain(forms).collect::<Vec<_>>().join(", ")
 }
 
 pub(crate) fn unknown_version(name: &str, version: &str, known: &str) -> PolicyError {
@@ -116,7 +114,7 @@ pub(crate) fn unknown_version(name: &str, version: &str, known: &str) -> PolicyE
 
 impl PolicySpec for FairSpec {
     fn build(&self) -> Box<dyn Policy + Send> {
-        Box::new(Fair::new(self.features, self.overrides))
+        Box::new(self.fair_class())
     }
 
     fn fair(&self) -> Option<FairSpec> {
@@ -124,27 +122,27 @@ impl PolicySpec for FairSpec {
     }
 
     fn name(&self) -> String {
-        let FairSpec { features, overrides } = self;
+        let FairSpec { features, patches, overrides } = self;
         let plain = Features::of(features.version);
         let mut name = format!("{}@{}", self.policy(), features.version.name());
         for flag in FLAGS {
-            let (is, was) = (flag.get(features), flag.get(&plain));
-            match (flag.is_kernel(), is) {
-                _ if is == was => {}
-                (false, true) => {
-                    name += &format!("+{}", flag.key);
-                    if let Some(variant) = variant_of(flag, features, &plain) {
-                        name += &format!("@{}", variant.name);
-                    }
-                }
-                (_, true) => name += &format!("+{}=on", flag.key),
-                (_, false) => name += &format!("+{}=off", flag.key),
+            let is = flag.get(features);
+            if is != flag.get(&plain) {
+                name += &format!("+{}={}", flag.key, word(is));
             }
         }
-        let named = FLAGS.iter().filter(|flag| flag.get(features));
-        let named: Vec<&str> = named
-            .filter_map(|flag| variant_of(flag, features, &plain).map(|it| it.choice))
-            .collect();
+        let mut named = Vec::new();
+        for patch in patches.known() {
+            let (is, was) = (patches.is_on(patch.key), patch.is_of(features.version));
+            let form = form_of(patch, features, &plain).filter(|_| is);
+            named.extend(form.map(|form| form.setting));
+            match (is, form) {
+                _ if is == was => {}
+                (true, Some(form)) => name += &format!("+{}@{}", patch.key, form.name),
+                (true, None) => name += &format!("+{}", patch.key),
+                (false, _) => name += &format!("+{}=off", patch.key),
+            }
+        }
         for choice in CHOICES.iter().filter(|choice| !named.contains(&choice.key)) {
             if choice.get(features) != choice.get(&plain) {
                 name += &format!("+{}={}", choice.key, choice.get(features));
@@ -158,35 +156,38 @@ impl PolicySpec for FairSpec {
 
     fn enable(&mut self, text: &str) -> Result<(), PolicyError> {
         let (key, variant) = split_version(text);
-        let is_flag = |name: &str| self.keys().contains(&name) && is_flag(name);
+        let is_flag = |name: &str| self.is_flag(name);
         match key.strip_prefix("NO_") {
             Some(plain) if is_flag(plain) => return self.set(plain, "off"),
             _ if !is_flag(key) => return Err(self.no_feature(key)),
             _ => {}
         }
-        match variant.map(|name| (name, Variant::find(key, name))) {
-            Some((_, Some(variant))) => {
-                self.set(key, "on")?;
-                self.set(variant.choice, variant.name)
-            }
-            Some((name, None)) => {
-                let (policy, plain) = home_of(key);
-                let base = format!("{policy}@{}", plain.unwrap_or(Version::V6_1.name()));
-                let forms: Vec<_> = forms_of(key).collect();
-                let forms = if forms.is_empty() { "none".to_owned() } else { forms.join(", ") };
-                let known = format!("{forms}; a version belongs to the base, as in {base}+{key}");
-                Err(unknown_version(key, name, &known))
-            }
-            None => self.set(key, "on"),
+        let Some(name) = variant else { return self.set(key, "on") };
+        let patch = self.patches.find(key);
+        let forms = patch.map_or(&[][..], |patch| patch.forms);
+        if let Some(form) = forms.iter().find(|form| form.name == name) {
+            self.set(key, "on")?;
+            return self.set(form.setting, form.name);
         }
+        let policy = patch.map_or(CFS.name, |patch| patch.policy);
+        let version = patch.and_then(|patch| patch.version).unwrap_or(Version::V6_1.name());
+        let base = format!("{policy}@{version}");
+        let forms: Vec<_> = forms.iter().map(|form| form.name).collect();
+        let forms = if forms.is_empty() { "none".to_owned() } else { forms.join(", ") };
+        let known = format!("{forms}; a version belongs to the base, as in {base}+{key}");
+        Err(unknown_version(key, name, &known))
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), PolicyError> {
         let unknown = self.unknown_key(key);
-        let FairSpec { features, overrides } = self;
+        let FairSpec { features, patches, overrides } = self;
         let version = features.version;
         if let Some(flag) = FLAGS.iter().find(|flag| flag.key == key && flag.is_of(version)) {
             flag.set(features, switch(key, value)?);
+            return Ok(());
+        }
+        if patches.find(key).is_some() {
+            patches.set(key, switch(key, value)?);
             return Ok(());
         }
         let bare = key.strip_prefix("sched_").unwrap_or(key);
@@ -218,10 +219,13 @@ impl PolicySpec for FairSpec {
     }
 
     fn get(&self, key: &str) -> Option<String> {
-        let FairSpec { features, overrides } = self;
+        let FairSpec { features, patches, overrides } = self;
         let version = features.version;
         if let Some(flag) = FLAGS.iter().find(|flag| flag.key == key && flag.is_of(version)) {
-            return Some(if flag.get(features) { "on" } else { "off" }.to_owned());
+            return Some(word(flag.get(features)).to_owned());
+        }
+        if patches.find(key).is_some() {
+            return Some(word(patches.is_on(key)).to_owned());
         }
         if let Some(choice) = CHOICES.iter().find(|choice| choice.key == key) {
             return Some(choice.get(features).to_owned());
@@ -246,6 +250,19 @@ impl PolicySpec for FairSpec {
 }
 
 impl FairSpec {
+    /// The fair class that it asks for, not attached to a machine yet.
+    #[must_use]
+    pub fn fair_class(&self) -> Fair {
+        Fair::new(self.features, self.overrides).patched(self.patches)
+    }
+
+    /// Whether there is a feature of this name.
+    fn is_flag(&self, name: &str) -> bool {
+        let version = self.features.version;
+        let is_kernel = FLAGS.iter().any(|flag| flag.key == name && flag.is_of(version));
+        is_kernel || self.patches.find(name).is_some()
+    }
+
     /// Why `key` cannot be switched on.
     fn no_feature(&self, key: &str) -> PolicyError {
         let bare = key.strip_prefix("sched_").unwrap_or(key);
@@ -273,9 +290,9 @@ impl FairSpec {
 
     /// All features and settings that the policy has.
     fn keys(&self) -> Vec<&'static str> {
-        let FairSpec { features, .. } = self;
-        let version = features.version;
+        let version = self.features.version;
         let flags = FLAGS.iter().filter(|flag| flag.is_of(version)).map(|flag| flag.key);
+        let flags = flags.chain(self.patches.known().iter().map(|patch| patch.key));
         let settings = SETTINGS.iter().filter(|setting| setting.is_of(version));
         let settings = settings.map(|setting| setting.key);
         flags.chain(settings).chain(CHOICES.iter().map(|choice| choice.key)).collect()
@@ -283,15 +300,16 @@ impl FairSpec {
 }
 
 /// The form of a patch, if it is not the one that is meant if none is named.
-fn variant_of(flag: &FeatureFlag, is: &Features, plain: &Features) -> Option<&'static Variant> {
-    VARIANTS.iter().filter(|variant| variant.flag == flag.key).find(|variant| {
-        let choice = CHOICES.iter().find(|choice| choice.key == variant.choice);
-        choice.is_some_and(|it| it.get(is) == variant.name && it.get(is) != it.get(plain))
+fn form_of(patch: &'static Patch, is: &Features, plain: &Features) -> Option<&'static Form> {
+    patch.forms.iter().find(|form| {
+        let choice = CHOICES.iter().find(|choice| choice.key == form.setting);
+        choice.is_some_and(|it| it.get(is) == form.name && it.get(is) != it.get(plain))
     })
 }
 
-fn is_flag(name: &str) -> bool {
-    FLAGS.iter().any(|flag| flag.key == name)
+/// A switch as it is written.
+pub(super) fn word(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
 }
 
 fn switch(key: &str, value: &str) -> Result<bool, PolicyError> {

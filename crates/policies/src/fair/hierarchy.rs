@@ -13,7 +13,7 @@ use super::group::{CgroupMode, GroupId, TaskGroup};
 use super::llc::{CacheAware, LlcWakeup};
 use super::order::Order;
 use super::order::eevdf::{Nodes, Request};
-use super::tg_load::{Source, TgLoad};
+use super::tg_load::{Source, TgLoad, TgRules};
 use super::tunables::Tunables;
 
 /// What an update of load tracking is for (`UPDATE_TG`, `DO_ATTACH`, `DO_DETACH`).
@@ -76,6 +76,7 @@ impl Hierarchy {
         groups: &[TaskGroup],
         tunables: Tunables,
         features: Features,
+        tg: TgRules,
     ) -> Hierarchy {
         let tasks = (0..world.tasks().len()).map(|task| {
             let row = world.task(TaskId::new(task));
@@ -106,7 +107,7 @@ impl Hierarchy {
         for group in groups {
             all.push_group(*group);
         }
-        all.tg = TgLoad::new(world, &all.groups, &all.features);
+        all.tg = TgLoad::new(world, &all.groups, tg, all.features.version);
         if all.order != Order::Cfs {
             all.requests = vec![Request::default(); all.entities.len()];
             all.nodes = Nodes::new(all.entities.len());
@@ -254,7 +255,7 @@ impl Hierarchy {
     /// have nothing of it.
     #[inline(never)]
     fn tell_group(&mut self, queue: QueueId, se: EntityId, source: Source, decayed: bool) {
-        let moved = self.tg.nomig && self.move_contrib(queue, se, source);
+        let moved = self.tg.rules.nomig && self.move_contrib(queue, se, source);
         match moved {
             true if decayed => self.update_tg_load_avg(queue, Source::Decay),
             true => {}
@@ -290,7 +291,7 @@ impl Hierarchy {
         let entity = &self.entities[se.idx()];
         let cfs_rq = &mut self.queues[entity.cfs_rq.idx()];
         cfs_rq.remove_entity_load_avg(entity);
-        if moves && self.tg.nomig && cfs_rq.group != GroupId::ROOT {
+        if moves && self.tg.rules.nomig && cfs_rq.group != GroupId::ROOT {
             cfs_rq.tg_moved += entity.avg.load_avg;
             self.tg.depart(se.idx(), cfs_rq.group, entity.avg.load_avg);
         }

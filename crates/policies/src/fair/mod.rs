@@ -37,6 +37,7 @@ mod util_est;
 mod wakee;
 
 pub mod features;
+pub mod patches;
 pub mod tunables;
 pub mod weight;
 
@@ -68,19 +69,21 @@ pub use self::order::cfs::wakeup_preempt_entity;
 pub use self::order::eevdf::{
     DeadlineTree, EevdfRq, Key, Nodes, QueuedCurr, Request, entity_lag, lag_limit,
 };
-pub use self::select::{AffineLoads, reason, wake_affine_weight};
+pub use self::patches::{Patch, Patches};
+pub use self::select::{AffineLoads, Hook, Points, WakeupCx, reason, wake_affine_weight};
 pub use self::task_hot::{HotCheck, task_hot};
 pub use self::timeline::Timeline;
 pub use self::tunables::{Overrides, Tunables};
 pub use self::wakee::{Wakee, wake_wide};
 
 use self::entity::EntityId as Se;
-use self::select::AffineCounts;
+use self::select::{AffineCounts, Hooks};
 
 /// The fair class. Its numbers can be read by tests and observers.
 #[derive(Debug)]
 pub struct Fair {
     features: Features,
+    patches: Patches,
     overrides: Overrides,
     groups: Vec<TaskGroup>,
     all: Hierarchy,
@@ -97,6 +100,7 @@ pub struct Fair {
     has_smt: bool,
     balance: Balance,
     affine: AffineCounts,
+    hooks: Hooks,
 }
 
 impl Fair {
@@ -106,11 +110,12 @@ impl Fair {
         &self.overrides
     }
 
-    /// The fair class with these features, and these tunables set by hand.
+    /// The fair class with these features, these tunables set by hand, and the patches that a kernel of that version has.
     #[must_use]
     pub fn new(features: Features, overrides: Overrides) -> Fair {
         Fair {
             features,
+            patches: Patches::of(features.version),
             overrides,
             groups: Vec::new(),
             all: Hierarchy::default(),
@@ -122,7 +127,20 @@ impl Fair {
             has_smt: false,
             balance: Balance::default(),
             affine: AffineCounts::default(),
+            hooks: Hooks::default(),
         }
+    }
+
+    /// This class with these patches, in place of those that its kernel has.
+    #[must_use]
+    pub fn patched(self, patches: Patches) -> Fair {
+        Fair { patches, ..self }
+    }
+
+    /// Its patches.
+    #[must_use]
+    pub fn patches(&self) -> Patches {
+        self.patches
     }
 
     /// Its features.

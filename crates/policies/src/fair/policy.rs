@@ -7,10 +7,15 @@ use simsched_core::{
 use simsched_topology::{CpuId, Domains, Kernel};
 
 use super::entity::EntityId as Se;
+use super::features::TgNode;
+use super::llc::WakeupRules;
+use super::patches::HookCx;
 use super::queueing::DequeueFlags;
+use super::select::Hooks;
+use super::tg_load::TgRules;
 use super::{
     Balance, CacheAware, EntityId, Fair, Features, GROUP_LEVEL, Hierarchy, LlcWakeup,
-    TICK_GROUP_LEVEL, Tunables, Version, reason,
+    TICK_GROUP_LEVEL, Tunables, Version,
 };
 
 impl Policy for Fair {
@@ -19,21 +24,19 @@ impl Policy for Fair {
         let version = self.features.version;
         let tunables = Tunables::of(version, topology.nr_cpus(), &self.overrides);
         let groups = self.declared_groups();
-        self.all = Hierarchy::new(world, &groups, tunables, self.features);
+        self.all = Hierarchy::new(world, &groups, tunables, self.features, self.tg_rules());
         self.move_into_group(world);
         let kernel = if version.is_eevdf() { Kernel::V6_12 } else { Kernel::V6_1 };
         self.domains = Some(Domains::build(topology, kernel, self.features.numa_imbalance));
         self.has_smt = topology.cpus().iter().any(|cpu| topology.smt_mask(cpu).len() > 1);
         self.balance = Balance::new(world, self.domains(), &self.all.tunables);
-        let llc = self.all.tunables.llc;
-        self.all.llc = CacheAware::new(world, self.domains(), &self.features, llc);
-        self.all.cas = LlcWakeup::new(world, &self.features);
+        self.attach_patches(world);
         self.all.set_keeps_time();
         self.attach_rows(world);
         self.online_groups(world);
         Attached {
             rules: self.kernel_rules(),
-            reasons: reason::NAMES,
+            reasons: self.patches.reasons(),
             lines: self.all.tg.lines(),
             functions: self.all.functions(),
             timers: if self.features.hrtick { self.all.nr_cpus } else { 0 },
@@ -75,7 +78,7 @@ impl Policy for Fair {
         if why != Enqueue::Delayed {
             self.all.walked(se, GROUP_LEVEL);
         }
-        if self.features.refresh_at_enqueue {
+        if self.all.cas.as_ref().is_some_and(|cas| cas.refreshes_at_enqueue()) {
             self.refresh_at_enqueue(cx.world, cpu, task);
         }
         self.note_sched_idle(cpu);
@@ -235,6 +238,35 @@ impl Fair {
     fn idle_ends(&mut self, world: &World, cpu: CpuId) {
         let max = 2 * self.balance.rqs[cpu.idx()].max_idle_balance_cost;
         self.stats[cpu.idx()].task_woken(world.rq(cpu).clock, world.jiffies(), max);
+    }
+
+    /// What patches change of how `tg->load_avg` is kept.
+    fn tg_rules(&self) -> TgRules {
+        TgRules {
+            per_node: self.patches.is_on("tg_per_node"),
+            by_runqueue: self.features.tg_node == TgNode::Runqueue,
+            ratelimit: self.patches.is_on("tg_ratelimit"),
+            nomig: self.patches.is_on("tg_nomig"),
+        }
+    }
+
+    /// What patches remember of this machine, and those that are asked at a wakeup.
+    fn attach_patches(&mut self, world: &World) {
+        let patches = self.patches;
+        let llc = self.all.tunables.llc;
+        self.all.llc = match patches.is_on("cache_aware") {
+            true => CacheAware::new(world, self.domains(), &self.features, llc),
+            false => None,
+        };
+        let rules = WakeupRules {
+            level: self.features.cache_aware_wakeup_level,
+            always_check: patches.is_on("always_check"),
+            refresh_at_enqueue: patches.is_on("refresh_at_enqueue"),
+        };
+        self.all.cas = patches.is_on("cache_aware_wakeup").then(|| LlcWakeup::new(world, rules));
+        let cx = HookCx { features: &self.features, tunables: &self.all.tunables, patches };
+        let on = patches.known().iter().filter(|patch| patches.is_on(patch.key));
+        self.hooks = Hooks::new(on.filter_map(|patch| patch.hook).map(|new| new(&cx)).collect());
     }
 
     /// What of the kernel around the fair class its version decides.

@@ -9,7 +9,7 @@ use simsched_topology::{CpuId, NodeId};
 
 use super::asked::{Asked, UPDATE_CFS_GROUP, UPDATE_LOAD_AVG};
 use super::cfs_rq::CfsRq;
-use super::features::{Features, Grouping, TgNode, Version};
+use super::features::{Grouping, Version};
 use super::group::{GroupId, TaskGroup, TgUpdate};
 
 /// What an update of a group's load comes from.
@@ -50,20 +50,27 @@ struct Counts {
     levels: [Level; Grouping::MAX_LEVELS + 1],
 }
 
+/// What patches change of how `tg->load_avg` is kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TgRules {
+    /// Each node has a counter (`tg_per_node`).
+    pub(super) per_node: bool,
+    /// A write goes to the node of the runqueue's CPU, not to that of the executing CPU (`tg_node`).
+    pub(super) by_runqueue: bool,
+    /// A queue writes once in a millisecond (`tg_ratelimit`).
+    pub(super) ratelimit: bool,
+    /// A migration moves contributions and writes nothing (`tg_nomig`).
+    pub(super) nomig: bool,
+}
+
 /// The shared side of the groups' load.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TgLoad {
     /// There are groups besides the root.
     pub(super) is_on: bool,
-    /// Each node has a counter.
-    per_node: bool,
-    /// A write goes to the node of the runqueue's CPU, not to that of the executing CPU.
-    by_runqueue: bool,
-    ratelimit: bool,
+    pub(super) rules: TgRules,
     /// Queues tell of their runnable averages, too (7.3).
     both: bool,
-    /// A migration moves contributions and writes nothing.
-    pub(super) nomig: bool,
     /// The rate limit runs on the clock of the runqueue (7.2 and later), not on `sched_clock()`.
     by_rq_clock: bool,
     /// That time, and the executing CPU's node, of the call that is under way.
@@ -86,7 +93,12 @@ pub(super) struct TgLoad {
 
 impl TgLoad {
     /// For these groups, of which the first is the root.
-    pub(super) fn new(world: &World, groups: &[TaskGroup], features: &Features) -> TgLoad {
+    pub(super) fn new(
+        world: &World,
+        groups: &[TaskGroup],
+        rules: TgRules,
+        version: Version,
+    ) -> TgLoad {
         let (topology, is_on) = (world.topology(), groups.len() > 1);
         if !is_on {
             return TgLoad::default();
@@ -96,24 +108,18 @@ impl TgLoad {
             let above = row.parent.map_or(0, |parent| levels[parent.idx()] + 1);
             levels[group] = above.min(Grouping::MAX_LEVELS);
         }
-        let lines_per_group = if features.tg_per_node { topology.nr_nodes() } else { 1 };
-        let nr_moving = if features.tg_nomig { world.tasks().len() } else { 0 };
+        let lines_per_group = if rules.per_node { topology.nr_nodes() } else { 1 };
+        let nr_moving = if rules.nomig { world.tasks().len() } else { 0 };
         TgLoad {
             is_on,
-            per_node: features.tg_per_node,
-            by_runqueue: features.tg_node == TgNode::Runqueue,
-            ratelimit: features.tg_ratelimit,
-            both: features.version.is_flat(),
-            nomig: features.tg_nomig,
-            by_rq_clock: features.version >= Version::V7_2,
+            rules,
+            both: version.is_flat(),
+            by_rq_clock: version >= Version::V7_2,
             clock: world.sched_clock(),
             node: 0,
             lines_per_group,
             nodes: topology.cpus().iter().map(|cpu| topology.node_of(cpu)).collect(),
-            counters: vec![
-                0;
-                if features.tg_per_node { lines_per_group * groups.len() } else { 0 }
-            ],
+            counters: vec![0; if rules.per_node { lines_per_group * groups.len() } else { 0 }],
             levels,
             moving: vec![None; nr_moving],
             in_transit: vec![0; groups.len()],
@@ -131,7 +137,7 @@ impl TgLoad {
     /// The row of a group's counter of `node`, and of its line.
     #[inline]
     fn row(&self, group: GroupId, node: usize) -> usize {
-        (group.idx() - 1) * self.lines_per_group + if self.per_node { node } else { 0 }
+        (group.idx() - 1) * self.lines_per_group + if self.rules.per_node { node } else { 0 }
     }
 
     /// The line of this row.
@@ -160,7 +166,7 @@ impl TgLoad {
 
     /// The load of a group, without anybody noticing.
     pub(super) fn load_avg(&self, groups: &[TaskGroup], group: GroupId) -> i64 {
-        if !self.per_node || group == GroupId::ROOT {
+        if !self.rules.per_node || group == GroupId::ROOT {
             return groups[group.idx()].load_avg;
         }
         let first = self.row(group, 0);
@@ -180,7 +186,7 @@ impl TgLoad {
         let level = &mut self.counts.levels[self.levels[group.idx()]];
         self.counts.calls[source as usize] += 1;
         level.calls += 1;
-        match child.update_tg_contrib(self.ratelimit.then_some(self.clock), self.both) {
+        match child.update_tg_contrib(self.rules.ratelimit.then_some(self.clock), self.both) {
             TgUpdate::Small => self.counts.small += 1,
             TgUpdate::Limited => self.counts.limited += 1,
             TgUpdate::Written { load, runnable } => {
@@ -199,9 +205,10 @@ impl TgLoad {
 
     /// Adds to the load of `group`; the row that has changed.
     fn add(&mut self, groups: &mut [TaskGroup], group: GroupId, cpu: CpuId, delta: i64) -> usize {
-        let node = if self.by_runqueue { usize::from(self.nodes[cpu.idx()].0) } else { self.node };
+        let node =
+            if self.rules.by_runqueue { usize::from(self.nodes[cpu.idx()].0) } else { self.node };
         let row = self.row(group, node);
-        let counter = match self.per_node {
+        let counter = match self.rules.per_node {
             true => &mut self.counters[row],
             false => &mut groups[group.idx()].load_avg,
         };
@@ -243,7 +250,7 @@ impl TgLoad {
     /// on the first node.
     pub(super) fn lines(&self) -> Vec<NodeId> {
         let nodes = (0..self.lines_per_group).map(|node| match u16::try_from(node) {
-            Ok(node) if self.per_node => NodeId(node),
+            Ok(node) if self.rules.per_node => NodeId(node),
             _ => NodeId(0),
         });
         let nodes: Vec<NodeId> = nodes.collect();

@@ -7,12 +7,14 @@ mod preference;
 mod runs;
 
 use simsched_core::TaskId;
+use simsched_policies::catalog::FairSpec;
 use simsched_policies::fair::features::CacheAwareVersion;
 use simsched_policies::fair::{CacheAware, Features, Version};
 use simsched_topology::{CpuId, CpuSet, Topology};
 
 use crate::common::driver::Driver;
 use crate::common::machine;
+use crate::common::patched;
 
 const MS: u64 = 1_000_000;
 
@@ -25,9 +27,9 @@ fn two_llcs() -> Topology {
     machine([1, 2, 8, 2], "", "nodes_per_socket = 1")
 }
 
-fn features(version: CacheAwareVersion) -> Features {
+fn features(version: CacheAwareVersion) -> FairSpec {
     let plain = Features::of(Version::V7_0);
-    Features { cache_aware: true, cache_aware_version: version, ..plain }
+    patched(Features { cache_aware_version: version, ..plain }, &["cache_aware"])
 }
 
 /// [`two_llcs`] with so many threads of one process that have not started.

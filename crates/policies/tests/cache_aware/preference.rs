@@ -107,9 +107,9 @@ fn a_new_thread_has_no_preference_before_it_is_accounted() {
     {
         // Resident memory is not declared here, nor is the size of the LLC known.
         let footprint = Some(simsched_policies::fair::features::Footprint::NumaFaults);
-        let features =
-            simsched_policies::fair::Features { llc_footprint: footprint, ..features(version) };
-        let mut driver = Driver::new(two_llcs(), features, &[0; 3]);
+        let mut class = features(version);
+        class.features.llc_footprint = footprint;
+        let mut driver = Driver::new(two_llcs(), class, &[0; 3]);
         for (task, cpu) in [(0, 0), (1, 1)] {
             pin(&mut driver, task, cpu);
         }

@@ -8,13 +8,15 @@ use simsched_core::{
     Config, Cost, HardwareModel, Nanos, Observer, Op, Report, Seed, Setup, SimTime, Simulator,
     Status, TaskId, Tracepoint, World,
 };
+use simsched_policies::PolicySpec;
+use simsched_policies::catalog::FairSpec;
 use simsched_policies::fair::features::CacheAwareVersion;
-use simsched_policies::fair::tunables::SETTINGS;
-use simsched_policies::fair::{Fair, Features, LlcIds, Overrides, Version};
+use simsched_policies::fair::{Fair, Features, LlcIds, Version};
 use simsched_topology::{CpuId, CpuSet, OsCosts, Topology};
 
 use crate::cache_aware::{features, two_llcs};
 use crate::common::machine;
+use crate::common::patched;
 
 /// How often each task has gone to another LLC.
 struct Moves {
@@ -45,13 +47,12 @@ fn threads(cpus: &[u16], ms: u64, sleep_us: u64) -> Script {
     script
 }
 
-fn policy(features: Features, settings: &[(&str, u64)]) -> Fair {
-    let mut overrides = Overrides::default();
+fn policy(class: impl Into<FairSpec>, settings: &[(&str, u64)]) -> Fair {
+    let mut class = class.into();
     for (key, value) in settings {
-        let idx = SETTINGS.iter().position(|setting| setting.key == *key).unwrap();
-        overrides.set(idx, *value);
+        class.set(key, &value.to_string()).unwrap();
     }
-    Fair::new(features, overrides)
+    class.fair_class()
 }
 
 fn run<O: Observer>(
@@ -130,7 +131,7 @@ fn scans_of_a_process_are_an_epoch_apart_and_in_version_4_may_be_closer() {
 #[test]
 fn counts_are_those_of_queued_tasks_under_each_class() {
     for version in [Version::V7_0, Version::V7_2, Version::V7_3] {
-        let fair = policy(Features { cache_aware: true, ..Features::of(version) }, &[]);
+        let fair = policy(patched(Features::of(version), &["cache_aware"]), &[]);
         let script = threads(&[0, 0, 0, 1, 8, 8, 8, 9], 300, 900);
         let sim = run(two_llcs(), fair, script, (), 250);
         assert!(metric(sim.policy(), "llc_preferred") > 0, "{version:?}");
@@ -194,7 +195,7 @@ fn without_any_tolerance_no_process_has_a_preference() {
 /// where the scan stops at once.
 #[test]
 fn a_scan_takes_its_thread_the_time_to_read_all_cpus() {
-    let syscalls = |features: Features| {
+    let syscalls = |class: FairSpec| {
         let mut script = threads(&[0, 1, 8], 500, 0);
         for (task, cpu) in [(0, 0), (1, 1), (2, 8)] {
             script.spec(TaskId(task)).allowed = Some(CpuSet::single(CpuId(cpu)));
@@ -202,7 +203,7 @@ fn a_scan_takes_its_thread_the_time_to_read_all_cpus() {
         let (topology, stats) = (two_llcs(), Stats::new(&two_llcs(), 3, 0));
         let hardware = HardwareModel::Free;
         let config = Config { hardware, jitter_1024: 0, ..Config::default() };
-        let policy = policy(features, &[]);
+        let policy = policy(class, &[]);
         let mut sim =
             Simulator::new(Arc::new(topology), Box::new(policy), script, stats, config).unwrap();
         assert_eq!(sim.run_until(SimTime(60_000_000_000)), Ok(Status::Finished));
@@ -210,7 +211,7 @@ fn a_scan_takes_its_thread_the_time_to_read_all_cpus() {
         let entries = scans + metric(sim.policy(), "llc_scans_stopped");
         (sim.observer().total_cpu_time()[Cost::Syscall as usize], scans, entries)
     };
-    let (plain, ..) = syscalls(Features::of(Version::V7_0));
+    let (plain, ..) = syscalls(Features::of(Version::V7_0).into());
     let (patched, scans, entries) = syscalls(features(MERGED));
     assert!(scans > 50, "{scans} in half a second");
     assert_eq!(patched - plain, scans * (16 * 60 + 16 * 120) + entries * 150);

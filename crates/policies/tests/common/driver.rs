@@ -2,7 +2,8 @@
 
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{Dequeue, Dequeued, Enqueue, Placement, Preempt, TaskId, WakeKind, Wakeup};
-use simsched_policies::fair::{Entity, Fair, Features, Overrides};
+use simsched_policies::catalog::FairSpec;
+use simsched_policies::fair::{Entity, Fair};
 use simsched_topology::{CpuId, CpuSet, Topology};
 
 /// The tick at HZ=250, in ns.
@@ -26,17 +27,17 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// An idle machine with one declared task for each nice value.
-    pub(crate) fn new(topology: Topology, features: Features, nices: &[i8]) -> Driver {
+    pub(crate) fn new(topology: Topology, class: impl Into<FairSpec>, nices: &[i8]) -> Driver {
         let mut kit = WorldKit::new(topology, 250);
         for &nice in nices {
             kit.add_task(nice);
         }
-        Driver::of(kit, features)
+        Driver::of(kit, class)
     }
 
     /// The idle machine of `kit`, which has all its tasks.
-    pub(crate) fn of(kit: WorldKit, features: Features) -> Driver {
-        let mut host = PolicyHost::new(kit, Fair::new(features, Overrides::default()));
+    pub(crate) fn of(kit: WorldKit, class: impl Into<FairSpec>) -> Driver {
+        let mut host = PolicyHost::new(kit, class.into().fair_class());
         for cpu in host.kit.world().topology_arc().cpus().iter() {
             host.nohz_balance_enter_idle(cpu);
         }

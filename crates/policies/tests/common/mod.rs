@@ -11,6 +11,8 @@ use std::str::FromStr;
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
+use simsched_policies::catalog::FairSpec;
+use simsched_policies::fair::Features;
 use simsched_topology::Topology;
 
 /// The lines of a compressed file below `tests/data`.
@@ -162,4 +164,13 @@ pub(crate) fn vector_machine(name: &str) -> Topology {
 /// One CPU.
 pub(crate) fn one_cpu() -> Topology {
     machine([1, 1, 1, 1], "", "nodes_per_socket = 1")
+}
+
+/// The class of these features, with these patches beside those of its kernel.
+pub(crate) fn patched(features: Features, patches: &[&str]) -> FairSpec {
+    let mut class = FairSpec::from(features);
+    for key in patches {
+        assert!(class.patches.set(key, true), "there is no patch {key}");
+    }
+    class
 }

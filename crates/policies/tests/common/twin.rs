@@ -1,5 +1,6 @@
 //! The slow obvious twin of `select_idle_sibling`: the rules of the fast path, one CPU after another.
 
+use simsched_policies::fair::patches::wakeup_bias_prev;
 use simsched_policies::fair::reason;
 use simsched_topology::Topology;
 
@@ -112,10 +113,10 @@ impl Twin<'_> {
         let near = self.shares_cache(prev, target);
         if self.case.bias && near {
             if self.is_free(prev) {
-                return (prev, reason::BIAS_PREV_IDLE);
+                return (prev, wakeup_bias_prev::IDLE);
             }
             if self.case.cpus[prev].util_est <= 768 {
-                return (prev, reason::BIAS_PREV_SPARE);
+                return (prev, wakeup_bias_prev::SPARE);
             }
         }
         if self.is_free(target) {
@@ -140,7 +141,7 @@ impl Twin<'_> {
             return found;
         }
         if self.case.bias && prev != target && near {
-            return (prev, reason::BIAS_PREV_FALLBACK);
+            return (prev, wakeup_bias_prev::FALLBACK);
         }
         (target, reason::NONE_IDLE)
     }

@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use simsched_core::Reason;
+use simsched_policies::catalog::FairSpec;
+use simsched_policies::fair::patches::wakeup_bias_prev;
 use simsched_policies::fair::{Features, reason};
 use simsched_topology::{CpuId, Topology};
 
 use crate::common;
+use crate::common::patched;
 use crate::decisions::hidden::{Answer, Rig};
 use crate::decisions::history::History;
 use crate::decisions::row::Row;
@@ -22,9 +25,9 @@ fn branch(answer: &Answer, prev: CpuId) -> &'static str {
         (reason::SIBLING, "smt"),
         (reason::IDLE_CORE, "scan_core"),
         (reason::IDLE_CPU, "scan_cpu"),
-        (reason::BIAS_PREV_IDLE, "bias_prev_idle"),
-        (reason::BIAS_PREV_SPARE, "bias_prev_spare"),
-        (reason::BIAS_PREV_FALLBACK, "bias_fallback"),
+        (wakeup_bias_prev::IDLE, "bias_prev_idle"),
+        (wakeup_bias_prev::SPARE, "bias_prev_spare"),
+        (wakeup_bias_prev::FALLBACK, "bias_fallback"),
     ];
     match NAMES.iter().find(|(why, _)| *why == answer.reason) {
         Some((_, name)) => name,
@@ -71,9 +74,9 @@ impl fmt::Display for Branches {
 }
 
 /// Asks for all placements of a recording whose branch the kernel told.
-fn replay(file: &str, features: Features) -> Branches {
+fn replay(file: &str, class: impl Into<FairSpec>) -> Branches {
     let topology = Topology::builtin("t16", None).unwrap();
-    let mut rig = Rig::new(topology.clone(), features);
+    let mut rig = Rig::new(topology.clone(), class);
     let mut branches = Branches::default();
     let (mut history, mut scenario) = (History::new(*topology.cpus()), String::new());
     for line in common::lines(file) {
@@ -99,8 +102,8 @@ fn replay(file: &str, features: Features) -> Branches {
     branches
 }
 
-fn bias() -> Features {
-    Features { wakeup_bias_prev: true, ..Features::default() }
+fn bias() -> FairSpec {
+    patched(Features::default(), &["wakeup_bias_prev"])
 }
 
 #[test]
@@ -126,9 +129,10 @@ fn placements_without_it_take_the_branch_of_the_kernel() {
 /// The recordings tell the two policies from each other, and from a patch that takes no busy CPU.
 #[test]
 fn the_branches_tell_the_bias_from_its_absence() {
-    let agrees = |file: &str, features| replay(file, features).all.agrees();
-    assert!(!agrees("lab/t16-bias-on.jsonl", Features::default()));
+    let agrees = |file: &str, class: FairSpec| replay(file, class).all.agrees();
+    assert!(!agrees("lab/t16-bias-on.jsonl", Features::default().into()));
     assert!(!agrees("lab/t16-bias-off.jsonl", bias()));
-    let idle_only = Features { util_est: false, ..bias() };
+    let mut idle_only = bias();
+    idle_only.features.util_est = false;
     assert!(!agrees("lab/t16-bias-on.jsonl", idle_only));
 }

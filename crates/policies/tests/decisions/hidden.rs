@@ -3,7 +3,9 @@
 
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{Reason, Report, TaskId, WakeKind, Wakeup};
-use simsched_policies::fair::{EntityId, Fair, Features, Overrides, Wakee, reason};
+use simsched_policies::catalog::FairSpec;
+use simsched_policies::fair::patches::wakeup_bias_prev;
+use simsched_policies::fair::{EntityId, Fair, Wakee, reason};
 use simsched_topology::{CpuId, CpuSet, Topology};
 
 use crate::decisions::history::History;
@@ -48,7 +50,7 @@ struct Hidden {
 const WAKEE: TaskId = TaskId(0);
 
 const BEFORE_HINTS: [Reason; 4] =
-    [reason::TARGET, reason::PREV, reason::BIAS_PREV_IDLE, reason::BIAS_PREV_SPARE];
+    [reason::TARGET, reason::PREV, wakeup_bias_prev::IDLE, wakeup_bias_prev::SPARE];
 
 /// How often the averages of all CPUs are drawn for a fork.
 const DRAWS: u64 = 192;
@@ -63,12 +65,12 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    pub(crate) fn new(topology: Topology, features: Features) -> Rig {
+    pub(crate) fn new(topology: Topology, class: impl Into<FairSpec>) -> Rig {
         let mut kit = WorldKit::new(topology.clone(), 250);
         for _ in 0..=topology.nr_cpus() {
             kit.add_task(0);
         }
-        let mut host = PolicyHost::new(kit, Fair::new(features, Overrides::default()));
+        let mut host = PolicyHost::new(kit, class.into().fair_class());
         // Loads are those of the queues: what a task adds to them is hidden, too.
         for task in (0..=topology.nr_cpus()).map(TaskId::new) {
             host.policy.entity_mut(task).avg.load_avg = 0;

@@ -13,6 +13,8 @@ mod history;
 mod row;
 mod score;
 
+use crate::common::patched;
+use simsched_policies::catalog::FairSpec;
 use simsched_policies::fair::{Features, Version};
 use simsched_topology::{CpuId, Topology};
 
@@ -24,7 +26,7 @@ use score::Score;
 /// Who answers.
 enum Policy {
     /// The fair class with these features, which needs what a row does not show.
-    Fair(Features),
+    Fair(Box<FairSpec>),
     /// A rule that needs nothing else.
     Rule(fn(&Row) -> CpuId),
 }
@@ -33,8 +35,8 @@ enum Policy {
 fn replay(machine: &str, policy: &Policy) -> Score {
     let topology = Topology::builtin(machine, None).unwrap();
     let features = match policy {
-        Policy::Fair(features) => *features,
-        Policy::Rule(_) => Features::default(),
+        Policy::Fair(class) => FairSpec::clone(class),
+        Policy::Rule(_) => Features::default().into(),
     };
     let mut rig = Rig::new(topology.clone(), features);
     let mut score = Score::default();
@@ -68,7 +70,7 @@ fn replay(machine: &str, policy: &Policy) -> Score {
 
 #[test]
 fn placements_on_two_sockets_are_those_of_the_kernel() {
-    let score = replay("t16", &Policy::Fair(Features::default()));
+    let score = replay("t16", &Policy::Fair(Box::new(Features::default().into())));
     score.assert_rows([18_013, 364, 4_511]);
     assert!(score.meets_the_bar(), "{score}");
     // By what the kernel did, and by each step of the search that can end it.
@@ -82,7 +84,7 @@ fn placements_on_two_sockets_are_those_of_the_kernel() {
 
 #[test]
 fn placements_in_one_cache_are_those_of_the_kernel() {
-    let score = replay("t8", &Policy::Fair(Features::default()));
+    let score = replay("t8", &Policy::Fair(Box::new(Features::default().into())));
     score.assert_rows([11_373, 204, 2_160]);
     assert!(score.meets_the_bar(), "{score}");
 }
@@ -96,7 +98,7 @@ fn assert_wrong(machine: &str, policy: &Policy) {
 fn changed(change: fn(&mut Features)) -> Policy {
     let mut features = Features::default();
     change(&mut features);
-    Policy::Fair(features)
+    Policy::Fair(Box::new(features.into()))
 }
 
 #[test]
@@ -117,7 +119,8 @@ fn a_policy_that_takes_any_idle_cpu_or_the_wakers_is_told_from_the_kernel() {
 
 #[test]
 fn a_changed_rule_of_the_search_is_told_from_the_kernel() {
-    assert_wrong("t16", &changed(|features| features.wakeup_bias_prev = true));
+    let bias = patched(Features::default(), &["wakeup_bias_prev"]);
+    assert_wrong("t16", &Policy::Fair(Box::new(bias)));
     assert_wrong("t16", &changed(|features| features.wa_idle = false));
     assert_wrong("t16", &changed(|features| features.wa_weight = false));
     assert_wrong("t8", &changed(|features| features.sis_util = false));
@@ -125,6 +128,6 @@ fn a_changed_rule_of_the_search_is_told_from_the_kernel() {
 
 #[test]
 fn an_older_kernel_is_told_from_6_1_by_its_forks() {
-    let score = replay("t16", &Policy::Fair(Features::of(Version::V5_16)));
+    let score = replay("t16", &Policy::Fair(Box::new(Features::of(Version::V5_16).into())));
     assert!(!score.meets_the_bar() && score.right("fork") < score.rows("fork") * 9 / 10, "{score}");
 }

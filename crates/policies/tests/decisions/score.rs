@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use simsched_policies::fair::reason;
+use simsched_policies::fair::{Patches, Version};
 use simsched_topology::{CpuSet, Topology};
 
 use crate::decisions::hidden::Answer;
@@ -54,7 +54,7 @@ impl Score {
         let is_one_llc = cpus.iter().all(|cpu| topology.llc_of(cpu) == llc);
         let is_llc = is_one_llc && llc == topology.llc_of(row.chosen);
         let is_single = cpus.len() == 1;
-        let why = reason::NAMES[usize::from(right.unwrap_or(&answers[0]).reason.0)];
+        let why = reasons()[usize::from(right.unwrap_or(&answers[0]).reason.0)];
         let kind = if row.is_fork { "fork" } else { "wake" };
         let moves = if row.chosen == row.prev { "stays" } else { "moves" };
         for key in [kind.to_owned(), format!("{kind} {moves}"), format!("{kind} {why}")] {
@@ -97,7 +97,7 @@ impl Score {
     pub(crate) fn meets_the_bar(&self) -> bool {
         let is_reason = |key: &str| {
             let name = key.split_once(' ').map(|(_, name)| name);
-            name.is_some_and(|name| reason::NAMES.contains(&name))
+            name.is_some_and(|name| reasons().contains(&name))
         };
         let agrees = |(key, count): (&String, &Count)| {
             let percent = if is_reason(key) { 90 } else { 99 };
@@ -136,4 +136,9 @@ impl fmt::Display for Score {
         let Score { stayed, not_chosen, unjudged, .. } = self;
         writeln!(f, "nobody chose: {stayed} of {not_chosen} stayed; not judged: {unjudged}")
     }
+}
+
+/// The names of the reasons, by number.
+fn reasons() -> &'static [&'static str] {
+    Patches::of(Version::default()).reasons()
 }

@@ -5,9 +5,11 @@
 use serde_json::Value;
 use simsched_core::TaskId;
 use simsched_core::testkit::{PolicyHost, WorldKit};
-use simsched_policies::fair::{CacheAware, Fair, Features, Overrides, Version};
+use simsched_policies::catalog::FairSpec;
+use simsched_policies::fair::{CacheAware, Fair, Features, Version};
 use simsched_topology::{CpuId, NodeId, Topology};
 
+use crate::common::patched;
 use crate::common::vector_machine;
 
 /// The tick at HZ=250, in ns.
@@ -25,12 +27,13 @@ pub(super) fn host(topology: Topology, nr_tasks: usize, jiffies: u64) -> PolicyH
     for _ in 0..nr_tasks {
         kit.add_task(0);
     }
-    PolicyHost::new(kit, Fair::new(features(), Overrides::default()))
+    PolicyHost::new(kit, class().fair_class())
 }
 
 /// 7.3 without its slice timer.
-pub(super) fn features() -> Features {
-    Features { cache_aware: true, hrtick: false, ..Features::of(Version::V7_3) }
+pub(super) fn class() -> FairSpec {
+    let features = Features { hrtick: false, ..Features::of(Version::V7_3) };
+    patched(features, &["cache_aware"])
 }
 
 /// What rows of several files say alike of the process of task 0, and of `task`; the epoch of the last request for a

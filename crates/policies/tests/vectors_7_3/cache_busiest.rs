@@ -5,10 +5,10 @@
 
 use serde_json::{Value, json};
 use simsched_core::testkit::{PolicyHost, WorldKit};
-use simsched_policies::fair::{BalanceKit, CacheAware, CpuIdleType, Fair, LlcStats, Overrides};
+use simsched_policies::fair::{BalanceKit, CacheAware, CpuIdleType, LlcStats};
 use simsched_topology::CpuId;
 
-use super::cache_task::features;
+use super::cache_task::class;
 use crate::balance_decisions::{decide, set_up};
 use crate::balance_moves::{idle_type, number};
 use crate::common::{for_each_json, ints, vector_machine, vectors_73};
@@ -54,7 +54,7 @@ fn check(name: &str, file: &str) -> usize {
     for _ in 0..kit.world().topology().nr_cpus() {
         kit.add_task(0);
     }
-    let mut host = PolicyHost::new(kit, Fair::new(features(), Overrides::default()));
+    let mut host = PolicyHost::new(kit, class().fair_class());
     for_each_json(file, |_, row| {
         set_up(&mut host, row);
         set_llcs(host.policy.cache_aware_mut().unwrap(), row);

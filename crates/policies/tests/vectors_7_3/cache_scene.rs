@@ -9,7 +9,7 @@ use simsched_policies::fair::{CacheAware, LlcStats};
 use simsched_topology::{CpuId, CpuSet};
 
 use super::cache_busiest::recorded;
-use super::cache_task::{features, some};
+use super::cache_task::{class, some};
 use crate::balance_moves::number;
 use crate::common::driver::Driver;
 use crate::common::{ints, vector_machine};
@@ -66,7 +66,7 @@ impl Scene {
             let proc = some(&row.0[9]).unwrap_or(procs.len() + at);
             kit.task(task).proc = ProcId(proc.try_into().unwrap());
         }
-        let mut driver = Driver::of(kit, features());
+        let mut driver = Driver::of(kit, class());
         // Far enough from the boot for what is to have happened before.
         driver.spend(8_000_000_000);
         let a_task_of =

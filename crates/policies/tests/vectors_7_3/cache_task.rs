@@ -5,13 +5,14 @@
 use serde_json::{Value, json};
 use simsched_core::TaskId;
 use simsched_core::testkit::{PolicyHost, WorldKit};
+use simsched_policies::catalog::FairSpec;
 use simsched_policies::fair::{
-    BalanceKit, Fair, Features, LbEnv, LlcStats, LlcVerdict, MigrationType, Overrides, RqLlc,
-    Version,
+    BalanceKit, Fair, Features, LbEnv, LlcStats, LlcVerdict, MigrationType, RqLlc, Version,
 };
 use simsched_topology::CpuId;
 
 use crate::balance_moves::{idle_type, number};
+use crate::common::patched;
 use crate::common::{for_each_json, ints, vector_machine, vectors_73};
 
 /// The task of the rows, and what runs on the source.
@@ -19,15 +20,15 @@ const TASK: TaskId = TaskId(0);
 const CURR: TaskId = TaskId(1);
 
 /// The class of 7.3 with cache-aware scheduling.
-pub(super) fn features() -> Features {
-    Features { cache_aware: true, ..Features::of(Version::V7_3) }
+pub(super) fn class() -> FairSpec {
+    patched(Features::of(Version::V7_3), &["cache_aware"])
 }
 
 fn host(name: &str) -> PolicyHost<Fair> {
     let mut kit = WorldKit::new(vector_machine(name), 250);
     kit.add_task(0);
     kit.add_task(0);
-    let mut host = PolicyHost::new(kit, Fair::new(features(), Overrides::default()));
+    let mut host = PolicyHost::new(kit, class().fair_class());
     host.kit.set_clock(1_000_000_000);
     host
 }

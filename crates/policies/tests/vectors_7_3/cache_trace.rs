@@ -6,10 +6,10 @@
 use serde_json::{Value, json};
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{Dequeue, Dequeued, Enqueue, Preempt, ProcId, TaskId};
-use simsched_policies::fair::{CacheAware, Fair, Overrides, RqLlc};
+use simsched_policies::fair::{CacheAware, Fair, RqLlc};
 use simsched_topology::CpuId;
 
-use super::cache::{cpu, features, signed, topology};
+use super::cache::{class, cpu, signed, topology};
 use crate::common::{for_each_json, lines, vectors_73};
 
 struct Replay {
@@ -36,7 +36,7 @@ impl Replay {
             kit.task(task).proc = ProcId(u32::try_from(proc).unwrap());
             kit.task(task).cpu = homes.get(at).map_or(CpuId(0), |home| cpu(&home[0]).unwrap());
         }
-        let mut host = PolicyHost::new(kit, Fair::new(features(), Overrides::default()));
+        let mut host = PolicyHost::new(kit, class().fair_class());
         let kernel_thread = TaskId::new(nr_tasks - 1);
         host.policy.cache_aware_mut().unwrap().set_kernel_thread(kernel_thread);
         for task in (0..nr_tasks + nr_procs).map(TaskId::new) {

@@ -85,7 +85,7 @@ fn check_tables(file: &Value) {
     assert_eq!(defaults["normalized"][0], tunables.normalized_base_slice_ns);
     assert_eq!(defaults["sched_migration_cost_ns"], tunables.migration_cost_ns);
     // What is chosen when a kernel is built is no switch of the scheduler.
-    let is_switch = |flag: &&FeatureFlag| flag.is_kernel() && !flag.key.starts_with("CONFIG_");
+    let is_switch = |flag: &&FeatureFlag| !flag.key.starts_with("CONFIG_");
     let features = Features::of(Version::V7_3);
     for flag in FLAGS.iter().filter(is_switch).filter(|flag| flag.is_of(features.version)) {
         assert_eq!(file["features"][flag.key], flag.get(&features), "{}", flag.key);

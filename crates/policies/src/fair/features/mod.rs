@@ -1,4 +1,4 @@
-//! `Features`: what is switched on and off by name, and what patches add to the fair class.
+//! `Features`: what of a kernel is switched on and off by name, and what takes one of several words.
 
 mod cache_aware;
 mod differences;
@@ -7,9 +7,7 @@ mod grouping;
 mod numa_imbalance;
 mod switches;
 mod tg_node;
-mod variants;
 mod version;
-mod wakeup_bias_prev;
 mod wakeup_level;
 
 pub use cache_aware::{CacheAwareVersion, Footprint};
@@ -21,16 +19,15 @@ pub use numa_imbalance::{
 };
 pub use switches::{CHOICES, Choice, FLAGS, FeatureFlag};
 pub use tg_node::TgNode;
-pub use variants::{VARIANTS, Variant, home_of};
 pub use version::Version;
-pub(in crate::fair) use wakeup_bias_prev::BiasPrev;
 pub use wakeup_level::WakeupLevel;
 
 use simsched_topology::NumaImbalance;
 
 use super::group::CgroupMode;
 
-/// Switches of the fair class, named as in `kernel/sched/features.h`; and patches.
+/// Switches of the fair class, named as in `kernel/sched/features.h`, and rules that are chosen by a word. Patches are
+/// apart ([`Patches`](super::Patches)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
     /// `GENTLE_FAIR_SLEEPERS`
@@ -87,38 +84,16 @@ pub struct Features {
     pub delay_dequeue: bool,
     /// `DELAY_ZERO`
     pub delay_zero: bool,
-    /// `wakeup_bias_prev`, a patch.
-    pub wakeup_bias_prev: bool,
-    /// `util_fits_capacity`, a patch.
-    pub util_fits_capacity: bool,
-    /// `select_bias_prev`, a patch.
-    pub select_bias_prev: bool,
-    /// `bias_pays_search`, a control.
-    pub bias_pays_search: bool,
-    /// Which version of the rule that those two share.
+    /// What room `util_fits_capacity` and `select_bias_prev` ask for.
     pub fits_capacity: FitsCapacity,
-    /// `tg_per_node`, a patch.
-    pub tg_per_node: bool,
     /// Which node a write belongs to under `tg_per_node`.
     pub tg_node: TgNode,
-    /// `tg_ratelimit`, of Linux 6.7.
-    pub tg_ratelimit: bool,
-    /// `tg_nomig`, an idea.
-    pub tg_nomig: bool,
-    /// `cache_aware`, a series of patches.
-    pub cache_aware: bool,
-    /// Which form of it.
+    /// Which form of `cache_aware`.
     pub cache_aware_version: CacheAwareVersion,
-    /// What it takes for the size of a process; `None` is what its form does.
+    /// What `cache_aware` takes for the size of a process; `None` is what its form does.
     pub llc_footprint: Option<Footprint>,
-    /// `cache_aware_wakeup`, a series of patches.
-    pub cache_aware_wakeup: bool,
-    /// How much of it.
+    /// How much of `cache_aware_wakeup`.
     pub cache_aware_wakeup_level: WakeupLevel,
-    /// `always_check`, a variant of its guard.
-    pub always_check: bool,
-    /// `refresh_at_enqueue`, a control.
-    pub refresh_at_enqueue: bool,
     /// `NI_RATE`: a newly idle CPU balances a domain that is rarely tried (7.2 and later).
     pub ni_rate: bool,
     /// `HRTICK`: a slice ends when it is used up, not at the next tick (7.2 and later).
@@ -179,22 +154,11 @@ impl Features {
             pick_buddy: since_6_12,
             delay_dequeue: since_6_12,
             delay_zero: since_6_12,
-            wakeup_bias_prev: false,
-            util_fits_capacity: false,
-            select_bias_prev: false,
-            bias_pays_search: false,
             fits_capacity: FitsCapacity::V2,
-            tg_per_node: false,
             tg_node: TgNode::Executing,
-            tg_ratelimit: since_6_12,
-            tg_nomig: false,
-            cache_aware: false,
             cache_aware_version: CacheAwareVersion::Merged,
             llc_footprint: None,
-            cache_aware_wakeup: false,
             cache_aware_wakeup_level: WakeupLevel::L3,
-            always_check: false,
-            refresh_at_enqueue: false,
             ni_rate: version.is_exact(),
             hrtick: version.is_exact(),
             cgroup_mode: CgroupMode::Concur,

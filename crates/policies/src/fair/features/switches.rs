@@ -37,12 +37,6 @@ impl FeatureFlag {
     pub fn is_of(&self, version: Version) -> bool {
         !(if version.is_eevdf() { OF_CFS } else { OF_EEVDF }).contains(&self.key)
     }
-
-    /// Whether a kernel has it; the others are patches.
-    #[must_use]
-    pub fn is_kernel(&self) -> bool {
-        self.key.starts_with(|c: char| c.is_ascii_uppercase())
-    }
 }
 
 /// Switches that went with CFS.
@@ -200,7 +194,7 @@ pub const CHOICES: &[Choice] = &[
 
 macro_rules! flags {
     ($($key:literal $field:ident: $doc:literal, $source:literal;)*) => {
-        /// All switches, the kernel's first.
+        /// All switches.
         pub const FLAGS: &[FeatureFlag] = &[$(FeatureFlag {
             key: $key,
             doc: $doc,
@@ -300,45 +294,4 @@ flags! {
     "HRTICK" hrtick:
         "a slice ends when it is used up, by a timer of the CPU, and not at the next tick (7.2 and later)",
         "kernel/sched/features.h, Linux 7.2; before, off by default and not modelled";
-    "wakeup_bias_prev" wakeup_bias_prev:
-        "a wakee stays on its previous CPU while that is idle or has spare capacity",
-        "\"sched/fair: Introduce WAKEUP_BIAS_PREV\", M. Desnoyers, 2023-10-17";
-    "util_fits_capacity" util_fits_capacity:
-        "target, previous and recent CPU are taken also if they are busy, where the wakee fits beside \
-         what is queued there",
-        "\"sched/fair: Introduce UTIL_FITS_CAPACITY feature\", M. Desnoyers, 2023-10-18";
-    "select_bias_prev" select_bias_prev:
-        "a wakee stays on its previous CPU while that is idle or the wakee fits beside what is queued \
-         there",
-        "\"sched/fair: Introduce SELECT_BIAS_PREV\", M. Desnoyers, 2023-10-19";
-    "bias_pays_search" bias_pays_search:
-        "who is kept on its previous CPU by wakeup_bias_prev or select_bias_prev pays for the search \
-         that this saves",
-        "a control: it tells fewer migrations from a cheaper search";
-    "tg_per_node" tg_per_node:
-        "each NUMA node has its own counter of a group's load: writers stay on their node, readers sum \
-         over all; matters only in task groups",
-        "\"sched/fair: Make tg->load_avg per node\", A. Lu, 2023";
-    "tg_ratelimit" tg_ratelimit:
-        "a queue writes its group's load at most once per ms; matters only in task groups",
-        "\"sched/fair: Ratelimit update to tg->load_avg\", 6.7";
-    "tg_nomig" tg_nomig:
-        "a migration moves the task's part of its own group's load from queue to queue and writes \
-         nothing; matters only in task groups",
-        "an idea of the discussion of \"sched/fair: Make tg->load_avg per node\", 2023: a migration does not \
-         change the sum";
-    "cache_aware" cache_aware:
-        "the load balancer gathers the threads of a process behind one LLC, as long as they fit there",
-        "\"Cache aware scheduling\", T. Chen and Y. Chen, 2026-04-01 (v4); Linux 7.2";
-    "cache_aware_wakeup" cache_aware_wakeup:
-        "a wakee is sent to the LLC in which its process has run most, as long as that is known to have \
-         room",
-        "\"sched: Inhibit cache aware scheduling if the preferred LLC is over aggregated\", RFC of \
-         2025-04-21";
-    "always_check" always_check:
-        "cache_aware_wakeup asks for room also for processes with fewer threads than the LLC has CPUs",
-        "the discussion of the RFC of 2025-04-21: the check as mandatory";
-    "refresh_at_enqueue" refresh_at_enqueue:
-        "what cache_aware_wakeup knows of an LLC is new at each enqueue, not at periodic balances only",
-        "a control: it tells what stale numbers do";
 }

@@ -49,7 +49,7 @@ pub struct CacheAware {
 }
 
 impl CacheAware {
-    /// What a machine starts with; none where the feature is off, or the machine has nothing to gain.
+    /// What a machine starts with; none where `llc_balancing.enabled` is 0, or the machine has nothing to gain.
     pub(in crate::fair) fn new(
         world: &World,
         domains: &Domains,
@@ -58,8 +58,7 @@ impl CacheAware {
     ) -> Option<Box<CacheAware>> {
         let is_merged = features.cache_aware_version == CacheAwareVersion::Merged;
         let topology = world.topology();
-        let is_on = features.cache_aware && tunables.enabled == 1;
-        if !is_on || !is_present(topology, domains, is_merged) {
+        if tunables.enabled != 1 || !is_present(topology, domains, is_merged) {
             return None;
         }
         let (ids, nr_cpus) = (LlcIds::new(topology), topology.nr_cpus());

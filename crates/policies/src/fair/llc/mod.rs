@@ -27,4 +27,5 @@ pub use scan::update_avg_scale;
 pub(in crate::fair) use state::OnRq;
 pub use state::RqLlc;
 pub use verdict::{Direction, LlcRule, LlcStats, LlcVerdict};
+pub(in crate::fair) use wakeup::WakeupRules;
 pub use wakeup::{LlcAvg, LlcRoom, LlcWakeup};

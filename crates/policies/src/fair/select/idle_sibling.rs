@@ -3,14 +3,13 @@
 use simsched_core::{Placement, Reason, SchedPolicy, TaskId, World};
 use simsched_topology::CpuId;
 
+use super::hook::Points;
 use super::idle_cpu::Found;
 use super::looks::Looks;
 use super::reason;
+use super::wakeup_cx::WakeupCx;
 use crate::fair::entity::EntityId;
-use crate::fair::features::BiasPrev;
 use crate::fair::{Fair, Version};
-
-use super::fits::Room;
 
 /// The question of the fast path.
 #[derive(Clone, Copy, Debug)]
@@ -32,33 +31,32 @@ impl Fair {
     pub(super) fn select_idle_sibling(&mut self, world: &World, ask: Sibling) -> Placement {
         let Sibling { task, prev, target, .. } = ask;
         let is_near = self.shares_cache(world, prev, target);
-        let room = self.room(task);
-        let bias = self.bias_prev(room, prev);
-        if let Some(bias) = bias
-            && let Some(why) =
-                bias.before_target(is_near, self.is_free(world, prev, task), self.load_of(prev))
+        let points = self.hooks.points();
+        let task_util_est = match points.has(Points::TASK_UTIL_EST) {
+            true => self.synced_task_util_est(task),
+            false => None,
+        };
+        let cx = WakeupCx { fair: self, world, ask, task_util_est };
+        if let Some((cpu, why)) =
+            self.hooks.ask(Points::BEFORE_TARGET, |hook| hook.before_target(&cx))
         {
-            let looks = match bias.pays_search {
-                true => self.unbiased_scan(world, ask, is_near),
+            let looks = match points.has(Points::PAYS_SEARCH) {
+                true => self.unpatched_scan(world, ask, is_near),
                 false => Looks::default(),
             };
-            return looks.found(prev, why);
+            return looks.found(cpu, why);
         }
-        let instead = room.filter(|room| room.instead_of_idle);
-        if let Some(why) =
-            self.takes(world, (target, task), instead, [reason::TARGET, reason::TARGET_FITS])
-        {
+        if let Some(why) = self.takes(&cx, target, reason::TARGET) {
             return Placement::at(target, why);
         }
-        if bias.is_none()
+        if !points.has(Points::WITHOUT_PREV)
             && prev != target
             && is_near
-            && let Some(why) =
-                self.takes(world, (prev, task), instead, [reason::PREV, reason::PREV_FITS])
+            && let Some(why) = self.takes(&cx, prev, reason::PREV)
         {
             return Placement::at(prev, why);
         }
-        if let Some((recent, why)) = self.recent_used_cpu(world, ask, instead) {
+        if let Some((recent, why)) = self.recent_used_cpu(world, ask, task_util_est) {
             return Placement::at(recent, why);
         }
         let has_idle_cores = self.has_idle_cores(world, target);
@@ -75,10 +73,11 @@ impl Fair {
         if let Some((cpu, why)) = found.cpu {
             return looks.found(cpu, why);
         }
-        if let Some(bias) = bias
-            && let Some(cpu) = bias.instead_of_target(prev, target, is_near)
+        let cx = WakeupCx { fair: self, world, ask, task_util_est };
+        if let Some((cpu, why)) =
+            self.hooks.ask(Points::INSTEAD_OF_TARGET, |hook| hook.instead_of_target(&cx))
         {
-            return looks.found(cpu, reason::BIAS_PREV_FALLBACK);
+            return looks.found(cpu, why);
         }
         looks.found(target, reason::NONE_IDLE)
     }
@@ -103,40 +102,17 @@ impl Fair {
         a == b || world.topology().llc_of(a) == world.topology().llc_of(b)
     }
 
-    /// Whether `cpu` is free, or has room where that will do; and which of the two reasons that is.
+    /// Why a step takes `cpu`: for its own reason `free` if it is free, or since a patch takes it though it is busy.
     #[inline]
-    fn takes(
-        &self,
-        world: &World,
-        (cpu, wakee): (CpuId, TaskId),
-        instead: Option<Room>,
-        [free, fits]: [Reason; 2],
-    ) -> Option<Reason> {
-        if self.is_free(world, cpu, wakee) {
+    fn takes(&self, cx: &WakeupCx<'_>, cpu: CpuId, free: Reason) -> Option<Reason> {
+        if self.is_free(cx.world, cpu, cx.ask.task) {
             return Some(free);
         }
-        instead.filter(|room| self.fits(*room, cpu)).map(|_| fits)
+        self.hooks.ask(Points::ACCEPTS_BUSY, |hook| hook.accepts_busy(cx, cpu, free))
     }
 
-    /// What keeps a wakee on `prev`. Without the estimate nothing is known to be spare.
-    #[inline]
-    fn bias_prev(&self, room: Option<Room>, prev: CpuId) -> Option<BiasPrev> {
-        let features = &self.all.features;
-        if !(features.wakeup_bias_prev || features.select_bias_prev) {
-            return None;
-        }
-        let threshold_1024 = self.all.tunables.wakeup_bias_prev_threshold_1024;
-        let knows_spare = features.wakeup_bias_prev && features.util_est;
-        let fits = features.select_bias_prev && room.is_some_and(|room| self.fits(room, prev));
-        Some(BiasPrev {
-            threshold_1024: knows_spare.then_some(threshold_1024),
-            fits,
-            pays_search: features.bias_pays_search,
-        })
-    }
-
-    /// The CPUs that the search without a bias would look at now. It changes nothing.
-    fn unbiased_scan(&self, world: &World, ask: Sibling, is_near: bool) -> Looks {
+    /// The CPUs that the search would look at now if no patch took a CPU before the target. It changes nothing.
+    fn unpatched_scan(&self, world: &World, ask: Sibling, is_near: bool) -> Looks {
         let Sibling { task, prev, target, .. } = ask;
         let recent = self.wakees[task.idx()].recent_used_cpu;
         let is_free = |cpu| self.is_free(world, cpu, task);
@@ -157,27 +133,21 @@ impl Fair {
         looks
     }
 
-    /// The root queue of `cpu` and its capacity.
-    #[inline]
-    fn load_of(&self, cpu: CpuId) -> (&crate::fair::CfsRq, u32) {
-        (self.all.root(cpu), self.all.capacity(cpu))
-    }
-
     /// The CPU on which the task ran before `prev`, if it is a third one near the target and
-    /// free, or has room. In any case `prev` is noted for the next time.
+    /// free, or taken by a patch. In any case `prev` is noted for the next time.
     fn recent_used_cpu(
         &mut self,
         world: &World,
         ask: Sibling,
-        instead: Option<Room>,
+        task_util_est: Option<u64>,
     ) -> Option<(CpuId, Reason)> {
         let wakee = &mut self.wakees[ask.task.idx()];
         let recent = std::mem::replace(&mut wakee.recent_used_cpu, ask.prev);
-        let reasons = [reason::RECENT, reason::RECENT_FITS];
-        let is_candidate = self.is_candidate(world, ask, recent);
-        let why =
-            is_candidate.then(|| self.takes(world, (recent, ask.task), instead, reasons)).flatten();
-        why.map(|why| (recent, why))
+        if !self.is_candidate(world, ask, recent) {
+            return None;
+        }
+        let cx = WakeupCx { fair: self, world, ask, task_util_est };
+        self.takes(&cx, recent, reason::RECENT).map(|why| (recent, why))
     }
 
     /// Whether `recent` is a third CPU near the target, where the task may run.

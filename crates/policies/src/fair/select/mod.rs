@@ -1,37 +1,50 @@
 //! `select_task_rq`: the CPU for a task that wakes up, is forked or executes a new program.
 
-mod fits;
+mod hook;
 mod idle_cpu;
 mod idle_sibling;
 mod looks;
 mod redirect;
 mod slow_path;
 mod wake_affine;
+mod wakeup_cx;
 
 use simsched_core::{Far, Placement, WakeKind, Wakeup, World};
 use simsched_topology::{CpuId, SdFlags};
 
+pub(in crate::fair) use self::hook::Hooks;
+pub use self::hook::{Hook, Points};
 use self::idle_sibling::Sibling;
 use self::slow_path::Idlest;
 use self::wake_affine::Affine;
 pub(in crate::fair) use self::wake_affine::AffineCounts;
 pub use self::wake_affine::{AffineLoads, wake_affine_weight};
+pub use self::wakeup_cx::WakeupCx;
 use super::Fair;
 use super::wakee::wake_wide;
 
-/// Why a CPU was chosen, or a task moved.
+/// Why a CPU was chosen, or a task moved; those of patches are in [`patches`](super::patches).
 pub mod reason {
     use simsched_core::Reason;
+
+    /// A reason, as it is listed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ReasonRow {
+        /// Its number, which is in the digest of a run and never changes.
+        pub reason: Reason,
+        /// Its name.
+        pub name: &'static str,
+        /// What it means, in one line.
+        pub doc: &'static str,
+    }
 
     macro_rules! reasons {
         ($(#[doc = $doc:literal] $name:ident = $idx:literal, $text:literal;)*) => {
             $(#[doc = $doc] pub const $name: Reason = Reason($idx);)*
 
-            /// The names, by index.
-            pub const NAMES: &[&str] = &[$($text),*];
-
-            /// What each means, by index: the docs of the constants.
-            pub const DOCS: &[&str] = &[$($doc),*];
+            /// All of them; the numbers that are missing are those of patches.
+            pub const ALL: &[ReasonRow] =
+                &[$(ReasonRow { reason: $name, name: $text, doc: $doc }),*];
         };
     }
 
@@ -54,12 +67,6 @@ pub mod reason {
         SLOW_PATH = 7, "slow_path";
         /// No domain has a say: the previous CPU.
         STAY = 8, "stay";
-        /// `wakeup_bias_prev` or `select_bias_prev`: the previous CPU was free.
-        BIAS_PREV_IDLE = 9, "bias_prev_idle";
-        /// `wakeup_bias_prev` or `select_bias_prev`: the previous CPU was busy and had room.
-        BIAS_PREV_SPARE = 10, "bias_prev_spare";
-        /// The same: nothing free was found, and the previous CPU is near the target.
-        BIAS_PREV_FALLBACK = 11, "bias_prev_fallback";
         /// A balancer: to make loads equal.
         LOAD = 12, "load";
         /// A balancer: to use what another group has to spare.
@@ -68,12 +75,6 @@ pub mod reason {
         TASK = 14, "task";
         /// A balancer: the task did not fit its CPU.
         MISFIT = 15, "misfit";
-        /// `util_fits_capacity`: the target was busy and had room.
-        TARGET_FITS = 16, "target_fits";
-        /// `util_fits_capacity`: the previous CPU was busy and had room.
-        PREV_FITS = 17, "prev_fits";
-        /// `util_fits_capacity`: the CPU before the previous one was busy and had room.
-        RECENT_FITS = 18, "recent_fits";
         /// A balancer: the task went to the preferred LLC of its process (`cache_aware`).
         LLC_TASK = 19, "llc_task";
     }

@@ -20,10 +20,21 @@ pub use self::guard::{LlcAvg, LlcRoom};
 use super::homes::Homes;
 use super::jiffies::Jiffies;
 use super::{LlcIds, MmId, Occupancy, Processes};
-use crate::fair::features::{Features, WakeupLevel};
+use crate::fair::features::WakeupLevel;
 
 /// Epochs without a scan after which a preference is forgotten. Source: `EPOCH_OLD`.
 const EPOCH_OLD: u64 = 5;
+
+/// How much of the series there is, and what is changed of it.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::fair) struct WakeupRules {
+    /// Its patches (`cache_aware_wakeup_level`).
+    pub(in crate::fair) level: WakeupLevel,
+    /// Small processes are guarded, too (`always_check`).
+    pub(in crate::fair) always_check: bool,
+    /// The guard's numbers become new at each enqueue (`refresh_at_enqueue`).
+    pub(in crate::fair) refresh_at_enqueue: bool,
+}
 
 /// What is known of a process.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +51,8 @@ pub struct LlcWakeup {
     level: WakeupLevel,
     /// The rule for small processes is dropped (`always_check`).
     always_check: bool,
+    /// Its numbers become new at each enqueue (`refresh_at_enqueue`).
+    refreshes: bool,
     jiffies: Jiffies,
     ids: LlcIds,
     nr_cpus: usize,
@@ -59,23 +72,21 @@ pub struct LlcWakeup {
 }
 
 impl LlcWakeup {
-    /// What a machine starts with; none where the feature is off.
-    pub(in crate::fair) fn new(world: &World, features: &Features) -> Option<Box<LlcWakeup>> {
-        if !features.cache_aware_wakeup {
-            return None;
-        }
+    /// What a machine starts with.
+    pub(in crate::fair) fn new(world: &World, rules: WakeupRules) -> Box<LlcWakeup> {
         let (topology, processes) = (world.topology(), Processes::new(world));
         let (ids, nr_cpus) = (LlcIds::new(topology), topology.nr_cpus());
-        let level = features.cache_aware_wakeup_level;
+        let level = rules.level;
         // HZ / 100 as an integer: 8 ms at 250 ticks a second.
         let period = (world.hz() / 100).max(1);
         // The prototype has data for processes of one thread, too.
         let min_threads = if level == WakeupLevel::L1 { 1 } else { 2 };
         let spans = (0..ids.len()).map(|llc| ids.span(u16::try_from(llc).expect("few LLCs")).len());
         let has_occ = level == WakeupLevel::L1;
-        Some(Box::new(LlcWakeup {
+        Box::new(LlcWakeup {
             level,
-            always_check: features.always_check,
+            always_check: rules.always_check,
+            refreshes: rules.refresh_at_enqueue,
             jiffies: Jiffies::new(world),
             nr_cpus,
             llc_cpus: spans.map(|cpus| u32::try_from(cpus).expect("few CPUs")).collect(),
@@ -88,7 +99,13 @@ impl LlcWakeup {
             counts: Counts::default(),
             processes,
             ids,
-        }))
+        })
+    }
+
+    /// Whether the guard's numbers become new at each enqueue.
+    #[inline]
+    pub(in crate::fair) fn refreshes_at_enqueue(&self) -> bool {
+        self.refreshes
     }
 
     /// A call begins: what time it is.

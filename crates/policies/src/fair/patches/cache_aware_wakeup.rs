@@ -1,0 +1,47 @@
+//! Cache-aware wakeups, the series before `cache_aware`; `fair/llc/wakeup/` and `fair/select/redirect.rs` are where it
+//! counts.
+
+use super::{Form, Need, Patch};
+use crate::fair::features::WakeupLevel;
+
+pub(super) static PATCH: Patch = Patch {
+    more: &[
+        "Alone it is eevdf@7.0+cache_aware_wakeup; @L1 is the prototype of March 2025, @L2 has its \
+         fixes, and @L3, the default, the guard against over-aggregation.",
+        "Once in an epoch a thread of each process looks, on its way back to user mode, behind which \
+         LLC its process has run most, on average over the LLC's CPUs (system time; policy_metrics \
+         cas_scans). That is preferred from then on (cas_elections: another one than before); there \
+         is no hysteresis.",
+        "A wakee of that process is taken to have run there (cas_redirected), unless it did \
+         (cas_wakeups_at_home), or the LLC is over-aggregated (cas_inhibited): a quarter of its \
+         capacity is used, or a third of its CPUs run tasks, by what the last periodic balance has \
+         seen. Processes with fewer threads than the LLC has CPUs are not asked (always_check does).",
+        "If nothing is idle there, the search begins anew where the wakee was (cas_retried). A \
+         balancer leaves tasks that are at home, unless the other LLC has room.",
+        "cas_stale counts wakees that the guard let pass though the LLC was over its limits at that \
+         moment, cas_stale_burst_max the most in a row; cas_opened and cas_closed how often what is \
+         known of an LLC came to lie below the limits and above them.",
+    ],
+    source: "\"sched: Inhibit cache aware scheduling if the preferred LLC is over aggregated\", RFC of \
+             2025-04-21",
+    policy: "eevdf",
+    version: Some("7.0"),
+    forms: &[
+        Form { name: "L1", setting: "cache_aware_wakeup_level", version: None },
+        Form { name: "L2", setting: "cache_aware_wakeup_level", version: None },
+        Form { name: "L3", setting: "cache_aware_wakeup_level", version: None },
+    ],
+    ..Patch::new(
+        "cache_aware_wakeup",
+        "a wakee is sent to the LLC in which its process has run most, as long as that is known to have \
+         room",
+    )
+};
+
+/// Its fourth patch decides only where there is room.
+pub(super) const GUARD: Need = Need {
+    what: "cache_aware_wakeup@L3",
+    is_met: |features, patches| {
+        patches.is_on("cache_aware_wakeup") && features.cache_aware_wakeup_level == WakeupLevel::L3
+    },
+};
