@@ -155,7 +155,7 @@ fn show(name: &str, registry: &Registry) -> Result<(), Failure> {
     };
     let mut text = format!("{name}: {}\n", item.doc);
     let is_base = registry.entry(name).is_some();
-    policies::more(name).iter().for_each(|sentence| text.push_str(&format!("  {sentence}\n")));
+    registry.more(name).iter().for_each(|sentence| text.push_str(&format!("  {sentence}\n")));
     line(&mut text, if is_base { "versions" } else { "default" }, &item.value);
     line(&mut text, "takes", &item.takes);
     line(&mut text, "source", item.source);

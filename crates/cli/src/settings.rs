@@ -29,7 +29,7 @@ impl Settings {
         expression: &str,
         given: &[(String, String)],
     ) -> Result<Settings, Failure> {
-        let named = catalog::named(expression);
+        let named = registry.named(expression);
         for (key, value) in given {
             if named.contains(&catalog::plain(key)) {
                 return Err(Failure::Input(format!(

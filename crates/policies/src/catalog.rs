@@ -23,7 +23,6 @@ pub use crate::fair::features::Difference;
 use crate::fair::features::{CHOICES, Choice, FLAGS, FeatureFlag, Version};
 use crate::fair::tunables::{SETTINGS, Setting};
 use crate::fair::{Features, Patch, Patches};
-pub use crate::registry::named;
 use crate::registry::{Make, PolicyEntry, PolicySpec, Registry};
 
 /// A policy as it is listed.
@@ -139,19 +138,22 @@ const EEVDF: PolicyInfo = PolicyInfo {
     ],
 };
 
-/// The reasons of the fair class and of its patches, by number.
-static REASONS: LazyLock<Vec<ReasonInfo>> = LazyLock::new(|| {
-    let patches = Patches::of(Version::default());
+/// The reasons of the fair class and of these patches, by number.
+pub(crate) fn fair_reasons(patches: Patches) -> Vec<ReasonInfo> {
     let rows = patches.reasons().iter().zip(patches.reason_docs());
     rows.map(|(name, doc)| ReasonInfo { name, doc }).collect()
-});
+}
+
+/// The reasons of the fair class and of the patches of this crate, by number.
+static REASONS: LazyLock<Vec<ReasonInfo>> =
+    LazyLock::new(|| fair_reasons(Patches::of(Version::default())));
 
 /// The entry of `cfs`.
 pub(crate) fn cfs() -> PolicyEntry {
     let make = Make::Parse {
         head: selection::head,
         versions: || fair_versions("cfs"),
-        features: || fair_features("cfs"),
+        features: |patches| fair_features("cfs", patches),
         settings: || fair_settings("cfs"),
     };
     PolicyEntry { info: CFS, reasons: &REASONS, make }
@@ -162,7 +164,7 @@ pub(crate) fn eevdf() -> PolicyEntry {
     let make = Make::Parse {
         head: selection::head,
         versions: || fair_versions("eevdf"),
-        features: || fair_features("eevdf"),
+        features: |patches| fair_features("eevdf", patches),
         settings: || fair_settings("eevdf"),
     };
     PolicyEntry { info: EEVDF, reasons: &REASONS, make }
@@ -200,6 +202,13 @@ pub fn reasons(policy: &str) -> Vec<ReasonInfo> {
     Registry::builtin().reasons(policy)
 }
 
+/// The features and settings that an expression of a policy of this crate names itself, in its order; a patch that is
+/// its base is one of them. They need not exist.
+#[must_use]
+pub fn named(expr: &str) -> Vec<&str> {
+    Registry::builtin().named(expr)
+}
+
 /// Reads the expression of a policy of this crate; `settings` are further keys with their values.
 ///
 /// # Errors
@@ -234,7 +243,7 @@ fn plain_version(policy: &str) -> Option<Version> {
 }
 
 /// The features of one of the fair policies, the kernel's first.
-fn fair_features(policy: &str) -> Vec<FeatureInfo> {
+fn fair_features(policy: &str, patches: Patches) -> Vec<FeatureInfo> {
     let Some(version) = plain_version(policy) else { return Vec::new() };
     let of_kernel = |flag: &FeatureFlag| FeatureInfo {
         key: flag.key,
@@ -243,7 +252,7 @@ fn fair_features(policy: &str) -> Vec<FeatureInfo> {
         default: flag.get(&Features::of(version)),
         is_patch: false,
     };
-    let patches = Patches::of(version);
+    let patches = patches.at(version);
     let of_patch = |patch: &&Patch| FeatureInfo {
         key: patch.key,
         doc: patch.doc,
@@ -253,13 +262,6 @@ fn fair_features(policy: &str) -> Vec<FeatureInfo> {
     };
     let flags = FLAGS.iter().filter(|flag| flag.is_of(version)).map(of_kernel);
     flags.chain(patches.known().iter().map(of_patch)).collect()
-}
-
-/// What the patch `key` does beyond its one line, sentence by sentence: when it is asked, what it reads, what tells of
-/// it; none for those of which one line says all, and for other features.
-#[must_use]
-pub fn more(key: &str) -> &'static [&'static str] {
-    Patches::of(Version::default()).find(key).map_or(&[], |patch| patch.more)
 }
 
 /// The value of a setting without being asked for; of one that grows with the CPUs, how.

@@ -17,5 +17,5 @@ pub use conformance::{Effort, conformance};
 pub use error::PolicyError;
 pub use fifo::Fifo;
 pub use registry::{
-    Chosen, Make, OwnSetting, PolicyEntry, PolicySpec, Registry, RegistryError, Tunable, own,
+    Chosen, Head, Make, OwnSetting, PolicyEntry, PolicySpec, Registry, RegistryError, Tunable, own,
 };

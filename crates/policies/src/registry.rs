@@ -19,12 +19,15 @@ use std::sync::Arc;
 use simsched_topology::nearest;
 
 use crate::catalog::{
-    FeatureInfo, PolicyInfo, ReasonInfo, SettingInfo, VersionInfo, plain, split_version,
+    FeatureInfo, PolicyInfo, ReasonInfo, SettingInfo, VersionInfo, fair_reasons, plain,
+    split_version,
 };
 use crate::error::PolicyError;
-use crate::fair::patches::PATCHES;
+use crate::fair::features::{CHOICES, FLAGS, Version};
+use crate::fair::tunables::SETTINGS;
+use crate::fair::{Patch, Patches};
 
-pub use self::entry::{Make, PolicyEntry};
+pub use self::entry::{Head, Make, PolicyEntry};
 pub use self::own::{Chosen, Tunable, own};
 pub use self::spec::{OwnSetting, PolicySpec};
 
@@ -32,11 +35,8 @@ pub use self::spec::{OwnSetting, PolicySpec};
 #[derive(Clone, Debug)]
 pub struct Registry {
     entries: Arc<[PolicyEntry]>,
-}
-
-/// The patches that may stand as a policy of their own.
-fn patches() -> impl Iterator<Item = &'static str> {
-    PATCHES.iter().map(|patch| patch.key)
+    /// Of `cfs` and `eevdf`; none is on.
+    patches: Patches,
 }
 
 /// Why an entry cannot be added.
@@ -56,6 +56,14 @@ pub enum RegistryError {
     BadName {
         /// The name.
         name: String,
+    },
+    /// A patch that cannot be.
+    #[error("add patch `{patch}`: {what}")]
+    BadPatch {
+        /// Its name.
+        patch: String,
+        /// What is wrong, and what was expected.
+        what: &'static str,
     },
     /// A feature or setting of its table cannot be.
     #[error("add policy `{policy}`: its `{key}`: {what}")]
@@ -85,7 +93,7 @@ impl Registry {
     /// The policies of this crate: `cfs`, `eevdf` and `fifo`.
     #[must_use]
     pub fn builtin() -> Registry {
-        Registry { entries: entry::builtin().into() }
+        Registry { entries: entry::builtin().into(), patches: Patches::of(Version::default()) }
     }
 
     /// These policies and one more, which is listed last.
@@ -96,7 +104,56 @@ impl Registry {
     pub fn with(self, entry: PolicyEntry) -> Result<Registry, RegistryError> {
         self.check_name(entry.info.name)?;
         entry.check_tunables()?;
-        Ok(Registry { entries: self.entries.iter().cloned().chain([entry]).collect() })
+        let entries = self.entries.iter().cloned().chain([entry]).collect();
+        Ok(Registry { entries, ..self })
+    }
+
+    /// These policies, and one more patch of `cfs` and `eevdf`, which is listed and asked behind the others.
+    ///
+    /// ```
+    /// use simsched_policies::fair::{Hook, HookCx, Patch, Points, WakeupCx, reason};
+    /// use simsched_policies::Registry;
+    /// use simsched_core::Placement;
+    ///
+    /// /// A wakee goes to the target, idle or not.
+    /// static NO_SEARCH: Patch = Patch {
+    ///     hook: Some(|_| Box::new(NoSearch)),
+    ///     ..Patch::new("no_search", "a wakee goes to the target, idle or not")
+    /// };
+    ///
+    /// #[derive(Debug)]
+    /// struct NoSearch;
+    ///
+    /// impl Hook for NoSearch {
+    ///     fn points(&self) -> Points {
+    ///         Points::BEFORE_TARGET
+    ///     }
+    ///
+    ///     fn before_target(&self, cx: &WakeupCx<'_>) -> Option<Placement> {
+    ///         Some(Placement::at(cx.target(), reason::NONE_IDLE))
+    ///     }
+    /// }
+    ///
+    /// let registry = Registry::builtin().with_patch(&NO_SEARCH)?;
+    /// assert_eq!(registry.parse("eevdf+no_search", &[])?.name(), "eevdf@7.3+no_search");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When its name is taken, by a policy, a feature or a setting, or is none that an expression can have; when it
+    /// is of another policy than `cfs` or `eevdf`, or of a version that this has not; when a reason has not the next
+    /// number.
+    pub fn with_patch(self, patch: &'static Patch) -> Result<Registry, RegistryError> {
+        self.check_name(patch.key)?;
+        let keys = FLAGS.iter().map(|flag| flag.key).chain(CHOICES.iter().map(|it| it.key));
+        let keys = keys.chain(SETTINGS.iter().map(|it| it.key));
+        let mut keys = keys.chain(simsched_core::SETTINGS.iter().map(|it| it.name));
+        if keys.any(|key| key == patch.key) {
+            return Err(RegistryError::Taken { name: patch.key.to_owned() });
+        }
+        let bad = |what| RegistryError::BadPatch { patch: patch.key.to_owned(), what };
+        let patches = self.patches.and(patch).map_err(bad)?;
+        Ok(Registry { patches, ..self })
     }
 
     /// Whether a policy that is no entry yet can have this name.
@@ -107,7 +164,7 @@ impl Registry {
         if !is_word(name) {
             return Err(RegistryError::BadName { name: name.to_owned() });
         }
-        if self.entry(name).is_some() || patches().any(|patch| patch == name) {
+        if self.entry(name).is_some() || self.patches.find(name).is_some() {
             return Err(RegistryError::Taken { name: name.to_owned() });
         }
         Ok(())
@@ -139,7 +196,7 @@ impl Registry {
     /// The features of a policy; none if there is no such policy.
     #[must_use]
     pub fn features(&self, policy: &str) -> Vec<FeatureInfo> {
-        self.entry(policy).map_or_else(Vec::new, PolicyEntry::features)
+        self.entry(policy).map_or_else(Vec::new, |entry| entry.features(self.patches))
     }
 
     /// The settings of a policy; none if there is no such policy.
@@ -151,7 +208,18 @@ impl Registry {
     /// The reasons that a policy gives for its choice of a CPU; none if there is no such policy.
     #[must_use]
     pub fn reasons(&self, policy: &str) -> Vec<ReasonInfo> {
-        self.entry(policy).map_or_else(Vec::new, |entry| entry.reasons.to_vec())
+        match self.entry(policy) {
+            Some(PolicyEntry { make: Make::Parse { .. }, .. }) => fair_reasons(self.patches),
+            Some(entry) => entry.reasons.to_vec(),
+            None => Vec::new(),
+        }
+    }
+
+    /// What the patch `key` does beyond its one line, sentence by sentence: when it is asked, what it reads, what
+    /// tells of it; none for those of which one line says all, and for other features.
+    #[must_use]
+    pub fn more(&self, key: &str) -> &'static [&'static str] {
+        self.patches.find(key).map_or(&[], |patch| patch.more)
     }
 
     /// Reads an expression, `BASE[@VERSION](+FEATURE[@VARIANT] | +SETTING=VALUE)*`; a base that is made from a file is
@@ -188,33 +256,34 @@ impl Registry {
         let from_file = |entry: &&PolicyEntry| matches!(entry.make, Make::File { .. });
         let named = text.split(':').next().and_then(|name| self.entry(name));
         if let Some(entry) = named.filter(from_file) {
-            return entry.head(text);
+            return entry.head(text, self.patches);
         }
         let (name, _) = split_version(text);
-        let is_patch = patches().any(|patch| patch == name);
+        let is_patch = self.patches.find(name).is_some();
         let entry = self.entry(if is_patch { "cfs" } else { name });
-        entry.map_or_else(|| Err(self.unknown(name)), |entry| entry.head(text))
+        entry.map_or_else(|| Err(self.unknown(name)), |entry| entry.head(text, self.patches))
     }
 
     fn unknown(&self, name: &str) -> PolicyError {
+        let patches = || self.patches.known().iter().map(|patch| patch.key);
         let names: Vec<&'static str> = self.policies().map(|it| it.name).chain(patches()).collect();
         let policies = self.entries.iter().map(PolicyEntry::form);
         let known = policies.chain(patches().map(str::to_owned)).collect::<Vec<_>>().join(", ");
         let nearest = nearest(name, names);
         PolicyError::UnknownPolicy { name: name.to_owned(), known, nearest }
     }
-}
 
-/// The features and settings that an expression names itself, in its order; a patch that is its base
-/// is one of them. They need not exist.
-#[must_use]
-pub fn named(expr: &str) -> Vec<&str> {
-    let mut parts = expr.split('+').map(str::trim);
-    let (base, _) = split_version(parts.next().unwrap_or_default());
-    let patch = Some(base).filter(|name| patches().any(|patch| patch == *name));
-    let name = |part| match str::split_once(part, '=') {
-        Some((key, _)) => plain(key.trim()),
-        None => split_version(part.strip_prefix("NO_").unwrap_or(part)).0,
-    };
-    patch.into_iter().chain(parts.map(name)).collect()
+    /// The features and settings that an expression names itself, in its order; a patch that is its base
+    /// is one of them. They need not exist.
+    #[must_use]
+    pub fn named<'a>(&self, expr: &'a str) -> Vec<&'a str> {
+        let mut parts = expr.split('+').map(str::trim);
+        let (base, _) = split_version(parts.next().unwrap_or_default());
+        let patch = Some(base).filter(|name| self.patches.find(name).is_some());
+        let name = |part| match str::split_once(part, '=') {
+            Some((key, _)) => plain(key.trim()),
+            None => split_version(part.strip_prefix("NO_").unwrap_or(part)).0,
+        };
+        patch.into_iter().chain(parts.map(name)).collect()
+    }
 }

@@ -28,6 +28,7 @@ mod load_invariants;
 mod machine;
 mod numa_imbalance;
 mod order;
+mod patches;
 mod random_machines;
 mod registry;
 mod room;

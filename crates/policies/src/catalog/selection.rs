@@ -33,8 +33,8 @@ impl From<Features> for FairSpec {
 
 /// The specification that the start of an expression means: `cfs`, `eevdf` or a patch to them, with its
 /// version.
-pub(crate) fn head(text: &str) -> Result<Box<dyn PolicySpec>, PolicyError> {
-    base(text).map(|spec| Box::new(spec) as Box<dyn PolicySpec>)
+pub(crate) fn head(text: &str, patches: Patches) -> Result<Box<dyn PolicySpec>, PolicyError> {
+    base(text, patches).map(|spec| Box::new(spec) as Box<dyn PolicySpec>)
 }
 
 /// A key without the kernel's prefix, which may be there or not.
@@ -44,13 +44,15 @@ pub fn plain(key: &str) -> &str {
     if SETTINGS.iter().any(|setting| setting.key == bare) { bare } else { key }
 }
 
-/// The policy, or the patch, at the start of an expression.
-fn base(text: &str) -> Result<FairSpec, PolicyError> {
+/// The policy, or one of `patches`, at the start of an expression.
+fn base(text: &str, patches: Patches) -> Result<FairSpec, PolicyError> {
     let (name, version) = split_version(text);
     if let "cfs" | "eevdf" = name {
-        return Ok(Features::of(version_of(name, version)?).into());
+        let version = version_of(name, version)?;
+        let features = Features::of(version);
+        return Ok(FairSpec { patches: patches.at(version), ..features.into() });
     }
-    let Some(patch) = Patches::of(Version::default()).find(name) else {
+    let Some(patch) = patches.find(name) else {
         // The registry, which knows all names, says which are near.
         return Err(PolicyError::UnknownPolicy {
             name: name.to_owned(),
@@ -63,9 +65,9 @@ fn base(text: &str) -> Result<FairSpec, PolicyError> {
     let named = version.filter(|_| form.is_none());
     let of_form = form.and_then(|form| form.version);
     let mut selection = match named.or(of_form).or(patch.version) {
-        Some(version) => base(&format!("{}@{version}", patch.policy))
+        Some(version) => base(&format!("{}@{version}", patch.policy), patches)
             .map_err(|_| unknown_version(name, version, &versions_of(patch)))?,
-        None => base(patch.policy)?,
+        None => base(patch.policy, patches)?,
     };
     selection.enable(if form.is_some() { text } else { name })?;
     Ok(selection)

@@ -96,7 +96,7 @@ fn variants(entry: &PolicyEntry) -> Result<Vec<Box<dyn PolicySpec>>, String> {
         return Err(format!("its specification calls it `{}`", plain.policy()));
     }
     let mut values = Vec::new();
-    for feature in entry.features() {
+    for feature in registry.features(entry.info.name) {
         values.push((feature.key, if feature.default { "off" } else { "on" }.to_owned()));
     }
     if let Make::Tuned { tunables, .. } = entry.make {

@@ -69,7 +69,7 @@ pub use self::order::cfs::wakeup_preempt_entity;
 pub use self::order::eevdf::{
     DeadlineTree, EevdfRq, Key, Nodes, QueuedCurr, Request, entity_lag, lag_limit,
 };
-pub use self::patches::{Patch, Patches};
+pub use self::patches::{HookCx, Patch, Patches};
 pub use self::select::{AffineLoads, Hook, Points, WakeupCx, reason, wake_affine_weight};
 pub use self::task_hot::{HotCheck, task_hot};
 pub use self::timeline::Timeline;

@@ -9,6 +9,7 @@ use super::spec::PolicySpec;
 use super::{RegistryError, is_word};
 use crate::catalog::{self, FeatureInfo, PolicyInfo, ReasonInfo, SettingInfo, VersionInfo};
 use crate::error::PolicyError;
+use crate::fair::Patches;
 use crate::fifo;
 
 /// A policy as it is listed, and how it is made.
@@ -22,6 +23,9 @@ pub struct PolicyEntry {
     /// How it is made.
     pub make: Make,
 }
+
+/// Reads the start of an expression, `NAME[@VERSION]`, where there are these patches.
+pub type Head = fn(&str, Patches) -> Result<Box<dyn PolicySpec>, PolicyError>;
 
 /// How a policy is made.
 #[derive(Clone)]
@@ -43,12 +47,12 @@ pub enum Make {
     },
     /// By a specification of its own, which reads features and settings.
     Parse {
-        /// Reads the start of an expression, `NAME[@VERSION]`.
-        head: fn(&str) -> Result<Box<dyn PolicySpec>, PolicyError>,
+        /// Reads the start of an expression.
+        head: Head,
         /// Its versions, from old to new.
         versions: fn() -> Vec<VersionInfo>,
-        /// Its features.
-        features: fn() -> Vec<FeatureInfo>,
+        /// Its features, these patches among them.
+        features: fn(Patches) -> Vec<FeatureInfo>,
         /// Its settings.
         settings: fn() -> Vec<SettingInfo>,
     },
@@ -118,13 +122,13 @@ impl PolicyEntry {
         }
     }
 
-    /// Its features.
+    /// Its features, of a policy that patches change these among them.
     #[must_use]
-    pub fn features(&self) -> Vec<FeatureInfo> {
+    pub fn features(&self, patches: Patches) -> Vec<FeatureInfo> {
         match self.make {
             Make::Plain(_) | Make::File { .. } => Vec::new(),
             Make::Tuned { tunables, .. } => tunables.iter().filter_map(Tunable::feature).collect(),
-            Make::Parse { features, .. } => features(),
+            Make::Parse { features, .. } => features(patches),
         }
     }
 
@@ -160,7 +164,6 @@ impl PolicyEntry {
         Ok(())
     }
 
-    /// The policy that `NAME[@VERSION]` means.
     /// Its name as an expression has it.
     pub(crate) fn form(&self) -> String {
         match self.make {
@@ -169,9 +172,14 @@ impl PolicyEntry {
         }
     }
 
-    pub(crate) fn head(&self, text: &str) -> Result<Box<dyn PolicySpec>, PolicyError> {
+    /// The policy that `NAME[@VERSION]` means where there are these patches.
+    pub(crate) fn head(
+        &self,
+        text: &str,
+        patches: Patches,
+    ) -> Result<Box<dyn PolicySpec>, PolicyError> {
         match self.make {
-            Make::Parse { head, .. } => return head(text),
+            Make::Parse { head, .. } => return head(text, patches),
             Make::File { open } => return open(file_of(text).unwrap_or_default()),
             Make::Plain(_) | Make::Tuned { .. } => {}
         }

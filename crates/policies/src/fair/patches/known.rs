@@ -2,8 +2,10 @@
 
 use std::sync::LazyLock;
 
-use super::{PATCHES, Patch};
-use crate::fair::features::Version;
+use simsched_core::Reason;
+
+use super::{Form, PATCHES, Patch};
+use crate::fair::features::{CHOICES, Version};
 use crate::fair::select::reason::{self, ReasonRow};
 
 /// The patches that a fair class knows, with the reasons of all of them.
@@ -32,6 +34,49 @@ impl Table {
     }
 }
 
+/// Whether `patch` can stand behind `patches`, whose reasons have these names.
+fn check(
+    patch: &Patch,
+    patches: &[&'static Patch],
+    names: &[&'static str],
+) -> Result<(), &'static str> {
+    if patches.len() == MOST {
+        return Err("expected at most 64 patches");
+    }
+    let policy = match patch.policy {
+        "cfs" => Version::CFS,
+        "eevdf" => Version::EEVDF,
+        _ => return Err("its policy: expected cfs or eevdf"),
+    };
+    let has = |version: &str| policy.iter().any(|it| it.name() == version);
+    let mut versions = patch.forms.iter().filter_map(|form| form.version).chain(patch.version);
+    if !versions.all(has) {
+        return Err("a version: expected one that its policy has");
+    }
+    let is_word = |form: &Form| {
+        let setting = CHOICES.iter().find(|choice| choice.key == form.setting);
+        setting.is_some_and(|choice| choice.values.contains(&form.name))
+    };
+    if !patch.forms.iter().all(is_word) {
+        return Err("a form: expected a word of its setting");
+    }
+    let mut names = names.to_vec();
+    for ReasonRow { reason, name, .. } in patch.reasons {
+        match names.get(usize::from(reason.0)) {
+            Some(known) if known == name => {}
+            _ if usize::from(reason.0) != names.len() || names.contains(name) => {
+                return Err("a reason: expected the next number and a new name");
+            }
+            _ => names.push(name),
+        }
+    }
+    let core = usize::from(u8::MAX) + 1 - Reason::CORE_NAMES.len();
+    if names.len() > core { Err("a reason: expected a smaller number") } else { Ok(()) }
+}
+
+/// As many patches as a set of them has bits.
+const MOST: usize = 64;
+
 /// The patches of a fair class: which there are, and which of them are on.
 #[derive(Clone, Copy, Debug)]
 pub struct Patches {
@@ -52,9 +97,27 @@ impl Patches {
     /// Those of this crate; on are those that a kernel of this version has.
     #[must_use]
     pub fn of(version: Version) -> Patches {
-        let patches = BUILTIN.patches.iter().enumerate();
+        Patches { table: &BUILTIN, on: 0 }.at(version)
+    }
+
+    /// These; on are those that a kernel of this version has.
+    #[must_use]
+    pub fn at(self, version: Version) -> Patches {
+        let patches = self.table.patches.iter().enumerate();
         let on = patches.filter(|(_, patch)| patch.is_of(version)).map(|(at, _)| 1 << at).sum();
-        Patches { table: &BUILTIN, on }
+        Patches { on, ..self }
+    }
+
+    /// These and one more, which is listed and asked last. The table of them is kept until the process ends, as
+    /// patches themselves are.
+    ///
+    /// # Errors
+    /// When it cannot be one of them: what is wrong, and what was expected.
+    pub fn and(self, patch: &'static Patch) -> Result<Patches, &'static str> {
+        let Table { patches, names, .. } = self.table;
+        check(patch, patches, names)?;
+        let patches = patches.iter().copied().chain([patch]).collect();
+        Ok(Patches { table: Box::leak(Box::new(Table::new(patches))), ..self })
     }
 
     /// These patches and one more that is on.
@@ -69,7 +132,7 @@ impl Patches {
 
     /// Switches the patch of this name; false if there is none.
     pub fn set(&mut self, key: &str, on: bool) -> bool {
-        let Some(at) = self.at(key) else { return false };
+        let Some(at) = self.position(key) else { return false };
         self.on = self.on & !(1 << at) | u64::from(on) << at;
         true
     }
@@ -77,7 +140,7 @@ impl Patches {
     /// Whether the patch of this name is on; not if there is none.
     #[must_use]
     pub fn is_on(self, key: &str) -> bool {
-        self.at(key).is_some_and(|at| self.on & 1 << at != 0)
+        self.position(key).is_some_and(|at| self.on & 1 << at != 0)
     }
 
     /// All that there are, in their order.
@@ -89,7 +152,7 @@ impl Patches {
     /// The patch of this name.
     #[must_use]
     pub fn find(self, key: &str) -> Option<&'static Patch> {
-        Some(self.table.patches[self.at(key)?])
+        Some(self.table.patches[self.position(key)?])
     }
 
     /// The names of the reasons of the fair class and of all patches, by number.
@@ -104,7 +167,7 @@ impl Patches {
         &self.table.docs
     }
 
-    fn at(self, key: &str) -> Option<usize> {
+    fn position(self, key: &str) -> Option<usize> {
         self.table.patches.iter().position(|patch| patch.key == key)
     }
 }

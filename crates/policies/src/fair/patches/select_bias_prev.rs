@@ -3,8 +3,7 @@
 //! Source: "sched/fair: Introduce SELECT_BIAS_PREV", M. Desnoyers, 2023-10-19 (spec 05 section 8). It is
 //! `WAKEUP_BIAS_PREV` with another idea of room.
 
-use simsched_core::Reason;
-use simsched_topology::CpuId;
+use simsched_core::Placement;
 
 use super::Patch;
 use super::util_fits_capacity::fits;
@@ -39,11 +38,11 @@ impl Hook for SelectBiasPrev {
         POINTS.and(Points::TASK_UTIL_EST)
     }
 
-    fn before_target(&self, cx: &WakeupCx<'_>) -> Option<(CpuId, Reason)> {
+    fn before_target(&self, cx: &WakeupCx<'_>) -> Option<Placement> {
         prev_first(cx, |cpu| fits(self.rule, cx, cpu))
     }
 
-    fn instead_of_target(&self, cx: &WakeupCx<'_>) -> Option<(CpuId, Reason)> {
+    fn instead_of_target(&self, cx: &WakeupCx<'_>) -> Option<Placement> {
         prev_at_last(cx)
     }
 }

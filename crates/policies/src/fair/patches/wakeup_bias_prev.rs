@@ -2,7 +2,7 @@
 //!
 //! Source: "sched/fair: Introduce WAKEUP_BIAS_PREV", M. Desnoyers, 2023-10-17 (spec 05 section 8).
 
-use simsched_core::Reason;
+use simsched_core::{Placement, Reason};
 use simsched_topology::CpuId;
 
 use super::{HookCx, Patch};
@@ -81,32 +81,29 @@ impl Hook for WakeupBiasPrev {
         POINTS
     }
 
-    fn before_target(&self, cx: &WakeupCx<'_>) -> Option<(CpuId, Reason)> {
+    fn before_target(&self, cx: &WakeupCx<'_>) -> Option<Placement> {
         prev_first(cx, |cpu| self.has_spare(cx, cpu))
     }
 
-    fn instead_of_target(&self, cx: &WakeupCx<'_>) -> Option<(CpuId, Reason)> {
+    fn instead_of_target(&self, cx: &WakeupCx<'_>) -> Option<Placement> {
         prev_at_last(cx)
     }
 }
 
 /// The previous CPU if it shares the cache of the target and is free or has room, also if it is the target.
-pub(super) fn prev_first(
-    cx: &WakeupCx<'_>,
-    has_room: impl Fn(CpuId) -> bool,
-) -> Option<(CpuId, Reason)> {
+pub(super) fn prev_first(cx: &WakeupCx<'_>, has_room: impl Fn(CpuId) -> bool) -> Option<Placement> {
     let prev = cx.prev();
     if !cx.shares_cache(prev, cx.target()) {
         return None;
     }
     match cx.is_free(prev) {
-        true => Some((prev, IDLE)),
-        false => has_room(prev).then_some((prev, SPARE)),
+        true => Some(Placement::at(prev, IDLE)),
+        false => has_room(prev).then(|| Placement::at(prev, SPARE)),
     }
 }
 
 /// The previous CPU if it is another one than the target and shares its cache.
-pub(super) fn prev_at_last(cx: &WakeupCx<'_>) -> Option<(CpuId, Reason)> {
+pub(super) fn prev_at_last(cx: &WakeupCx<'_>) -> Option<Placement> {
     let (prev, target) = (cx.prev(), cx.target());
-    (prev != target && cx.shares_cache(prev, target)).then_some((prev, FALLBACK))
+    (prev != target && cx.shares_cache(prev, target)).then(|| Placement::at(prev, FALLBACK))
 }

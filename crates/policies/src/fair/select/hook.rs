@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use simsched_core::Reason;
+use simsched_core::{Placement, Reason};
 use simsched_topology::CpuId;
 
 use super::wakeup_cx::WakeupCx;
@@ -47,8 +47,9 @@ pub trait Hook: Debug + Send {
     /// Where it is asked. It is read once, when the class is attached to a machine.
     fn points(&self) -> Points;
 
-    /// Before the target is looked at: the CPU to take, and why.
-    fn before_target(&self, cx: &WakeupCx<'_>) -> Option<(CpuId, Reason)> {
+    /// Before the target is looked at: the CPU to take, why, and how many CPUs were scanned for it, which the waker
+    /// pays.
+    fn before_target(&self, cx: &WakeupCx<'_>) -> Option<Placement> {
         let _ = cx;
         None
     }
@@ -61,8 +62,9 @@ pub trait Hook: Debug + Send {
         None
     }
 
-    /// Where nothing free was found: the CPU to take in place of the target, and why.
-    fn instead_of_target(&self, cx: &WakeupCx<'_>) -> Option<(CpuId, Reason)> {
+    /// Where nothing free was found: the CPU to take in place of the target, why, and how many CPUs were scanned for it
+    /// beside those of the search.
+    fn instead_of_target(&self, cx: &WakeupCx<'_>) -> Option<Placement> {
         let _ = cx;
         None
     }

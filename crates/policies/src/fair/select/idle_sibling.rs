@@ -37,14 +37,12 @@ impl Fair {
             false => None,
         };
         let cx = WakeupCx { fair: self, world, ask, task_util_est };
-        if let Some((cpu, why)) =
-            self.hooks.ask(Points::BEFORE_TARGET, |hook| hook.before_target(&cx))
-        {
+        if let Some(found) = self.hooks.ask(Points::BEFORE_TARGET, |hook| hook.before_target(&cx)) {
             let looks = match points.has(Points::PAYS_SEARCH) {
                 true => self.unpatched_scan(world, ask, is_near),
                 false => Looks::default(),
             };
-            return looks.found(cpu, why);
+            return looks.before(found);
         }
         if let Some(why) = self.takes(&cx, target, reason::TARGET) {
             return Placement::at(target, why);
@@ -74,10 +72,10 @@ impl Fair {
             return looks.found(cpu, why);
         }
         let cx = WakeupCx { fair: self, world, ask, task_util_est };
-        if let Some((cpu, why)) =
+        if let Some(found) =
             self.hooks.ask(Points::INSTEAD_OF_TARGET, |hook| hook.instead_of_target(&cx))
         {
-            return looks.found(cpu, why);
+            return looks.before(found);
         }
         looks.found(target, reason::NONE_IDLE)
     }

@@ -33,8 +33,15 @@ impl Looks {
 
     /// That these looks have led to `cpu`, for this reason.
     pub(super) fn found(self, cpu: CpuId, reason: Reason) -> Placement {
-        let Looks { all, far, groups } = self;
-        Placement { scanned: all, far, groups, ..Placement::at(cpu, reason) }
+        self.before(Placement::at(cpu, reason))
+    }
+
+    /// That these looks came before those of `placement`.
+    pub(super) fn before(self, mut placement: Placement) -> Placement {
+        placement.scanned += self.all;
+        placement.far += self.far;
+        placement.groups += self.groups;
+        placement
     }
 }
 
