@@ -42,8 +42,7 @@ fn shadow(args: &ShadowArgs, registry: &Registry) -> Result<(), Failure> {
         registry.parse(&args.policy, &[]).map_err(|error| settings::refused(registry, error))?;
     let Some(fair) = parsed.fair() else {
         let text = format!(
-            "--policy: found {}, expected cfs@6.1, eevdf@6.12, eevdf@7.2 or \
-                 eevdf@7.3",
+            "--policy: found {}, expected cfs@6.1, eevdf@6.12, eevdf@7.2, eevdf@7.3 or cache_aware",
             parsed.name()
         );
         return Err(Failure::Input(text));

@@ -315,6 +315,14 @@ costs! {
     /// The way of a task to the work that it does when it returns to user mode, where there is some: from the end of
     /// the interrupt or system call to the call (`exit_to_user_mode_loop()`, `task_work_run()`).
     task_work,
+    /// A timer of the scheduler is started outside `schedule()`: that of a slice by who queues a task on a busy CPU
+    /// (`hrtick_start()`).
+    hrtimer_start,
+    /// Such a timer is started, or moved, at the end of `schedule()` (`hrtick_schedule_exit()`).
+    hrtimer_start_deferred,
+    /// What of [`timer_handler`](OsCosts::timer_handler) is behind the function of the timer (`hrtimer_wakeup()`,
+    /// `hrtick()`): the next timer is set, and the interrupt ends.
+    hrtimer_rearm,
     /// Cache-aware scheduling: one CPU of an occupancy scan.
     occupancy_scan_cpu,
     /// Cache-aware scheduling: accounting on the running CPU, each time.

@@ -178,6 +178,8 @@ pub(super) struct Desk {
     pub in_schedule: bool,
     /// Timers of the policy that are armed at the end of the `schedule()` under way.
     pub deferred_timers: Vec<TimerId>,
+    /// The interrupt under way is that of timers, and sets the next one at its end.
+    pub rearms: bool,
     /// The hand-off list (`rq->wake_list`), in order of arrival.
     pub inbox: VecDeque<HandOff>,
     /// What an interrupt has taken off that list and not queued yet.
@@ -321,6 +323,7 @@ impl Desk {
             timers: VecDeque::with_capacity(4),
             in_schedule: false,
             deferred_timers: Vec::new(),
+            rearms: false,
             inbox: VecDeque::with_capacity(32),
             taken: VecDeque::with_capacity(32),
             wheel: 0,

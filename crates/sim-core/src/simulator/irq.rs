@@ -119,7 +119,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn take_deferred(&mut self, cpu: CpuId) {
         let list = self.prices.list();
         let (tick, timer) = (list.tick, list.timer_handler);
-        let ipi = list.ipi_handler;
+        let (ipi, behind) = (list.ipi_handler, list.hrtimer_rearm.min(timer));
         let now = self.world.now();
         let row = &mut self.cpus[cpu.idx()];
         if !row.in_irq {
@@ -140,7 +140,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 Expired::Task(task) => Irq::Timer(task),
                 Expired::Policy(timer) => self.begin_policy_timer(timer),
             };
-            (irq, Cost::Timer, timer)
+            self.desks[cpu.idx()].rearms = true;
+            (irq, Cost::Timer, timer - behind)
         };
         let ns = self.jittered(cpu, ns);
         self.begin(cpu, Stage::Irq(irq), cost, ns);
@@ -226,6 +227,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.cpus[cpu.idx()].deferred.any() {
             self.take_deferred(cpu);
             return Ok(());
+        }
+        if std::mem::take(&mut self.desks[cpu.idx()].rearms) {
+            let list = self.prices.list();
+            self.owe(cpu, list.hrtimer_rearm.min(list.timer_handler));
         }
         self.account_irq_time(cpu);
         let row = &mut self.cpus[cpu.idx()];

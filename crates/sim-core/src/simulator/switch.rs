@@ -141,6 +141,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             if next.is_none() {
                 self.idle_begins(cpu);
             }
+            self.owe(cpu, self.arms_timers(cpu, 0));
             self.schedule_ends(cpu);
             return self.back_in(cpu);
         }
@@ -208,6 +209,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let preempted = runnable && prev.is_some();
         self.emit(Tracepoint::Switch { cpu, prev, next, preempted });
         self.desk(cpu).prev = prev;
+        let ns = ns + self.arms_timers(cpu, ns);
         let ns = self.jittered(cpu, ns);
         self.begin(cpu, Stage::Switch, Cost::ContextSwitch, ns);
     }

@@ -79,6 +79,14 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             When::AfterSchedule(delay) => self.world.now() + delay,
         };
         self.set_timer(timer, cpu, at);
+        self.owe(self.world.this_cpu(), self.prices.list().hrtimer_start);
+    }
+
+    /// `cpu` takes `ns` longer for what it is doing.
+    pub(super) fn owe(&mut self, cpu: CpuId, ns: u32) {
+        if !self.is_paid(cpu) {
+            self.cpus[cpu.idx()].debt += ns;
+        }
     }
 
     /// Whether `timer` is armed on `cpu` for an instant within [`When::NEAR`] of `at`.
@@ -108,6 +116,23 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             }
         }
         self.agenda.disarm(Event::PolicyTimer(timer));
+    }
+
+    /// What the end of `schedule()` on `cpu`, in `later` ns, takes longer since timers are armed there.
+    #[inline]
+    pub(super) fn arms_timers(&self, cpu: CpuId, later: u32) -> u32 {
+        if self.desks[cpu.idx()].deferred_timers.is_empty() { 0 } else { self.arms(cpu, later) }
+    }
+
+    #[cold]
+    fn arms(&self, cpu: CpuId, later: u32) -> u32 {
+        let end = self.world.now() + Nanos(u64::from(later));
+        let is_armed = |timer: &&TimerId| {
+            let PolicyTimer { cpu: on, deferred, .. } = self.timers[timer.idx()];
+            on == cpu && deferred.is_some_and(|delay| !self.is_near(**timer, cpu, end + delay))
+        };
+        let armed = self.desks[cpu.idx()].deferred_timers.iter().filter(is_armed).count();
+        u32::try_from(armed).map_or(0, |armed| armed * self.prices.list().hrtimer_start_deferred)
     }
 
     /// The end of `schedule()` on `cpu`: what was to be armed from there is (`hrtick_schedule_exit()`).

@@ -1,12 +1,14 @@
 //! A timer that is armed anew at the end of each `schedule()`: where that is near to what it is armed for already, it
 //! stays as it is.
 
+use std::sync::Arc;
+
 use simsched_core::testkit::Script;
 use simsched_core::{
     Attached, Balancer, Cx, Dequeue, Dequeued, Enqueue, FifoQueues, Nanos, Op, Placement, Policy,
     Reason, Report, SimTime, Simulator, Status, TaskId, TimerId, Tracepoint, Wakeup, When, World,
 };
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, OsCosts, Topology};
 
 use super::rig::{Log, config, objects, steady};
 
@@ -57,12 +59,20 @@ impl Policy for Rearms {
 
 /// Two tasks, of which the first lets the other run after 50 us: when each begins, and when the timer expires.
 fn run(whens: &[When]) -> (u64, u64, u64) {
+    let (began, expires, _) = run_at(&steady("t16"), whens);
+    (began[0], began[1], expires)
+}
+
+/// The same on this machine, with the instant at which the run ends.
+fn run_at(machine: &Topology, whens: &[When]) -> ([u64; 2], u64, u64) {
     let mut script = Script::new(objects());
     script.task(CpuId(2), &[Op::Run(Nanos(50_000)), Op::Yield, Op::Run(Nanos(50_000))]);
     script.task(CpuId(2), &[Op::Run(Nanos(2_000_000))]);
     let policy =
         Box::new(Rearms { queues: FifoQueues::default(), whens: whens.to_vec(), fired: None });
-    let mut run = Simulator::new(steady("t16"), policy, script, Log::default(), config()).unwrap();
+    let mut run =
+        Simulator::new(Arc::new(machine.clone()), policy, script, Log::default(), config())
+            .unwrap();
     run.set_paranoid();
     assert_eq!(run.run_until(SimTime(20_000_000_000)).unwrap(), Status::Finished);
     let began = |which: u32| {
@@ -71,7 +81,30 @@ fn run(whens: &[When]) -> (u64, u64, u64) {
         });
         found.unwrap().0.0
     };
-    (began(0), began(1), run.policy().fired.unwrap().0)
+    ([began(0), began(1)], run.policy().fired.unwrap().0, run.elapsed().0)
+}
+
+/// A timer that is armed in `schedule()` makes its end later, and counts from there; where it stays as it is, nothing is
+/// paid. What of an interrupt is behind the timer's function makes the function earlier, and the interrupt as long.
+#[test]
+fn what_a_timer_costs_is_paid_where_the_kernel_pays_it() {
+    let machine = steady("t16");
+    let priced = |change: fn(&mut OsCosts)| {
+        let mut costs = *machine.costs();
+        change(&mut costs);
+        Topology::clone(&machine).with_costs(costs)
+    };
+    let first = When::AfterSchedule(Nanos(400_000));
+    let ([one, two], expires, ends) = run_at(&machine, &[first]);
+    let deferred = priced(|costs| costs.hrtimer_start_deferred += 700);
+    let later = ([one + 700, two + 700], expires + 700, ends + 700);
+    assert_eq!(run_at(&deferred, &[first]), later);
+    let near = When::AfterSchedule(Nanos(400_000 - (two - one)));
+    assert_eq!(run_at(&deferred, &[first, near]), later);
+    let far = When::AfterSchedule(Nanos(400_000));
+    assert_eq!(run_at(&deferred, &[first, far]).0, [one + 700, two + 1_400]);
+    let behind = priced(|costs| costs.hrtimer_rearm += 300);
+    assert_eq!(run_at(&behind, &[first]), ([one, two], expires - 300, ends));
 }
 
 /// Linux compares the two instants where `schedule()` ends, and where a CPU starts its timer because another one has asked
