@@ -358,7 +358,7 @@ fn what_no_library_can_stand_beside_is_refused() {
     };
     shadow(
         "--policy fifo --library x.so",
-        &["--policy", "found fifo", "cfs@6.1, eevdf@6.12, eevdf@7.2 or eevdf@7.3"],
+        &["--policy", "found fifo", "cfs@6.1, eevdf@6.12, eevdf@7.2, eevdf@7.3 or cache_aware"],
     );
     shadow("--policy cfq --library x.so", &["cfq", "cfs"]);
     shadow("--library nowhere.so", &["nowhere.so", "No such file"]);
