@@ -387,7 +387,7 @@ fn groups_under_7_3() {
 #[test]
 fn cache_aware_scheduling_under_7_3() {
     let parsed = simsched_policies::catalog::parse("cache_aware", &[]).unwrap().fair().unwrap();
-    let fair = || Fair::new(parsed.features, parsed.overrides);
+    let fair = || parsed.fair_class();
     let seen: Vec<Comparison> = ["spr", "genoa"]
         .into_iter()
         .filter_map(|machine| {

@@ -39,6 +39,8 @@
 //! seeds. [`pages::page`] draws both, and [`Runs::to_json`] and [`Compared::to_json`] write what
 //! the command writes. A run is a pure function of its parts and its seed.
 //!
+//! A change to `select_idle_sibling()` of yours is a [`Patch`](policies::fair::Patch), which every fair policy of a
+//! registry takes by name ([`Registry::with_patch`]).
 //! [`policy::own`] runs a policy of yours: a type that implements [`core::Policy`]. As a [`PolicyEntry`] in a
 //! [`Registry`] it has a name, features and settings, and all commands ([`command`]). [`workload::own`] runs
 //! a workload that [`workloads::Builder`] puts together.

@@ -6,7 +6,6 @@ use simsched_core::observe::Digest;
 use simsched_core::{Config, SimError, SimTime, Simulator};
 use simsched_kernel::shadow::{Comparison, Kind, Shadow};
 use simsched_policies::catalog;
-use simsched_policies::fair::Fair;
 
 use crate::common;
 use crate::random::Plan;
@@ -17,7 +16,7 @@ const PROGRAMS: u64 = 200;
 /// What was compared while this program ran.
 fn beside(plan: &Plan, library: &Path) -> Comparison {
     let spec = catalog::parse(&plan.expr, &[]).unwrap().fair().unwrap();
-    let shadow = Shadow::new(Fair::new(spec.features, spec.overrides), library.to_owned());
+    let shadow = Shadow::new(spec.fair_class(), library.to_owned());
     let config = Config { seed: plan.seed(), irq_accounting: false, ..Config::default() };
     let (policy, script) = (Box::new(shadow), plan.script());
     let observer = Digest::default();

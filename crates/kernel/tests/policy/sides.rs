@@ -10,7 +10,6 @@ use simsched_core::{
 use simsched_kernel::KernelPolicy;
 use simsched_kernel::shadow::Inside;
 use simsched_policies::catalog;
-use simsched_policies::fair::Fair;
 use simsched_topology::Topology;
 
 /// What both sides have.
@@ -30,7 +29,7 @@ impl<W: Workload> Scene<'_, W> {
     /// How many steps of both runs are the same, or the first that is not.
     pub(crate) fn compared(&self) -> Result<u64, String> {
         let spec = catalog::parse(self.expr, &[]).unwrap().fair().unwrap();
-        let fair = Fair::new(spec.features, spec.overrides);
+        let fair = spec.fair_class();
         let kernel = KernelPolicy::new(self.library, fair.kernel_settings().unwrap());
         let mut ours = Run::new(self, Box::new(fair));
         let mut kernel = Run::new(self, Box::new(kernel));

@@ -111,6 +111,8 @@ impl Fair {
     }
 
     /// The fair class with these features, these tunables set by hand, and the patches that a kernel of that version has.
+    /// Others come with [`Fair::patched`]; a class that an expression names is made by
+    /// [`FairSpec::fair_class`](crate::catalog::FairSpec::fair_class).
     #[must_use]
     pub fn new(features: Features, overrides: Overrides) -> Fair {
         Fair {
