@@ -39,6 +39,9 @@ pub struct Registry {
     patches: Patches,
 }
 
+/// The policies that patches change.
+const FAIR: [&str; 2] = ["cfs", "eevdf"];
+
 /// Why an entry cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -63,7 +66,7 @@ pub enum RegistryError {
         /// Its name.
         patch: String,
         /// What is wrong, and what was expected.
-        what: &'static str,
+        what: String,
     },
     /// A feature or setting of its table cannot be.
     #[error("add policy `{policy}`: its `{key}`: {what}")]
@@ -142,7 +145,7 @@ impl Registry {
     /// # Errors
     /// When its name is taken, by a policy, a feature or a setting, or is none that an expression can have; when it
     /// is of another policy than `cfs` or `eevdf`, or of a version that this has not; when a reason has not the next
-    /// number.
+    /// number, which is that of the built-in ones until a release has more of them.
     pub fn with_patch(self, patch: &'static Patch) -> Result<Registry, RegistryError> {
         self.check_name(patch.key)?;
         let keys = FLAGS.iter().map(|flag| flag.key).chain(CHOICES.iter().map(|it| it.key));
@@ -209,7 +212,7 @@ impl Registry {
     #[must_use]
     pub fn reasons(&self, policy: &str) -> Vec<ReasonInfo> {
         match self.entry(policy) {
-            Some(PolicyEntry { make: Make::Parse { .. }, .. }) => fair_reasons(self.patches),
+            Some(entry) if FAIR.contains(&entry.info.name) => fair_reasons(self.patches),
             Some(entry) => entry.reasons.to_vec(),
             None => Vec::new(),
         }

@@ -12,6 +12,7 @@ use simsched_policies::PolicyError;
 use simsched_policies::catalog::{
     build, canonical_name, features, named, parse, policies, reasons, settings, versions,
 };
+use simsched_policies::fair::patches::PATCHES;
 use simsched_topology::Topology;
 
 /// What a policy says of itself on a small machine.
@@ -90,10 +91,8 @@ fn check_error(expr: &str, message: &str) {
 
 #[test]
 fn an_unknown_name_brings_the_nearest_ones() {
-    let known = "known: cfs, eevdf, fifo, wakeup_bias_prev, util_fits_capacity, select_bias_prev, \
-                 bias_pays_search, \
-                 tg_per_node, tg_ratelimit, tg_nomig, cache_aware, cache_aware_wakeup, always_check, \
-                 refresh_at_enqueue";
+    let patches: Vec<_> = PATCHES.iter().map(|patch| patch.key).collect();
+    let known = format!("known: cfs, eevdf, fifo, {}", patches.join(", "));
     check_error("csf", &format!("find policy `csf` ({known}); did you mean `cfs`?"));
     check_error(
         "wakeup_bias",

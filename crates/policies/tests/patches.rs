@@ -138,13 +138,17 @@ fn a_patch_that_cannot_be_is_refused() {
     }
     const OTHER: &[ReasonRow] = &[ReasonRow { reason: Reason(21), name: "back", doc: "" }];
     const TAKEN: &[ReasonRow] = &[ReasonRow { reason: Reason(20), name: "target", doc: "" }];
+    const CORE: &[ReasonRow] = &[ReasonRow { reason: Reason(20), name: "pinned", doc: "" }];
     for key in ["cfs", "cache_aware", "HRTICK", "group", "migration_cost_ns", "hz"] {
         check(Patch { key, ..GO_BACK }, "there is one of that name");
     }
     check(Patch { key: "a+b", ..GO_BACK }, "expected a letter or digit");
     check(Patch { policy: "cfq", ..GO_BACK }, "expected cfs or eevdf");
     check(Patch { version: Some("7.3"), ..GO_BACK }, "expected one that its policy has");
-    check(Patch { reasons: OTHER, ..GO_BACK }, "the next number");
+    check(Patch { key: "NO_HRTICK", ..GO_BACK }, "neither NO_ nor sched_");
+    check(Patch { key: "sched_latency_ns", ..GO_BACK }, "neither NO_ nor sched_");
+    check(Patch { reasons: OTHER, ..GO_BACK }, "its reason back: expected the number 20");
+    check(Patch { reasons: CORE, ..GO_BACK }, "a new name");
     check(Patch { reasons: TAKEN, ..GO_BACK }, "a new name");
     let twice = registry().with_patch(&GO_BACK);
     assert!(matches!(twice, Err(RegistryError::Taken { .. })), "{twice:?}");

@@ -25,7 +25,7 @@ static PATCH: Patch = Patch {
     )
 };
 
-/// The next number behind those of simsched.
+/// The next number behind those of simsched; `with_patch` says which it is when a release has more of them.
 const SAME_CORE: Reason = Reason(20);
 
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Hook for SameCoreFirst {
         let core = cx.world.topology().smt_mask(cx.prev());
         let is_free = |cpu| cx.world.is_allowed(cx.wakee(), cpu) && cx.is_free(cpu);
         let found = core.iter_wrap(cx.prev()).enumerate().find(|(_, cpu)| is_free(*cpu));
-        // The waker pays for each CPU that it looks at behind the first.
+        // The waker pays for each CPU that it looks at behind the previous one.
         let at = |(nth, cpu)| Placement {
             scanned: u16::try_from(nth).expect("a core has few threads"),
             ..Placement::at(cpu, SAME_CORE)
@@ -54,7 +54,7 @@ fn registry() -> Result<Registry, RegistryError> {
 }
 
 fn main() -> ExitCode {
-    simsched::command(&registry().expect("a name that no other patch has"))
+    simsched::command(&registry().expect("a patch that the fair policies take"))
 }
 
 #[test]

@@ -315,8 +315,8 @@ costs! {
     /// The way of a task to the work that it does when it returns to user mode, where there is some: from the end of
     /// the interrupt or system call to the call (`exit_to_user_mode_loop()`, `task_work_run()`).
     task_work,
-    /// A timer of the scheduler is started outside `schedule()`: that of a slice by who queues a task on a busy CPU
-    /// (`hrtick_start()`).
+    /// A timer of the scheduler is started outside `schedule()`, by the CPU on which it expires: that of a slice where a
+    /// task is queued on a busy CPU (`hrtick_start()`, or `__hrtick_start()` where another CPU has queued it).
     hrtimer_start,
     /// Such a timer is started, or moved, at the end of `schedule()` (`hrtick_schedule_exit()`).
     hrtimer_start_deferred,

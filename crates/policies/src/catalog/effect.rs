@@ -4,7 +4,7 @@ use super::FairSpec;
 use super::selection::word;
 use crate::fair::features::{CHOICES, FLAGS};
 use crate::fair::tunables::SETTINGS;
-use crate::fair::{Features, Patches, Version};
+use crate::fair::{Features, Version};
 
 /// A feature or setting that differs from that of the policy without version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl FairSpec {
     pub(super) fn changed(&self) -> Vec<Change> {
         let FairSpec { features, patches, overrides } = self;
         let version = features.version.plain();
-        let (plain, unpatched) = (Features::of(version), Patches::of(version));
+        let (plain, unpatched) = (Features::of(version), patches.at(version));
         let switch = |key, is, was| (key, word(is).to_owned(), word(was).to_owned());
         let flags = FLAGS.iter().map(|it| switch(it.key, it.get(features), it.get(&plain)));
         let patched = patches.known().iter().map(|it| it.key);

@@ -131,7 +131,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             let PolicyTimer { cpu: on, deferred, .. } = self.timers[timer.idx()];
             on == cpu && deferred.is_some_and(|delay| !self.is_near(**timer, cpu, end + delay))
         };
-        let armed = self.desks[cpu.idx()].deferred_timers.iter().filter(is_armed).count();
+        // One that was asked for twice is armed once.
+        let asked = &self.desks[cpu.idx()].deferred_timers;
+        let once = asked.iter().enumerate().filter(|(nth, timer)| !asked[..*nth].contains(timer));
+        let armed = once.map(|(_, timer)| timer).filter(is_armed).count();
         u32::try_from(armed).map_or(0, |armed| armed * self.prices.list().hrtimer_start_deferred)
     }
 

@@ -16,6 +16,8 @@ use super::rig::{Log, config, objects, steady};
 struct Rearms {
     queues: FifoQueues,
     whens: Vec<When>,
+    /// How often it asks for each.
+    times: usize,
     fired: Option<SimTime>,
 }
 
@@ -43,7 +45,8 @@ impl Policy for Rearms {
     fn pick_next(&mut self, mut cx: Cx<'_>, cpu: CpuId, _: Option<TaskId>) -> Option<TaskId> {
         let next = self.queues.next(cpu)?;
         if !self.whens.is_empty() {
-            cx.arm(TimerId(0), cpu, self.whens.remove(0));
+            let when = self.whens.remove(0);
+            (0..self.times).for_each(|_| cx.arm(TimerId(0), cpu, when));
         }
         Some(next)
     }
@@ -59,17 +62,22 @@ impl Policy for Rearms {
 
 /// Two tasks, of which the first lets the other run after 50 us: when each begins, and when the timer expires.
 fn run(whens: &[When]) -> (u64, u64, u64) {
-    let (began, expires, _) = run_at(&steady("t16"), whens);
+    let (began, expires, _) = run_at(&steady("t16"), whens, 1);
     (began[0], began[1], expires)
 }
 
-/// The same on this machine, with the instant at which the run ends.
-fn run_at(machine: &Topology, whens: &[When]) -> ([u64; 2], u64, u64) {
+/// As [`run`] on this machine, where the policy asks so often for each: when the tasks begin, when the timer expires, and
+/// when the run ends.
+fn run_at(machine: &Topology, whens: &[When], times: usize) -> ([u64; 2], u64, u64) {
     let mut script = Script::new(objects());
     script.task(CpuId(2), &[Op::Run(Nanos(50_000)), Op::Yield, Op::Run(Nanos(50_000))]);
     script.task(CpuId(2), &[Op::Run(Nanos(2_000_000))]);
-    let policy =
-        Box::new(Rearms { queues: FifoQueues::default(), whens: whens.to_vec(), fired: None });
+    let policy = Box::new(Rearms {
+        queues: FifoQueues::default(),
+        whens: whens.to_vec(),
+        times,
+        fired: None,
+    });
     let mut run =
         Simulator::new(Arc::new(machine.clone()), policy, script, Log::default(), config())
             .unwrap();
@@ -95,16 +103,17 @@ fn what_a_timer_costs_is_paid_where_the_kernel_pays_it() {
         Topology::clone(&machine).with_costs(costs)
     };
     let first = When::AfterSchedule(Nanos(400_000));
-    let ([one, two], expires, ends) = run_at(&machine, &[first]);
+    let ([one, two], expires, ends) = run_at(&machine, &[first], 1);
     let deferred = priced(|costs| costs.hrtimer_start_deferred += 700);
     let later = ([one + 700, two + 700], expires + 700, ends + 700);
-    assert_eq!(run_at(&deferred, &[first]), later);
+    assert_eq!(run_at(&deferred, &[first], 1), later);
+    assert_eq!(run_at(&deferred, &[first], 2), later, "armed once");
     let near = When::AfterSchedule(Nanos(400_000 - (two - one)));
-    assert_eq!(run_at(&deferred, &[first, near]), later);
+    assert_eq!(run_at(&deferred, &[first, near], 1), later);
     let far = When::AfterSchedule(Nanos(400_000));
-    assert_eq!(run_at(&deferred, &[first, far]).0, [one + 700, two + 1_400]);
+    assert_eq!(run_at(&deferred, &[first, far], 1).0, [one + 700, two + 1_400]);
     let behind = priced(|costs| costs.hrtimer_rearm += 300);
-    assert_eq!(run_at(&behind, &[first]), ([one, two], expires - 300, ends));
+    assert_eq!(run_at(&behind, &[first], 1), ([one, two], expires - 300, ends));
 }
 
 /// Linux compares the two instants where `schedule()` ends, and where a CPU starts its timer because another one has asked

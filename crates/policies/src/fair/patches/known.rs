@@ -35,43 +35,50 @@ impl Table {
 }
 
 /// Whether `patch` can stand behind `patches`, whose reasons have these names.
-fn check(
-    patch: &Patch,
-    patches: &[&'static Patch],
-    names: &[&'static str],
-) -> Result<(), &'static str> {
+fn check(patch: &Patch, patches: &[&'static Patch], names: &[&'static str]) -> Result<(), String> {
+    let wrong = |what: &str| Err(what.to_owned());
     if patches.len() == MOST {
-        return Err("expected at most 64 patches");
+        return wrong("expected at most 64 patches");
+    }
+    if ["NO_", "sched_"].iter().any(|prefix| patch.key.starts_with(prefix)) {
+        return wrong("its name: expected neither NO_ nor sched_ in front");
     }
     let policy = match patch.policy {
         "cfs" => Version::CFS,
         "eevdf" => Version::EEVDF,
-        _ => return Err("its policy: expected cfs or eevdf"),
+        _ => return wrong("its policy: expected cfs or eevdf"),
     };
     let has = |version: &str| policy.iter().any(|it| it.name() == version);
     let mut versions = patch.forms.iter().filter_map(|form| form.version).chain(patch.version);
     if !versions.all(has) {
-        return Err("a version: expected one that its policy has");
+        return wrong("a version: expected one that its policy has");
     }
     let is_word = |form: &Form| {
         let setting = CHOICES.iter().find(|choice| choice.key == form.setting);
         setting.is_some_and(|choice| choice.values.contains(&form.name))
     };
     if !patch.forms.iter().all(is_word) {
-        return Err("a form: expected a word of its setting");
+        return wrong("a form: expected a word of its setting");
     }
+    check_reasons(patch.reasons, names)
+}
+
+/// Whether these reasons can stand behind those of these names: each is one of them, or the next one.
+fn check_reasons(reasons: &[ReasonRow], names: &[&'static str]) -> Result<(), String> {
     let mut names = names.to_vec();
-    for ReasonRow { reason, name, .. } in patch.reasons {
-        match names.get(usize::from(reason.0)) {
-            Some(known) if known == name => {}
-            _ if usize::from(reason.0) != names.len() || names.contains(name) => {
-                return Err("a reason: expected the next number and a new name");
-            }
-            _ => names.push(name),
+    for ReasonRow { reason, name, .. } in reasons {
+        let (at, next) = (usize::from(reason.0), names.len());
+        if names.get(at) == Some(name) {
+            continue;
         }
+        let is_new = !names.contains(name) && !Reason::CORE_NAMES.contains(name);
+        if at != next || !is_new {
+            return Err(format!("its reason {name}: expected the number {next} and a new name"));
+        }
+        names.push(name);
     }
-    let core = usize::from(u8::MAX) + 1 - Reason::CORE_NAMES.len();
-    if names.len() > core { Err("a reason: expected a smaller number") } else { Ok(()) }
+    let most = usize::from(u8::MAX) + 1 - Reason::CORE_NAMES.len();
+    if names.len() > most { Err(format!("expected at most {most} reasons in all")) } else { Ok(()) }
 }
 
 /// As many patches as a set of them has bits.
@@ -94,13 +101,13 @@ impl PartialEq for Patches {
 impl Eq for Patches {}
 
 impl Patches {
-    /// Those of this crate; on are those that a kernel of this version has.
+    /// Those of this crate; on are those that are so in this version without being asked for.
     #[must_use]
     pub fn of(version: Version) -> Patches {
         Patches { table: &BUILTIN, on: 0 }.at(version)
     }
 
-    /// These; on are those that a kernel of this version has.
+    /// These; on are those that are so in this version without being asked for.
     #[must_use]
     pub fn at(self, version: Version) -> Patches {
         let patches = self.table.patches.iter().enumerate();
@@ -113,21 +120,11 @@ impl Patches {
     ///
     /// # Errors
     /// When it cannot be one of them: what is wrong, and what was expected.
-    pub fn and(self, patch: &'static Patch) -> Result<Patches, &'static str> {
+    pub fn and(self, patch: &'static Patch) -> Result<Patches, String> {
         let Table { patches, names, .. } = self.table;
         check(patch, patches, names)?;
         let patches = patches.iter().copied().chain([patch]).collect();
         Ok(Patches { table: Box::leak(Box::new(Table::new(patches))), ..self })
-    }
-
-    /// These patches and one more that is on.
-    ///
-    /// # Panics
-    /// When there is none of this name.
-    #[must_use]
-    pub fn with(mut self, key: &str) -> Patches {
-        assert!(self.set(key, true), "a patch of this name: {key}");
-        self
     }
 
     /// Switches the patch of this name; false if there is none.

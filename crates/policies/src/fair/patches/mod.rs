@@ -1,8 +1,8 @@
-//! Patches of the fair class: what no kernel does without being changed, one file each.
+//! Patches of the fair class: changes that are switched on by name, one file each.
 //!
 //! A patch is a [`Patch`]: its name, its texts, and a [`Hook`] that is asked where it changes
-//! `select_idle_sibling()`. A new one is a file here and a line in [`PATCHES`]; `--policy cfs+NAME` switches it on,
-//! and `simsched policies show` lists it.
+//! `select_idle_sibling()`. A new one is a file here, its `mod` and a line in [`PATCHES`]; `--policy cfs+NAME` switches
+//! it on, and `simsched policies show` lists it.
 
 mod always_check;
 mod bias_pays_search;
@@ -54,7 +54,7 @@ pub struct Patch {
     pub policy: &'static str,
     /// and of which version if none is named; none is that policy's default.
     pub version: Option<&'static str>,
-    /// Since which version a kernel has it; none has it before, or if there is none.
+    /// Since which version it is on without being asked for; never, if there is none.
     pub since: Option<Version>,
     /// Forms of it that an expression may name, as in `cache_aware@v4`.
     pub forms: &'static [Form],
@@ -93,7 +93,7 @@ impl Patch {
         }
     }
 
-    /// Whether a kernel of this version has it.
+    /// Whether it is on in this version without being asked for.
     #[must_use]
     pub fn is_of(&self, version: Version) -> bool {
         self.since.is_some_and(|since| version >= since)

@@ -43,12 +43,15 @@ impl Points {
 
 /// A patch of `select_idle_sibling()`, asked at the places that its [`points`](Hook::points) name. Of several
 /// patches, the first that has an answer gives it, in the order of their table.
+///
+/// A [`Placement`] that it answers counts in `scanned` the CPUs that it looked at, which the waker pays as looks behind
+/// the LLC of the target; nothing else of it but the CPU and the reason is read. Where the wakee may not run on that CPU,
+/// `select_fallback_rq()` chooses another one.
 pub trait Hook: Debug + Send {
-    /// Where it is asked. It is read once, when the class is attached to a machine.
+    /// Where it is asked. This is read once, when the class is attached to a machine.
     fn points(&self) -> Points;
 
-    /// Before the target is looked at: the CPU to take, why, and how many CPUs were scanned for it, which the waker
-    /// pays.
+    /// Before the target is looked at: the CPU to take, and why.
     fn before_target(&self, cx: &WakeupCx<'_>) -> Option<Placement> {
         let _ = cx;
         None
@@ -62,8 +65,7 @@ pub trait Hook: Debug + Send {
         None
     }
 
-    /// Where nothing free was found: the CPU to take in place of the target, why, and how many CPUs were scanned for it
-    /// beside those of the search.
+    /// Where nothing free was found: the CPU to take in place of the target, and why.
     fn instead_of_target(&self, cx: &WakeupCx<'_>) -> Option<Placement> {
         let _ = cx;
         None
@@ -73,13 +75,16 @@ pub trait Hook: Debug + Send {
 /// The patches that are asked on a machine.
 #[derive(Debug, Default)]
 pub(in crate::fair) struct Hooks {
-    hooks: Vec<Box<dyn Hook>>,
+    /// Each with its points.
+    hooks: Vec<(Points, Box<dyn Hook>)>,
+    /// Those of all.
     points: Points,
 }
 
 impl Hooks {
     pub(in crate::fair) fn new(hooks: Vec<Box<dyn Hook>>) -> Hooks {
-        let points = hooks.iter().fold(Points::NONE, |points, hook| points.and(hook.points()));
+        let hooks: Vec<_> = hooks.into_iter().map(|hook| (hook.points(), hook)).collect();
+        let points = hooks.iter().fold(Points::NONE, |all, (points, _)| all.and(*points));
         Hooks { hooks, points }
     }
 
@@ -97,7 +102,7 @@ impl Hooks {
 
     #[cold]
     fn ask_each<T>(&self, point: Points, ask: impl Fn(&dyn Hook) -> Option<T>) -> Option<T> {
-        let mut asked = self.hooks.iter().filter(|hook| hook.points().has(point));
-        asked.find_map(|hook| ask(hook.as_ref()))
+        let mut asked = self.hooks.iter().filter(|(points, _)| points.has(point));
+        asked.find_map(|(_, hook)| ask(hook.as_ref()))
     }
 }

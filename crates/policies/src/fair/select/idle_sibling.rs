@@ -42,7 +42,7 @@ impl Fair {
                 true => self.unpatched_scan(world, ask, is_near),
                 false => Looks::default(),
             };
-            return looks.before(found);
+            return looks.chosen(found);
         }
         if let Some(why) = self.takes(&cx, target, reason::TARGET) {
             return Placement::at(target, why);
@@ -75,7 +75,7 @@ impl Fair {
         if let Some(found) =
             self.hooks.ask(Points::INSTEAD_OF_TARGET, |hook| hook.instead_of_target(&cx))
         {
-            return looks.before(found);
+            return looks.chosen(found);
         }
         looks.found(target, reason::NONE_IDLE)
     }

@@ -33,15 +33,14 @@ impl Looks {
 
     /// That these looks have led to `cpu`, for this reason.
     pub(super) fn found(self, cpu: CpuId, reason: Reason) -> Placement {
-        self.before(Placement::at(cpu, reason))
+        let Looks { all, far, groups } = self;
+        Placement { scanned: all, far, groups, ..Placement::at(cpu, reason) }
     }
 
-    /// That these looks came before those of `placement`.
-    pub(super) fn before(self, mut placement: Placement) -> Placement {
-        placement.scanned += self.all;
-        placement.far += self.far;
-        placement.groups += self.groups;
-        placement
+    /// That these looks, and those by which a patch has chosen, have led to its choice.
+    pub(super) fn chosen(mut self, choice: Placement) -> Placement {
+        self.all += choice.scanned;
+        self.found(choice.cpu, choice.reason)
     }
 }
 

@@ -30,7 +30,7 @@ impl WakeupCx<'_> {
         self.ask.waker
     }
 
-    /// Its previous CPU.
+    /// Its previous CPU; with `cache_aware_wakeup` the CPU that is taken for it.
     #[must_use]
     pub fn prev(&self) -> CpuId {
         self.ask.prev
