@@ -273,7 +273,8 @@ impl Policy for EveryAction {
 
     fn task_work(&mut self, mut cx: Cx<'_>, cpu: CpuId, task: TaskId) -> Look {
         match self.any(3) {
-            0 => {
+            // Another CPU may have throttled it in the meantime: it is to be let go once.
+            0 if !cx.world.task(task).throttled => {
                 self.queues.remove(cpu, task);
                 self.hold(&mut cx, cpu, task);
             }
