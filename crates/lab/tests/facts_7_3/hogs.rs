@@ -48,7 +48,7 @@ fn cache_fact_04_off_four_workers_of_schbench_stay_where_fork_put_them() {
 }
 
 #[test]
-#[ignore = "MISSED: ours sb-1x8 xllc_migrations: [Some(1.0), Some(1.0), Some(0.0)] instead of -1e-6..=1e-6"]
+#[ignore = "MISSED: ours sb-1x8 xllc_migrations: [1.0, 1.0, 0.0] instead of -1e-6..=1e-6"]
 fn cache_fact_04_off_eight_workers_of_schbench_stay_where_fork_put_them() {
     for machine in ["n2x8", "s2x8", "s2d2"] {
         assert_is(&off(machine), "sb-1x8", "xllc_migrations", 0);

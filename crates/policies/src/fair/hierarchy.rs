@@ -11,8 +11,8 @@ use super::entity::{Entity, EntityId, QueueId};
 use super::features::{Features, Version};
 use super::group::{CgroupMode, GroupId, TaskGroup};
 use super::llc::{CacheAware, LlcWakeup};
-use super::order::Order;
 use super::order::eevdf::{Nodes, Request};
+use super::order::{Order, Rules};
 use super::tg_load::{Source, TgLoad, TgRules};
 use super::tunables::Tunables;
 
@@ -50,6 +50,8 @@ pub struct Hierarchy {
     pub(super) tunables: Tunables,
     pub(super) features: Features,
     pub(super) order: Order,
+    /// What that order does as its release has it.
+    pub(super) rules: Rules,
     /// By entity: what it asks for (empty under CFS).
     pub(super) requests: Vec<Request>,
     /// By entity: where it waits (empty under CFS).
@@ -95,6 +97,7 @@ impl Hierarchy {
             tunables,
             features,
             order: Order::of(features.version),
+            rules: Rules::of(features.version),
             requests: Vec::new(),
             nodes: Nodes::default(),
             asked: Asked::with_capacity(world.tasks().len(), nr_cpus),

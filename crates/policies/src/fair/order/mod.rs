@@ -10,6 +10,7 @@ pub(super) mod cfs;
 pub(super) mod eevdf;
 mod flat;
 mod nested;
+mod rules;
 mod slice;
 
 use simsched_core::{Preempt, World};
@@ -18,6 +19,7 @@ use simsched_topology::CpuId;
 use self::cfs::Cfs;
 use self::eevdf::Eevdf;
 use self::flat::Flat;
+pub(super) use self::rules::Rules;
 use super::entity::{EntityId, QueueId};
 use super::features::Version;
 use super::hierarchy::Hierarchy;

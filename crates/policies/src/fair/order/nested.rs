@@ -3,8 +3,8 @@
 use simsched_core::SchedPolicy;
 
 use super::Discipline;
+use super::rules::UtilEstUpdate;
 use crate::fair::entity::{EntityId, QueueId};
-use crate::fair::features::Version;
 use crate::fair::hierarchy::{Hierarchy, Update};
 use crate::fair::queueing::{DequeueFlags, EnqueueFlags};
 
@@ -51,7 +51,7 @@ pub(super) fn enqueue_task<N: Nested>(
     let idle = u32::from(h.entity(task).policy == SchedPolicy::Idle);
     let was_delayed = h.entity(task).sched_delayed;
     // Who comes as it left has not been added to the estimate of its CPU, being asleep.
-    let is_waking = flags.wakeup && !h.features.version.is_exact();
+    let is_waking = flags.wakeup && h.rules.util_est != UtilEstUpdate::With;
     if !was_delayed || is_waking || flags.delayed {
         h.util_est_enqueue(task);
     }
@@ -99,17 +99,14 @@ pub(super) fn dequeue_task<N: Nested>(
     flags: DequeueFlags,
     now: u64,
 ) -> bool {
-    if !h.entity(task).sched_delayed || flags.sleep && !h.features.version.is_exact() {
+    if !h.entity(task).sched_delayed || flags.sleep && h.rules.util_est != UtilEstUpdate::With {
         h.util_est_dequeue(task);
     }
-    // 6.12 takes the sample before the averages are brought up to date, older ones behind all of it, and since 7.2
-    // it belongs to the update (`UPDATE_UTIL_EST`).
-    let version = h.features.version;
-    if flags.sleep && version >= Version::V6_12 && !version.is_exact() {
+    if flags.sleep && h.rules.util_est == UtilEstUpdate::Before {
         h.util_est_update(task);
     }
     let has_left = dequeue_entities::<N>(h, task, flags, now);
-    if flags.sleep && version < Version::V6_12 {
+    if flags.sleep && h.rules.util_est == UtilEstUpdate::Behind {
         h.util_est_update(task);
     }
     has_left

@@ -4,7 +4,6 @@ use simsched_core::{Preempt, SchedPolicy, World};
 use simsched_topology::CpuId;
 
 use crate::fair::entity::{EntityId, QueueId};
-use crate::fair::features::Version;
 use crate::fair::hierarchy::{Hierarchy, Update};
 use crate::fair::order::nested::find_matching_se;
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
@@ -125,7 +124,7 @@ impl Hierarchy {
         curr: EntityId,
     ) -> Preempt {
         let mut slice = self.sched_slice(queue, curr);
-        if self.features.version >= Version::V6_5 {
+        if self.rules.latency_limits_slice {
             slice = slice.min(self.tunables.latency_ns);
         }
         let entity = self.entity(curr);

@@ -3,6 +3,7 @@
 
 use crate::fair::entity::EntityId;
 use crate::fair::hierarchy::{Hierarchy, Update};
+use crate::fair::order::rules::DelayedLag;
 
 impl Hierarchy {
     /// A task begins to be delayed, or ends: it counts as queued and as not runnable meanwhile. A group
@@ -38,7 +39,7 @@ impl Hierarchy {
     /// Source: `requeue_delayed_entity()`.
     pub(super) fn requeue_delayed_entity(&mut self, se: EntityId, now: u64) {
         let queue = self.cfs_rq_of(se);
-        if self.features.version.is_exact() {
+        if self.rules.delayed_lag == DelayedLag::NoLess {
             self.update_curr(queue, now);
             if self.update_entity_lag(queue, se) {
                 self.place_again(se);
@@ -72,7 +73,7 @@ impl Hierarchy {
     /// A delayed entity has left. Source: `finish_delayed_dequeue_entity()`.
     pub(super) fn finish_delayed_dequeue_entity(&mut self, se: EntityId) {
         self.set_delayed(se, false);
-        if self.features.delay_zero && !self.features.version.is_exact() {
+        if self.features.delay_zero && self.rules.delayed_lag == DelayedLag::Now {
             let request = &mut self.requests[se.idx()];
             request.vlag = request.vlag.min(0);
         }

@@ -1,7 +1,7 @@
 //! The order of one runqueue under EEVDF, earliest eligible virtual deadline first: who is owed time,
 //! who asked for how much of it until when, and who sleeps and has still to work off what it had too
-//! much. The rest of the class is the same. Source: kernel/sched/fair.c, Linux 6.12.117; 6.6 and 7.0
-//! differ where a version is asked for.
+//! much. The rest of the class is the same. Source: kernel/sched/fair.c, Linux 6.12.117; what other releases do
+//! differently stands in [`Rules`](super::Rules).
 
 mod delay;
 mod pick;
@@ -23,7 +23,6 @@ pub use virtual_time::{EevdfRq, QueuedCurr};
 use super::Discipline;
 use super::nested::{self, Nested};
 use crate::fair::entity::{EntityId, QueueId};
-use crate::fair::features::Version;
 use crate::fair::hierarchy::Hierarchy;
 use crate::fair::queueing::{DequeueFlags, EnqueueFlags};
 
@@ -141,7 +140,7 @@ impl Nested for Eevdf {
     #[inline]
     fn wait_no_more(h: &mut Hierarchy, queue: QueueId, se: EntityId, first: bool) {
         h.wait_no_more(queue, se);
-        if first || !h.features.version.is_exact() {
+        if first || !h.rules.protects_picked {
             h.set_protect_slice(queue, se);
         }
     }
@@ -156,7 +155,7 @@ impl Nested for Eevdf {
 
     #[inline]
     fn group_slice(h: &Hierarchy, queue: QueueId) -> Option<u64> {
-        if h.features.version < Version::V6_12 {
+        if !h.rules.group_slices {
             return None;
         }
         h.slices(queue).map(|(shortest, _)| shortest)

@@ -4,9 +4,9 @@ use super::Eevdf;
 use super::tree::Key;
 use crate::fair::GROUP_LEVEL;
 use crate::fair::entity::{EntityId, QueueId};
-use crate::fair::features::Version;
 use crate::fair::hierarchy::Hierarchy;
 use crate::fair::order::nested;
+use crate::fair::order::rules::{PickBuddy, Protection};
 use crate::fair::queueing::DequeueFlags;
 use crate::fair::timeline::before;
 use simsched_topology::CpuId;
@@ -40,13 +40,15 @@ impl Hierarchy {
     pub(in crate::fair) fn set_protect_slice(&mut self, queue: QueueId, se: EntityId) {
         let request = self.requests[se.idx()];
         let mut until = request.deadline;
-        if self.features.version >= Version::V7_0 {
+        if self.rules.protection.has_end() {
             let slice = match self.features.run_to_parity {
                 true => self.slices(queue).map_or(request.slice, |(shortest, _)| shortest),
                 false => self.tunables.normalized_base_slice_ns,
             };
             if slice < request.slice {
-                until = match self.features.version.is_flat() && self.features.preempt_short {
+                until = match self.rules.protection == Protection::Eligible
+                    && self.features.preempt_short
+                {
                     true => earlier(until, self.queue(queue).eevdf.ineligible_vruntime()),
                     false => self.earlier(until, self.entity(se).vruntime, se, slice),
                 };
@@ -55,17 +57,24 @@ impl Hierarchy {
         self.set_protection(se, until);
     }
 
+    /// Whether the end of a protection has a field of its own.
+    #[inline]
+    fn keeps_vprot(&self) -> bool {
+        matches!(self.rules.protection, Protection::ShortestApart | Protection::Eligible)
+    }
+
     /// The virtual time up to which `se`, which runs, is protected (6.17 and later).
     #[inline]
     fn protection(&self, se: EntityId) -> u64 {
         let request = &self.requests[se.idx()];
-        if self.features.version.is_exact() { request.vprot } else { request.vlag.cast_unsigned() }
+        if self.keeps_vprot() { request.vprot } else { request.vlag.cast_unsigned() }
     }
 
     #[inline]
     fn set_protection(&mut self, se: EntityId, until: u64) {
+        let keeps_vprot = self.keeps_vprot();
         let request = &mut self.requests[se.idx()];
-        if self.features.version.is_exact() {
+        if keeps_vprot {
             request.vprot = until;
         } else {
             request.vlag = until.cast_signed();
@@ -82,7 +91,7 @@ impl Hierarchy {
     pub(in crate::fair) fn update_protect_slice(&mut self, queue: QueueId, se: EntityId) {
         if let Some((shortest, _)) = self.slices(queue) {
             let mut from = self.entity(se).vruntime;
-            if self.features.version.is_flat() {
+            if self.rules.protection == Protection::Eligible {
                 from = earlier(from, self.avg_vruntime(queue));
             }
             let until = self.earlier(self.protection(se), from, se, shortest);
@@ -95,7 +104,7 @@ impl Hierarchy {
     #[inline]
     pub(in crate::fair) fn is_protected(&self, se: EntityId) -> bool {
         let request = &self.requests[se.idx()];
-        if self.features.version >= Version::V7_0 {
+        if self.rules.protection.has_end() {
             return before(self.entity(se).vruntime, self.protection(se));
         }
         request.vlag == request.deadline.cast_signed()
@@ -106,7 +115,7 @@ impl Hierarchy {
         if !self.is_protected(se) {
             return;
         }
-        let until = match self.features.version >= Version::V7_0 {
+        let until = match self.rules.protection.has_end() {
             true => self.entity(se).vruntime,
             false => self.requests[se.idx()].deadline.wrapping_add(1),
         };
@@ -126,7 +135,7 @@ impl Hierarchy {
         let sum = self.queued_curr(queue);
         let is_eligible = |vruntime| self.is_eligible_at(queue, sum, vruntime);
         if let Some(next) = cfs_rq.next
-            && self.features.version.is_exact()
+            && self.rules.pick_buddy == PickBuddy::Within
             && self.features.pick_buddy
             && protect
             && is_eligible(self.entity(next).vruntime)
@@ -152,18 +161,17 @@ impl Hierarchy {
     /// Whether the discipline protects who runs at all; since 6.17 how long, says the protection.
     #[inline]
     pub(super) fn protects(&self) -> bool {
-        self.features.run_to_parity || self.features.version >= Version::V7_0
+        self.features.run_to_parity || self.rules.protection.has_end()
     }
 
     /// The entity of `queue` that should run next: the next buddy if it is eligible, or the pick. A
     /// sleeper that is picked leaves; then there is no answer yet. Source: `pick_next_entity()`.
     #[inline]
     fn choose(&mut self, queue: QueueId, now: u64) -> Option<EntityId> {
-        let wants_buddy = match self.features.version {
-            Version::V6_6 => self.features.next_buddy,
-            // It is part of the choice itself.
-            version if version.is_exact() => false,
-            _ => self.features.pick_buddy,
+        let wants_buddy = match self.rules.pick_buddy {
+            PickBuddy::NextBuddy => self.features.next_buddy,
+            PickBuddy::Before => self.features.pick_buddy,
+            PickBuddy::Within => false,
         };
         if wants_buddy
             && let Some(next) = self.queue(queue).next
@@ -231,8 +239,7 @@ impl Hierarchy {
             }
             _ => {}
         }
-        // Since 6.12 a task that is picked again stays where it is.
-        let stays = self.features.version >= Version::V6_12 && next == prev;
+        let stays = self.rules.keeps_place && next == prev;
         if let Some(next) = next.filter(|_| !stays) {
             self.mru.move_front(cpu, next.task());
             self.start_slice_of(Hierarchy::root_of(cpu), next);

@@ -4,8 +4,9 @@
 use super::request::{div_s64, entity_lag, lag_limit};
 use super::virtual_time::QueuedCurr;
 use crate::fair::entity::{EntityId, QueueId};
-use crate::fair::features::Version;
 use crate::fair::hierarchy::Hierarchy;
+use crate::fair::order::Order;
+use crate::fair::order::rules::{Arith, DelayedLag, LagLimit};
 use crate::fair::weight::{calc_delta_fair, calc_delta_fair_exact};
 
 impl Hierarchy {
@@ -13,32 +14,32 @@ impl Hierarchy {
     #[inline]
     pub(in crate::fair) fn tree_curr(&self, queue: QueueId) -> Option<EntityId> {
         let cfs_rq = self.queue(queue);
-        if self.features.version.is_flat() { cfs_rq.eevdf.curr } else { cfs_rq.curr }
+        if self.order == Order::Flat { cfs_rq.eevdf.curr } else { cfs_rq.curr }
     }
 
     /// How many entities compete in the tree of `queue`.
     #[inline]
     pub(in crate::fair) fn tree_nr(&self, queue: QueueId) -> u32 {
         let cfs_rq = self.queue(queue);
-        if self.features.version.is_flat() { cfs_rq.h_nr_running } else { cfs_rq.nr_running }
+        if self.order == Order::Flat { cfs_rq.h_nr_running } else { cfs_rq.nr_running }
     }
 
     /// The weight of `se` in the sums of its tree.
     #[inline]
     pub(in crate::fair) fn tree_weight(&self, se: EntityId) -> u64 {
-        match self.features.version {
-            version if version.is_flat() => self.requests[se.idx()].weight,
-            version if version.is_exact() => self.entity(se).load.weight,
-            _ => self.entity(se).weight(),
+        match (self.order, self.rules.arith) {
+            (Order::Flat, _) => self.requests[se.idx()].weight,
+            (_, Arith::Exact) => self.entity(se).load.weight,
+            (_, Arith::Scaled) => self.entity(se).weight(),
         }
     }
 
     /// Real time as virtual time of `se`. Source: `calc_delta_fair()`.
     #[inline]
     pub(in crate::fair) fn virtual_time(&self, delta: u64, se: EntityId) -> u64 {
-        match self.features.version.is_exact() {
-            true => calc_delta_fair_exact(delta, self.tree_weight(se)),
-            false => calc_delta_fair(delta, self.entity(se).load),
+        match self.rules.arith {
+            Arith::Exact => calc_delta_fair_exact(delta, self.tree_weight(se)),
+            Arith::Scaled => calc_delta_fair(delta, self.entity(se).load),
         }
     }
 
@@ -58,9 +59,9 @@ impl Hierarchy {
         vruntime: u64,
     ) -> bool {
         let eevdf = &self.queue(queue).eevdf;
-        match self.features.version.is_exact() {
-            true => eevdf.is_eligible_exact(curr, vruntime),
-            false => eevdf.is_eligible(curr, vruntime),
+        match self.rules.arith {
+            Arith::Exact => eevdf.is_eligible_exact(curr, vruntime),
+            Arith::Scaled => eevdf.is_eligible(curr, vruntime),
         }
     }
 
@@ -82,10 +83,11 @@ impl Hierarchy {
     #[inline]
     pub(super) fn lag_limit(&self, queue: QueueId, se: EntityId) -> i64 {
         let (slice, load) = (self.requests[se.idx()].slice, self.entity(se).load);
-        if self.features.version < Version::V7_0 {
-            return lag_limit(slice, self.tick_ns, load);
-        }
-        let alone = if self.features.version.is_exact() { 0 } else { slice };
+        let alone = match self.rules.lag_limit {
+            LagLimit::Own => return lag_limit(slice, self.tick_ns, load),
+            LagLimit::LongestOrOwn => slice,
+            LagLimit::Longest => 0,
+        };
         let longest = self.slices(queue).map_or(alone, |(_, longest)| longest);
         self.virtual_time(longest + self.tick_ns, se).cast_signed()
     }
@@ -100,7 +102,7 @@ impl Hierarchy {
         let mut vlag = self.note_lag(queue, se, avruntime);
         let entity = self.entity(se);
         let vruntime = entity.vruntime;
-        if entity.sched_delayed && self.features.version.is_exact() {
+        if entity.sched_delayed && self.rules.delayed_lag == DelayedLag::NoLess {
             vlag = vlag.max(before);
             if self.features.delay_zero {
                 vlag = vlag.min(0);
@@ -194,14 +196,14 @@ impl Hierarchy {
     fn inflated_lag(&mut self, queue: QueueId, se: EntityId, vlag: i64) -> i64 {
         let load = self.queue(queue).eevdf.load(self.queued_curr(queue));
         let weight = self.tree_weight(se).cast_signed();
-        if !self.features.version.is_exact() {
+        if self.rules.arith == Arith::Scaled {
             return div_s64(vlag.wrapping_mul(load + weight), load.max(1));
         }
         if vlag == 0 {
             return 0;
         }
         let load = load.max(1);
-        let lag = match self.features.version.is_flat() {
+        let lag = match self.order == Order::Flat {
             true => vlag.wrapping_add(vlag.wrapping_mul(weight) / load),
             false => vlag.wrapping_mul(load + weight) / load,
         };

@@ -4,9 +4,9 @@ use simsched_core::{Preempt, SchedPolicy, World};
 use simsched_topology::CpuId;
 
 use crate::fair::entity::{EntityId, QueueId};
-use crate::fair::features::Version;
 use crate::fair::hierarchy::{Hierarchy, Update};
 use crate::fair::order::nested::find_matching_se;
+use crate::fair::order::rules::{Arith, Yield};
 use crate::fair::timeline::before;
 use crate::fair::weight::calc_delta_fair;
 
@@ -15,7 +15,7 @@ impl Hierarchy {
     /// and is ahead, has to go if others wait. Source: `update_curr()`.
     #[inline]
     pub(super) fn update_curr_eevdf(&mut self, queue: QueueId, curr: EntityId, now: u64) {
-        let is_exact = self.features.version.is_exact();
+        let is_exact = self.rules.arith == Arith::Exact;
         let entity = &mut self.entities[curr.idx()];
         let ran = if is_exact { entity.account(now) } else { entity.charge(now) };
         if ran == 0 {
@@ -33,7 +33,7 @@ impl Hierarchy {
         }
         if is_served || self.has_lost(queue, curr) {
             let cpu = self.queue(queue).cpu;
-            match is_exact {
+            match self.rules.lazy {
                 true => self.asked.resched_lazy(cpu),
                 false => self.asked.resched(cpu),
             }
@@ -44,7 +44,7 @@ impl Hierarchy {
     /// Source: `did_preempt_short()`; since 6.17 the end of the protection alone.
     #[inline]
     fn has_lost(&self, queue: QueueId, curr: EntityId) -> bool {
-        if self.features.version >= Version::V7_0 {
+        if self.rules.protection.has_end() {
             return !self.is_protected(curr);
         }
         self.features.preempt_short && !self.is_protected(curr) && !self.is_eligible(queue, curr)
@@ -74,8 +74,8 @@ impl Hierarchy {
         if curr == wakee {
             return Preempt::No;
         }
-        if self.features.version.is_exact() {
-            return self.wakeup_preempt_exact(world, cpu, [curr, wakee], fork);
+        if self.rules.lazy {
+            return self.wakeup_preempt_lazy(world, cpu, [curr, wakee], fork);
         }
         if self.features.next_buddy && !fork && !self.entity(wakee).sched_delayed {
             self.set_next_buddy(wakee);
@@ -106,7 +106,7 @@ impl Hierarchy {
     fn wins(&mut self, queue: QueueId, se: EntityId, pse: EntityId) -> bool {
         let slice = |se: EntityId| self.requests[se.idx()].slice;
         let is_short = self.features.preempt_short && slice(pse) < slice(se);
-        if self.features.version >= Version::V7_0 {
+        if self.rules.protection.has_end() {
             let wins = self.pick_eevdf(queue, !is_short) == Some(pse);
             if !wins && is_short && self.features.run_to_parity {
                 self.update_protect_slice(queue, se);
@@ -125,7 +125,7 @@ impl Hierarchy {
 
     /// Whether `wakee`, just queued on `cpu`, preempts `curr` when that returns to user mode.
     /// Source: `wakeup_preempt_fair()`, Linux 7.2.
-    fn wakeup_preempt_exact(
+    fn wakeup_preempt_lazy(
         &mut self,
         world: &World,
         cpu: CpuId,
@@ -150,7 +150,7 @@ impl Hierarchy {
         }
         let (queue, now) = (self.cfs_rq_of(se), world.rq(cpu).clock_task);
         self.update_curr(queue, now);
-        let wins = self.wins_exact(queue, [se, pse], fork, now);
+        let wins = self.wins_lazy(queue, [se, pse], fork, now);
         match self.asked.take_due(cpu) {
             Preempt::No if wins => Preempt::Lazy,
             due => due,
@@ -159,7 +159,7 @@ impl Hierarchy {
 
     /// Whether `pse` would be picked now from `queue`, with a shorter slice also against the protection of `se`.
     /// Source: `wakeup_preempt_fair()`, Linux 7.2.
-    fn wins_exact(
+    fn wins_lazy(
         &mut self,
         queue: QueueId,
         [se, pse]: [EntityId; 2],
@@ -226,7 +226,7 @@ impl Hierarchy {
         let queue = self.cfs_rq_of(curr);
         self.clear_buddies(queue, curr);
         self.update_curr(queue, now);
-        if self.features.version < Version::V6_12 {
+        if self.rules.yields == Yield::AddsSlice {
             let (load, request) = (self.entity(curr).load, &mut self.requests[curr.idx()]);
             request.deadline = request.deadline.wrapping_add(calc_delta_fair(request.slice, load));
         } else if self.is_eligible(queue, curr) {

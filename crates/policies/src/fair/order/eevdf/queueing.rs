@@ -2,6 +2,7 @@
 
 use crate::fair::entity::{EntityId, QueueId};
 use crate::fair::hierarchy::{Hierarchy, Update};
+use crate::fair::order::rules::{DelayedLag, UtilEstUpdate};
 use crate::fair::queueing::{DequeueFlags, EnqueueFlags};
 
 impl Hierarchy {
@@ -64,12 +65,14 @@ impl Hierarchy {
     ) -> bool {
         self.update_curr(queue, now);
         self.clear_buddies(queue, se);
-        let is_exact = self.features.version.is_exact();
+        let samples = self.rules.util_est == UtilEstUpdate::With;
         let may_stay = flags.sleep && !flags.delayed && !flags.special;
         if may_stay && self.features.delay_dequeue && !self.is_eligible(queue, se) {
             self.update_load_avg(queue, se, now, Update::Age);
-            if is_exact {
+            if samples {
                 self.util_est_update_of_task(se);
+            }
+            if self.rules.delayed_lag == DelayedLag::NoLess {
                 self.update_entity_lag(queue, se);
             }
             self.set_delayed(se, true);
@@ -78,7 +81,7 @@ impl Hierarchy {
         let is_task = self.entity(se).my_q.is_none();
         let update = if is_task && flags.migrating { Update::Detach } else { Update::Tg };
         self.update_load_avg(queue, se, now, update);
-        if is_exact && flags.sleep && !flags.delayed {
+        if samples && flags.sleep && !flags.delayed {
             self.util_est_update_of_task(se);
         }
         self.se_update_runnable(se);

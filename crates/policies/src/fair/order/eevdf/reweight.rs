@@ -2,16 +2,16 @@
 
 use super::request::div_s64;
 use crate::fair::entity::{EntityId, QueueId};
-use crate::fair::features::Version;
 use crate::fair::hierarchy::Hierarchy;
+use crate::fair::order::rules::Reweight;
 
 impl Hierarchy {
     /// Source: `reweight_entity()`.
     pub(super) fn reweight_entity_eevdf(&mut self, se: EntityId, weight: u64, now: u64) {
         let queue = self.cfs_rq_of(se);
         let (is_curr, on_rq) = (self.queue(queue).curr == Some(se), self.entity(se).on_rq);
-        if self.features.version.is_exact() {
-            self.reweight_entity_exact(queue, se, weight, now);
+        if self.rules.reweight == Reweight::Rescale {
+            self.rescale_entity(queue, se, weight, now);
             return;
         }
         if on_rq {
@@ -34,7 +34,7 @@ impl Hierarchy {
 
     /// Lag, deadline and protection are kept in real time, at full resolution.
     /// Source: `reweight_entity()`, `rescale_entity()`, Linux 7.2.
-    fn reweight_entity_exact(&mut self, queue: QueueId, se: EntityId, weight: u64, now: u64) {
+    fn rescale_entity(&mut self, queue: QueueId, se: EntityId, weight: u64, now: u64) {
         let (is_curr, on_rq) = (self.queue(queue).curr == Some(se), self.entity(se).on_rq);
         let (mut avruntime, mut is_protected) = (0, false);
         if on_rq {
@@ -73,7 +73,7 @@ impl Hierarchy {
         let limit = self.lag_limit(queue, se);
         let entity = &mut self.entities[se.idx()];
         let weights = [entity.load.weight, weight];
-        let at = match self.features.version < Version::V6_12 {
+        let at = match self.rules.reweight == Reweight::KeepsVruntime {
             true => entity.vruntime,
             false => avruntime,
         };
