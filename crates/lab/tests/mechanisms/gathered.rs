@@ -9,16 +9,9 @@ use simsched_core::{Cause, Config, Launcher, Nanos, Seed, SimTime, Simulator, St
 use simsched_policies::catalog;
 use simsched_topology::Topology;
 
-use super::cut;
-
-/// Two sockets with one LLC of so many cores of two threads each.
-fn two_llcs(cores: u32) -> Arc<Topology> {
-    let lines = [
-        ("llcs_per_socket = 4", "llcs_per_socket = 1"),
-        ("cores_per_llc = 4", &format!("cores_per_llc = {cores}")),
-        ("cross_socket = 32", "cross_socket = 21"),
-    ];
-    Arc::new(cut("t64", Some("untraced-6.12"), &lines))
+/// A machine of the lab whose prices are those of 7.3, nothing traced.
+fn machine(name: &str) -> Arc<Topology> {
+    Arc::new(Topology::builtin(name, Some("untraced-7.3")).unwrap())
 }
 
 /// What came of `hackbench -T -p -g 1`, which is started as in the lab.
@@ -70,14 +63,14 @@ fn run(machine: &Arc<Topology>, policy: &str, pairs: u32, loops: u32) -> Cell {
 /// 2 in 0.43 s and 4 in 0.99 s (16). What does not hold is in docs/trust.md.
 #[test]
 fn a_gathered_baseline_loses_a_thread_as_often_as_recorded() {
-    let [small, large] = [8, 16].map(two_llcs);
+    let [small, large] = ["s2x8", "s2x16"].map(machine);
     let cells = [
         (&large, 2, 200_000, [1.7, 3.0]),
         (&large, 8, 75_000, [1.9, 1.9]),
         (&small, 8, 70_000, [4.0, 4.7]),
     ];
     for (machine, pairs, loops, [least, most]) in cells {
-        let off = run(machine, "eevdf@7.0", pairs, loops);
+        let off = run(machine, "eevdf@7.3", pairs, loops);
         #[expect(clippy::cast_precision_loss, reason = "a handful")]
         let a_second = off.active as f64 / off.seconds;
         let holds = (least / 1.5..=most * 1.5).contains(&a_second);
@@ -89,10 +82,10 @@ fn a_gathered_baseline_loses_a_thread_as_often_as_recorded() {
 /// 0.009 of 8 threads are outside in the mean. Sixteen threads behind an LLC of 16 CPUs do not fit, and leave as without it.
 #[test]
 fn enabled_what_fits_stays_and_what_does_not_leaves() {
-    let [small, large] = [8, 16].map(two_llcs);
+    let [small, large] = ["s2x8", "s2x16"].map(machine);
     for (machine, pairs, loops) in [(&small, 2, 300_000), (&large, 4, 140_000), (&large, 8, 70_000)]
     {
-        let on = run(machine, "cache_aware", pairs, loops);
+        let on = run(machine, "cache_aware@7.3", pairs, loops);
         assert!(
             on.outside <= 0.009 / 8.0 && on.moves <= 28,
             "{pairs}: {} {}",
@@ -100,6 +93,6 @@ fn enabled_what_fits_stays_and_what_does_not_leaves() {
             on.moves
         );
     }
-    let on = run(&small, "cache_aware", 8, 70_000);
+    let on = run(&small, "cache_aware@7.3", 8, 70_000);
     assert!(on.active > 0 && on.outside > 0.01, "{} {}", on.active, on.outside);
 }

@@ -8,6 +8,7 @@ mod flips;
 mod gathered;
 mod imb_numa;
 mod invariants;
+mod pipes;
 mod shared_lines;
 mod tg_load;
 
