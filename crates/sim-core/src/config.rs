@@ -25,8 +25,8 @@ pub struct Config {
     /// The deepest idle state that CPUs enter, by its place behind the shallowest (boot option
     /// `intel_idle.max_cstate`).
     pub max_cstate: u8,
-    /// The rules of pipes and sockets.
-    pub ipc: IpcVersion,
+    /// The rules of pipes; `None` are those of the policy's kernel ([`KernelRules::ipc`](crate::KernelRules::ipc)).
+    pub ipc: Option<IpcVersion>,
     /// Which process forks the first task of the workload, and so which `wakee_flips` its tasks inherit. `None`
     /// is [`Launcher::None`] here; the command sets the launcher of the workload.
     pub launcher: Option<Launcher>,
@@ -57,7 +57,7 @@ impl Default for Config {
             hardware: HardwareModel::Priced,
             turbo: true,
             max_cstate: MAX_CSTATE,
-            ipc: IpcVersion::default(),
+            ipc: None,
             launcher: None,
             batch_ops: true,
         }
@@ -124,9 +124,10 @@ pub const SETTINGS: &[SettingInfo] = &[
     },
     SettingInfo {
         name: "spurious_writer_wakeups",
-        default: "on",
+        default: "the policy's",
         range: "on or off",
-        doc: "a read of a full pipe wakes a writer even if it frees no slot (Linux <= 6.13)",
+        doc: "a read of a full pipe wakes a writer even if it frees no slot (Linux <= 6.13); by default as the \
+              kernel of the policy has it",
     },
     SettingInfo {
         name: "launcher",
@@ -185,7 +186,8 @@ impl Config {
                 self.max_cstate = u8::try_from(state).unwrap_or(MAX_CSTATE);
             }
             "spurious_writer_wakeups" => {
-                self.ipc = if switch(name, value)? { IpcVersion::V6_13 } else { IpcVersion::V6_14 };
+                let on = switch(name, value)?;
+                self.ipc = Some(if on { IpcVersion::V6_13 } else { IpcVersion::V6_14 });
             }
             "launcher" => {
                 let found = Launcher::parse(value);

@@ -17,6 +17,7 @@ mod state;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use simsched_core::ipc::IpcVersion;
 use simsched_core::{
     Access, Attached, Cx, FuncId, KernelRules, LineId, TaskId, Touch, TtwuQueue, World,
 };
@@ -213,6 +214,17 @@ fn line(event: &RawEvent) -> Touch {
     Touch { line, access, what }
 }
 
+/// The rules of pipes of a release of these numbers.
+fn ipc_of(version: [u32; 2]) -> IpcVersion {
+    let rules = [
+        ([7, 3], IpcVersion::V7_3),
+        ([7, 2], IpcVersion::V7_2),
+        ([6, 14], IpcVersion::V6_14),
+        ([0, 0], IpcVersion::V6_13),
+    ];
+    rules.into_iter().find(|(since, _)| version >= *since).map_or_else(Default::default, |it| it.1)
+}
+
 /// What of the kernel around the fair class depends on its release.
 fn rules_of(release: &str) -> KernelRules {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
@@ -225,6 +237,7 @@ fn rules_of(release: &str) -> KernelRules {
         ttwu_pending_stays: version >= [6, 2],
         sm_idle: version >= [6, 12],
         tmigr: version >= [6, 9],
+        ipc: ipc_of(version),
     }
 }
 
@@ -235,7 +248,8 @@ mod tests {
     #[test]
     fn the_rules_follow_the_release() {
         let rules = |release| {
-            let KernelRules { ttwu_queue, ttwu_pending_stays, sm_idle, tmigr } = rules_of(release);
+            let KernelRules { ttwu_queue, ttwu_pending_stays, sm_idle, tmigr, .. } =
+                rules_of(release);
             (ttwu_queue, ttwu_pending_stays, sm_idle, tmigr)
         };
         assert_eq!(rules("6.1.192"), (TtwuQueue::CrossLlcOrIdle, false, false, false));
@@ -243,5 +257,8 @@ mod tests {
         assert_eq!(rules("6.12.117-mine+"), (TtwuQueue::CrossLlcOrIdle, true, true, true));
         assert_eq!(rules("5.19.0"), (TtwuQueue::CrossLlc, false, false, false));
         assert_eq!(rules("7.3-rc4"), (TtwuQueue::CrossLlcOrIdle, true, true, true));
+        let pipes = ["6.13", "6.14.2", "7.0", "7.2.13", "7.3.4", "7.11"].map(|it| rules_of(it).ipc);
+        let [v6_14, v7_3] = [IpcVersion::V6_14, IpcVersion::V7_3];
+        assert_eq!(pipes, [IpcVersion::V6_13, v6_14, v6_14, IpcVersion::V7_2, v7_3, v7_3]);
     }
 }

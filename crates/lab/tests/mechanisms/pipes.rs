@@ -27,16 +27,18 @@ fn cell(machine: &str, pairs: u32, loops: u32) -> [f64; 2] {
 
 /// The rates of all cells are those that were recorded within 5 %, and where pipes run dry or full as a rule, so are
 /// the wakeups within a quarter. With two pairs hardly anybody sleeps, there (1.1 to 1.4 wakeups for 1,000 messages) and
-/// here (no more than half as many again).
+/// here (up to twice as many).
 #[test]
 fn messages_of_7_3_are_as_fast_as_recorded_and_two_pairs_hardly_sleep() {
+    let (few, four, eight) =
+        ([0.0, 1.4 * 2.0], [31.0 * 0.75, 38.0 * 1.25], [39.0 * 0.75, 42.0 * 1.25]);
     let cells = [
-        ("s2x16", 2, 100_000, [1_385.0, 1_388.0], [0.0, 1.4 * 1.5]),
-        ("s2x8", 2, 100_000, [1_377.0, 1_404.0], [0.0, 1.4 * 1.5]),
-        ("s4d2", 2, 200_000, [1_386.0, 1_394.0], [0.0, 1.4 * 1.5]),
-        ("s2x16", 4, 30_000, [2_233.0, 2_292.0], [31.0 * 0.75, 38.0 * 1.25]),
-        ("s2x16", 8, 12_000, [4_461.0, 4_586.0], [39.0 * 0.75, 42.0 * 1.25]),
-        ("s2x8", 8, 12_000, [4_487.0, 4_526.0], [39.0 * 0.75, 42.0 * 1.25]),
+        ("s2x16", 2, 200_000, [1_385.0, 1_388.0], few),
+        ("s2x8", 2, 200_000, [1_377.0, 1_404.0], few),
+        ("s4d2", 2, 200_000, [1_386.0, 1_394.0], few),
+        ("s2x16", 4, 30_000, [2_233.0, 2_292.0], four),
+        ("s2x16", 8, 12_000, [4_461.0, 4_586.0], eight),
+        ("s2x8", 8, 12_000, [4_487.0, 4_526.0], eight),
     ];
     for (machine, pairs, loops, [slowest, fastest], [least, most]) in cells {
         let [rate, wakeups] = cell(machine, pairs, loops);

@@ -1,5 +1,6 @@
 //! `Fair` as a [`Policy`]: what the simulator asks, and who answers.
 
+use simsched_core::ipc::IpcVersion;
 use simsched_core::{
     Attached, CallId, Cx, Dequeue, Dequeued, Enqueue, KernelRules, Look, Placement, Policy,
     Preempt, TaskId, TaskState, TimerId, TtwuQueue, Wakeup, World,
@@ -281,6 +282,12 @@ impl Fair {
             ttwu_pending_stays: self.features.version >= Version::V6_5,
             sm_idle: self.features.version >= Version::V6_12,
             tmigr: self.features.version >= Version::V6_12,
+            ipc: match self.features.version {
+                Version::V7_3 => IpcVersion::V7_3,
+                Version::V7_2 => IpcVersion::V7_2,
+                Version::V7_0 => IpcVersion::V6_14,
+                _ => IpcVersion::V6_13,
+            },
         }
     }
 }

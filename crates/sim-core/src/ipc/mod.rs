@@ -32,13 +32,37 @@ use crate::ids::{FutexId, LockId, PipeId, ProcId, SemId, SocketId, TaskId};
 use crate::workload::{Op, Outcome, Setup};
 
 /// Which kernel's rules apply, where they differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IpcVersion {
     /// Up to 6.13 a read of a full pipe wakes a writer even if it frees no slot.
     #[default]
     V6_13,
     /// From 6.14 on a read of a full pipe wakes a writer only if it frees a slot.
     V6_14,
+    /// A pipe keeps two pages that were read out, and not one.
+    V7_2,
+    /// A write to a pipe that keeps no page allocates one before it takes the pipe's mutex, also if it needs none; and
+    /// what a pipe keeps beyond two is freed behind the mutex.
+    V7_3,
+}
+
+/// Pages that a pipe keeps for the next writes when its mutex is given up (`PIPE_PREALLOC_KEEP`).
+const PAGES_KEPT: u8 = 2;
+
+impl IpcVersion {
+    /// As many pages as a pipe may keep for the next writes (`tmp_page`, `PIPE_PREALLOC_MAX`).
+    const fn most_spare(self) -> u8 {
+        match self {
+            IpcVersion::V6_13 | IpcVersion::V6_14 => 1,
+            IpcVersion::V7_2 => 2,
+            IpcVersion::V7_3 => 8,
+        }
+    }
+
+    /// Whether pages of pipes are allocated before the mutex, and freed behind it down to [`PAGES_KEPT`].
+    const fn prefills(self) -> bool {
+        matches!(self, IpcVersion::V7_3)
+    }
 }
 
 /// What an op on a pipe does to the pipe's pages.
@@ -145,7 +169,7 @@ impl Ipc {
         Ipc {
             version,
             sleepers: Sleepers::new(setup.tasks.len()),
-            pipes: vec![Pipe::default(); setup.pipes as usize],
+            pipes: vec![Pipe::new(version.most_spare()); setup.pipes as usize],
             ends: setup.sockets.iter().flat_map(|spec| [End::new(spec), End::new(spec)]).collect(),
             locks: vec![Lock::default(); setup.locks as usize],
             sems: vec![RwSem::default(); setup.sems as usize],

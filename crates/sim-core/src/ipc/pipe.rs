@@ -13,9 +13,6 @@ const SLOTS: u8 = 16;
 /// Bytes of a slot: one page of x86.
 const PAGE: u32 = 4096;
 
-/// So many pages are kept for the next writes; more are freed (`tmp_page`, `anon_pipe_buf_release()`).
-const SPARE: u8 = 1;
-
 /// The state of one pipe, in one cache line.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
@@ -33,6 +30,8 @@ pub(super) struct Pipe {
     used: u8,
     /// Pages that reads have left for the next writes (`tmp_page`).
     spare: u8,
+    /// So many of them stay; more are freed (`anon_pipe_buf_release()`).
+    most_spare: u8,
     /// Whether anybody has ever polled (`poll_usage`): from then on each write wakes.
     polled: bool,
 }
@@ -49,6 +48,11 @@ pub(super) struct Call<'a> {
 }
 
 impl Pipe {
+    /// An empty one, which will keep at most so many pages that were read out.
+    pub(super) fn new(most_spare: u8) -> Pipe {
+        Pipe { most_spare, ..Pipe::default() }
+    }
+
     /// Writes `bytes`, or as much as fits.
     ///
     /// The part beyond whole pages is appended to the last slot if it fits there completely, and
@@ -106,7 +110,7 @@ impl Pipe {
         let left = self.take(bytes);
         let wake_writer = match version {
             IpcVersion::V6_13 => was_full,
-            IpcVersion::V6_14 => was_full && !self.is_full(),
+            _ => was_full && !self.is_full(),
         };
         if wake_writer {
             sleepers.wake_one_exclusive(&mut self.writers, wakes);
@@ -206,7 +210,19 @@ impl Pipe {
     /// Whether a page that a read empties is freed.
     #[inline]
     pub(super) fn frees(&self) -> bool {
-        self.spare >= SPARE
+        self.spare >= self.most_spare
+    }
+
+    /// A write brings a page along (`anon_pipe_prefill_and_lock()`).
+    pub(super) fn fill(&mut self) {
+        self.spare = (self.spare + 1).min(self.most_spare);
+    }
+
+    /// Gives away the pages that it has beyond `keep`: how many (`anon_pipe_trim_and_unlock()`).
+    pub(super) fn trim(&mut self, keep: u8) -> u8 {
+        let excess = self.spare.saturating_sub(keep);
+        self.spare -= excess;
+        excess
     }
 
     /// How often a write of `bytes` that succeeds looks for sleepers: for a reader if the pipe was empty
@@ -286,7 +302,7 @@ impl Pipe {
                 self.offset = 0;
                 self.first = (self.first + 1) % SLOTS;
                 self.used -= 1;
-                self.spare = (self.spare + 1).min(SPARE);
+                self.spare = (self.spare + 1).min(self.most_spare);
             } else {
                 self.offset = page_bytes(offset + chunk);
             }
@@ -311,7 +327,7 @@ mod tests {
     /// pipe keeps a page already: of a pipe of two pages that is the second.
     #[test]
     fn a_pipe_keeps_one_page_and_frees_the_next() {
-        let mut pipe = Pipe::default();
+        let mut pipe = Pipe::new(1);
         assert!(pipe.allocates() && pipe.pass_write(PAGE - 1));
         assert!(pipe.allocates() && pipe.pass_write(PAGE - 1));
         assert!(!pipe.frees() && pipe.pass_read(PAGE - 1).is_some());

@@ -1,6 +1,6 @@
 //! What the machine asks of pipes before it prices an op on them.
 
-use super::{Ipc, Page};
+use super::{Ipc, PAGES_KEPT, Page};
 use crate::ids::PipeId;
 use crate::workload::Op;
 
@@ -35,6 +35,30 @@ impl Ipc {
                 if self.pipes[pipe.idx()].frees() { Page::Freed } else { Page::Ended }
             }
             _ => Page::Stays,
+        }
+    }
+
+    /// Whether `op` allocates a page on its way to the mutex of its pipe.
+    #[inline]
+    pub(crate) fn prefills(&self, op: Op) -> bool {
+        match op {
+            Op::Write { pipe, .. } if self.version.prefills() => self.pipes[pipe.idx()].allocates(),
+            _ => false,
+        }
+    }
+
+    /// The page that a write has allocated on its way is the pipe's.
+    pub(crate) fn fill(&mut self, pipe: PipeId) {
+        self.pipes[pipe.idx()].fill();
+    }
+
+    /// How many pages `op`, which has been done, leaves to be freed behind the mutex of its pipe, which gives them away.
+    pub(crate) fn trim(&mut self, op: Op) -> u32 {
+        match op {
+            Op::Write { pipe, .. } | Op::Read { pipe, .. } if self.version.prefills() => {
+                u32::from(self.pipes[pipe.idx()].trim(PAGES_KEPT))
+            }
+            _ => 0,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use simsched_topology::NodeId;
 
+use crate::ipc::IpcVersion;
+
 /// What a policy says of itself once, when it is attached to a machine: it never changes during the run.
 ///
 /// A policy names what it has and takes the rest from `Attached::default()`.
@@ -56,6 +58,8 @@ pub struct KernelRules {
     /// Whether a CPU whose tick runs expires the timers of idle CPUs that are not pinned (`tmigr`, 6.9 and later). Of a
     /// run these are the timers of background tasks that may run on several CPUs.
     pub tmigr: bool,
+    /// The rules of pipes, where [`Config::ipc`](crate::Config::ipc) does not say otherwise.
+    pub ipc: IpcVersion,
 }
 
 /// Whether a wakee is handed to another CPU's list, or queued there by the waker

@@ -112,7 +112,11 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn enter_pipe(&mut self, cpu: CpuId, op: Op) {
         self.cpus[cpu.idx()].run.look = false;
         let entry = self.prices.pipe_entry(op);
-        self.phase(cpu, Phase::Enter, entry);
+        if self.ipc.prefills(op) {
+            self.phase(cpu, Phase::Filled, entry + self.prices.list().pipe_alloc_page);
+        } else {
+            self.phase(cpu, Phase::Enter, entry);
+        }
     }
 
     /// A sleeper is back: from the pipe's wait queue, or from the mutex's.
@@ -127,6 +131,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let Some(pipe) = pipe_of(op) else { return Ok(false) };
         let run = &self.cpus[cpu.idx()].run;
         let (phase, retry) = (run.phase, run.retry);
+        if phase == Phase::Filled {
+            self.ipc.fill(pipe);
+        }
         match phase {
             Phase::None => return Ok(false),
             Phase::Hold => {
@@ -155,10 +162,12 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.phase(cpu, Phase::Again, relock);
             }
             // `might_sleep()` in `mutex_lock()` gives way.
-            Phase::Enter | Phase::Again if self.cpus[cpu.idx()].need_resched.is_hard() => {
+            Phase::Enter | Phase::Filled | Phase::Again
+                if self.cpus[cpu.idx()].need_resched.is_hard() =>
+            {
                 self.give_way(cpu, Phase::Again);
             }
-            Phase::Enter | Phase::Again => self.arrives(cpu, task, op, pipe),
+            Phase::Enter | Phase::Filled | Phase::Again => self.arrives(cpu, task, op, pipe),
             Phase::Spin => self.spins(cpu, task, op, pipe),
             Phase::Slow => self.slow(cpu, task, op, pipe),
             Phase::Sleep | Phase::Woken => self.woken(cpu, task, op, pipe),
@@ -300,6 +309,12 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn looked_for_sleepers(&mut self, cpu: CpuId, looks: u32) {
         let found = u32::try_from(self.scratch.len()).unwrap_or(looks);
         self.cpus[cpu.idx()].debt += looks.saturating_sub(found) * self.prices.list().pipe_wake;
+    }
+
+    /// Frees the pages that `op` has left behind the mutex of its pipe.
+    pub(super) fn frees_pages(&mut self, cpu: CpuId, op: Op) {
+        let pages = self.ipc.trim(op);
+        self.cpus[cpu.idx()].debt += pages * self.prices.list().pipe_free_page;
     }
 
     fn unlock(&mut self, cpu: CpuId, pipe: PipeId) {

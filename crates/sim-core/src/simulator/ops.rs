@@ -199,6 +199,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.attempt(cpu, task, op);
                 if !self.is_blocked(cpu) {
                     self.looked_for_sleepers(cpu, looks);
+                    self.frees_pages(cpu, op);
                 }
             }
             Op::Write { .. } | Op::Read { .. } => self.attempt(cpu, task, op),

@@ -64,6 +64,7 @@ impl Policy for RoundRobin {
             ttwu_pending_stays,
             sm_idle: self.sm_idle,
             tmigr: self.tmigr,
+            ..KernelRules::default()
         };
         Attached {
             rules,

@@ -156,7 +156,8 @@ pub(super) fn counted(
     kernel: Kernel,
     seed: Seed,
 ) -> Result<Programs, WorkloadError> {
-    hackbench.build_within(v6_12::under(kernel, outside(hackbench), false), seed)
+    let outside = v6_12::under(kernel, outside(hackbench), hackbench.workers(), false);
+    hackbench.build_within(outside, seed)
 }
 
 /// hackbench with these options as the lab times it under kernel 6.1: from the start of its process to its
@@ -177,7 +178,7 @@ fn timed_under(
         Mode::Threads => OUTSIDE,
         Mode::Processes => OF_PROCESSES,
     };
-    hackbench.build_within(v6_12::under(kernel, outside, true), seed)
+    hackbench.build_within(v6_12::under(kernel, outside, hackbench.workers(), true), seed)
 }
 
 /// A run that is timed from outside.
