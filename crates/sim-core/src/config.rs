@@ -69,7 +69,7 @@ impl Default for Config {
 pub struct SettingInfo {
     /// Its name.
     pub name: &'static str,
-    /// Its default, as it would be written.
+    /// Its default, as it would be written, or what decides it.
     pub default: &'static str,
     /// Which values it takes.
     pub range: &'static str,
