@@ -1,7 +1,6 @@
 //! `Config`: what of the kernel and the machine a run may choose that no policy decides.
 
 use crate::error::SimError;
-use crate::ipc::IpcVersion;
 use crate::launcher::Launcher;
 use crate::rng::Seed;
 
@@ -25,8 +24,9 @@ pub struct Config {
     /// The deepest idle state that CPUs enter, by its place behind the shallowest (boot option
     /// `intel_idle.max_cstate`).
     pub max_cstate: u8,
-    /// The rules of pipes; `None` are those of the policy's kernel ([`KernelRules::ipc`](crate::KernelRules::ipc)).
-    pub ipc: Option<IpcVersion>,
+    /// Whether a read of a full pipe wakes a writer even if it frees no slot; `None` is what the policy's kernel does
+    /// ([`KernelRules::ipc`](crate::KernelRules::ipc)).
+    pub spurious_writer_wakeups: Option<bool>,
     /// Which process forks the first task of the workload, and so which `wakee_flips` its tasks inherit. `None`
     /// is [`Launcher::None`] here; the command sets the launcher of the workload.
     pub launcher: Option<Launcher>,
@@ -57,7 +57,7 @@ impl Default for Config {
             hardware: HardwareModel::Priced,
             turbo: true,
             max_cstate: MAX_CSTATE,
-            ipc: None,
+            spurious_writer_wakeups: None,
             launcher: None,
             batch_ops: true,
         }
@@ -186,8 +186,7 @@ impl Config {
                 self.max_cstate = u8::try_from(state).unwrap_or(MAX_CSTATE);
             }
             "spurious_writer_wakeups" => {
-                let on = switch(name, value)?;
-                self.ipc = Some(if on { IpcVersion::V6_13 } else { IpcVersion::V6_14 });
+                self.spurious_writer_wakeups = Some(switch(name, value)?);
             }
             "launcher" => {
                 let found = Launcher::parse(value);

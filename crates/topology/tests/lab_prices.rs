@@ -129,7 +129,7 @@ fn the_labs_paths_of_7_3_are_longer_than_those_of_6_12_by_what_the_traces_tell()
 /// Counted in Linux 7.3.4 and 6.12.107, a program of two threads that times its own reads and writes of 100 bytes
 /// where each instruction takes one ns: a write takes 1,102 (1,148 under 6.12) and a read 1,060 (1,174); of that
 /// 607 and 560 (514, 521) are over at the mutex, which is held 298 and 311 (280, 281). A write that begins a page
-/// takes 98 (87) longer, a read that ends one 41 (26).
+/// takes 98 (87) longer, a read that ends one 41 (25 to 27).
 #[test]
 fn messages_of_7_3_differ_from_those_of_6_12_by_what_was_counted() {
     for modes in [["lab-6.12", "lab-7.3"], ["untraced-6.12", "untraced-7.3"]] {

@@ -27,9 +27,10 @@ A machine has the same prices under each kernel: what changes is what the schedu
 piece of its code takes.
 Under 7.3 these are the decisions of the kernel's own code: with its compiled functions as a policy
 ([kernel:FILE](kernel.md)) and `--set irq_accounting=off`, all 120 runs on `genoa` and `spr` under `eevdf@7.3` and
-`cache_aware` have as many events, preemptions and requests to reschedule, and take as long, to the ns. So it is the kernel's doing that cache-aware scheduling slows that program down there.
-Pipes are those of each kernel, too: from 6.14 on a reader of a full pipe wakes a writer only if it frees a slot, which
-is part of what hackbench gains under 7.3 (`--set spurious_writer_wakeups=on` takes it away).
+`cache_aware` have as many events, preemptions and requests to reschedule, and take as long, to the ns. So what
+cache-aware scheduling does to these programs there is the kernel's doing.
+Pipes are those of each kernel, too: from 6.14 on a reader of a full pipe wakes a writer only if it frees a slot, to
+hackbench's profit (`--set spurious_writer_wakeups=on` is the older rule).
 What is new in a version, rule by rule, is in [settings](settings.md#policies); how far such numbers are to be trusted, in
 [trust](trust.md).
 ";

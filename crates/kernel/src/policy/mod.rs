@@ -218,7 +218,7 @@ fn line(event: &RawEvent) -> Touch {
 fn ipc_of(version: [u32; 2]) -> IpcVersion {
     let rules = [
         ([7, 3], IpcVersion::V7_3),
-        ([7, 2], IpcVersion::V7_2),
+        ([6, 15], IpcVersion::V6_15),
         ([6, 14], IpcVersion::V6_14),
         ([0, 0], IpcVersion::V6_13),
     ];
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(rules("5.19.0"), (TtwuQueue::CrossLlc, false, false, false));
         assert_eq!(rules("7.3-rc4"), (TtwuQueue::CrossLlcOrIdle, true, true, true));
         let pipes = ["6.13", "6.14.2", "7.0", "7.2.13", "7.3.4", "7.11"].map(|it| rules_of(it).ipc);
-        let [v6_14, v7_3] = [IpcVersion::V6_14, IpcVersion::V7_3];
-        assert_eq!(pipes, [IpcVersion::V6_13, v6_14, v6_14, IpcVersion::V7_2, v7_3, v7_3]);
+        let [v6_15, v7_3] = [IpcVersion::V6_15, IpcVersion::V7_3];
+        assert_eq!(pipes, [IpcVersion::V6_13, IpcVersion::V6_14, v6_15, v6_15, v7_3, v7_3]);
     }
 }

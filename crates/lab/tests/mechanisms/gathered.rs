@@ -59,7 +59,7 @@ fn run(machine: &Arc<Topology>, policy: &str, pairs: u32, loops: u32) -> Cell {
 
 /// A running thread is taken away by active balance of the NUMA level, as often as recorded, within a factor of
 /// 1.5: on 64 CPUs some 3 a second, 1 in the only run of 0.58 s (4 threads), and 2 in 1.05 s (16); on 32 CPUs
-/// 2 in 0.43 s and 4 in 0.99 s (16). One move more or less is chance. What does not hold is in docs/trust.md.
+/// 2 in 0.43 s and 4 in 0.99 s (16). One move more or less is chance, none is not. What does not hold is in docs/trust.md.
 #[test]
 fn a_gathered_baseline_loses_a_thread_as_often_as_recorded() {
     let [small, large] = ["s2x8", "s2x16"].map(machine);
@@ -73,7 +73,7 @@ fn a_gathered_baseline_loses_a_thread_as_often_as_recorded() {
         #[expect(clippy::cast_precision_loss, reason = "a handful")]
         let a_second = off.active as f64 / off.seconds;
         let one = 1.0 / off.seconds;
-        let holds = (least / 1.5 - one..=most * 1.5 + one).contains(&a_second);
+        let holds = (least / 1.5 - one..=most * 1.5 + one).contains(&a_second) && off.active > 0;
         assert!(holds, "{pairs} pairs, {} CPUs: {a_second:.1} a second", machine.nr_cpus());
     }
 }

@@ -283,10 +283,11 @@ impl Fair {
             sm_idle: self.features.version >= Version::V6_12,
             tmigr: self.features.version >= Version::V6_12,
             ipc: match self.features.version {
+                Version::V5_16 | Version::V6_1 | Version::V6_5 | Version::V6_6 | Version::V6_12 => {
+                    IpcVersion::V6_13
+                }
+                Version::V7_0 | Version::V7_2 => IpcVersion::V6_15,
                 Version::V7_3 => IpcVersion::V7_3,
-                Version::V7_2 => IpcVersion::V7_2,
-                Version::V7_0 => IpcVersion::V6_14,
-                _ => IpcVersion::V6_13,
             },
         }
     }

@@ -31,30 +31,30 @@ use waitq::{Sleepers, Sync, WaitFor};
 use crate::ids::{FutexId, LockId, PipeId, ProcId, SemId, SocketId, TaskId};
 use crate::workload::{Op, Outcome, Setup};
 
-/// Which kernel's rules apply, where they differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+/// Which kernel's rules of pipes apply, where they differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IpcVersion {
     /// Up to 6.13 a read of a full pipe wakes a writer even if it frees no slot.
     #[default]
     V6_13,
     /// From 6.14 on a read of a full pipe wakes a writer only if it frees a slot.
     V6_14,
-    /// A pipe keeps two pages that were read out, and not one.
-    V7_2,
-    /// A write to a pipe that keeps no page allocates one before it takes the pipe's mutex, also if it needs none; and
-    /// what a pipe keeps beyond two is freed behind the mutex.
+    /// From 6.15 on a pipe keeps two pages that were read out, and not one.
+    V6_15,
+    /// In 7.3 a write takes care before it takes the pipe's mutex that the pipe will have as many pages as it may need,
+    /// also if it needs none; and the pages that a pipe has beyond two are freed behind the mutex.
     V7_3,
 }
 
-/// Pages that a pipe keeps for the next writes when its mutex is given up (`PIPE_PREALLOC_KEEP`).
+/// Pages that a pipe keeps for the next writes when its mutex is unlocked (`PIPE_PREALLOC_KEEP`).
 const PAGES_KEPT: u8 = 2;
 
 impl IpcVersion {
-    /// As many pages as a pipe may keep for the next writes (`tmp_page`, `PIPE_PREALLOC_MAX`).
+    /// As many pages as a pipe may have for the next writes while its mutex is held (`tmp_page`, `PIPE_PREALLOC_MAX`).
     const fn most_spare(self) -> u8 {
         match self {
             IpcVersion::V6_13 | IpcVersion::V6_14 => 1,
-            IpcVersion::V7_2 => 2,
+            IpcVersion::V6_15 => PAGES_KEPT,
             IpcVersion::V7_3 => 8,
         }
     }
@@ -62,6 +62,11 @@ impl IpcVersion {
     /// Whether pages of pipes are allocated before the mutex, and freed behind it down to [`PAGES_KEPT`].
     const fn prefills(self) -> bool {
         matches!(self, IpcVersion::V7_3)
+    }
+
+    /// Whether a read of a full pipe wakes a writer even if it frees no slot.
+    const fn wakes_spuriously(self) -> bool {
+        matches!(self, IpcVersion::V6_13)
     }
 }
 
@@ -152,6 +157,8 @@ impl Wakes {
 #[derive(Clone, Debug)]
 pub struct Ipc {
     version: IpcVersion,
+    /// A read of a full pipe wakes a writer even if it frees no slot.
+    wakes_spuriously: bool,
     sleepers: Sleepers,
     pipes: Vec<Pipe>,
     ends: Vec<End>,
@@ -168,6 +175,7 @@ impl Ipc {
     pub fn new(setup: &Setup, version: IpcVersion) -> Ipc {
         Ipc {
             version,
+            wakes_spuriously: version.wakes_spuriously(),
             sleepers: Sleepers::new(setup.tasks.len()),
             pipes: vec![Pipe::new(version.most_spare()); setup.pipes as usize],
             ends: setup.sockets.iter().flat_map(|spec| [End::new(spec), End::new(spec)]).collect(),
@@ -177,6 +185,12 @@ impl Ipc {
             futexes: vec![Futex::default(); setup.futexes as usize],
             lives: Lives::new(&setup.tasks),
         }
+    }
+
+    /// These, where a read of a full pipe wakes a writer even if it frees no slot, or does not, whatever the version.
+    #[must_use]
+    pub fn with_spurious_wakeups(self, wakes_spuriously: bool) -> Ipc {
+        Ipc { wakes_spuriously, ..self }
     }
 
     /// Does `op` for `task`, or puts the task to sleep on the object; appends to `wakes` whom it
@@ -198,7 +212,7 @@ impl Ipc {
             }
             Op::Read { pipe: id, bytes } => {
                 let call = pipe::Call { id, task, retry, sleepers, wakes };
-                self.pipes[id.idx()].read(bytes, self.version, call)
+                self.pipes[id.idx()].read(bytes, self.wakes_spuriously, call)
             }
             Op::PollPipe(id) => {
                 let call = pipe::Call { id, task, retry, sleepers, wakes };

@@ -1,9 +1,9 @@
 //! A pipe: sixteen page slots, readers and writers; it answers whom to wake.
 //!
-//! Source: `pipe_write()`, `pipe_read()` and `pipe_poll()` in `fs/pipe.c`, Linux 6.1 and 6.14.
+//! Source: `pipe_write()`, `pipe_read()` and `pipe_poll()` in `fs/pipe.c`, Linux 6.1, 6.14 and 7.3.
 
 use super::waitq::{Poller, Queue, Sleepers, WaitFor};
-use super::{IpcVersion, Verdict, Wakes};
+use super::{Verdict, Wakes};
 use crate::ids::{PipeId, TaskId};
 use crate::workload::Outcome;
 
@@ -30,7 +30,7 @@ pub(super) struct Pipe {
     used: u8,
     /// Pages that reads have left for the next writes (`tmp_page`).
     spare: u8,
-    /// So many of them stay; more are freed (`anon_pipe_buf_release()`).
+    /// The most of them while the mutex is held; a page more is freed (`anon_pipe_buf_release()`).
     most_spare: u8,
     /// Whether anybody has ever polled (`poll_usage`): from then on each write wakes.
     polled: bool,
@@ -48,7 +48,7 @@ pub(super) struct Call<'a> {
 }
 
 impl Pipe {
-    /// An empty one, which will keep at most so many pages that were read out.
+    /// An empty one, which may have so many pages for the next writes.
     pub(super) fn new(most_spare: u8) -> Pipe {
         Pipe { most_spare, ..Pipe::default() }
     }
@@ -92,9 +92,9 @@ impl Pipe {
 
     /// Reads at most `bytes`, at least one.
     ///
-    /// Up to 6.13 a writer is woken if the pipe was full when the read started, even if no slot
-    /// became free: it looks, and sleeps again behind all others.
-    pub(super) fn read(&mut self, bytes: u32, version: IpcVersion, call: Call<'_>) -> Verdict {
+    /// With `wakes_spuriously` a writer is woken if the pipe was full when the read started, even if no slot became free:
+    /// it looks, and sleeps again behind all others.
+    pub(super) fn read(&mut self, bytes: u32, wakes_spuriously: bool, call: Call<'_>) -> Verdict {
         let Call { id, task, retry, sleepers, wakes } = call;
         if bytes == 0 {
             return Verdict::Done(Outcome::Bytes(0));
@@ -108,11 +108,7 @@ impl Pipe {
         }
         let was_full = self.is_full();
         let left = self.take(bytes);
-        let wake_writer = match version {
-            IpcVersion::V6_13 => was_full,
-            _ => was_full && !self.is_full(),
-        };
-        if wake_writer {
+        if was_full && (wakes_spuriously || !self.is_full()) {
             sleepers.wake_one_exclusive(&mut self.writers, wakes);
         }
         if retry && self.used > 0 {
@@ -213,12 +209,19 @@ impl Pipe {
         self.spare >= self.most_spare
     }
 
-    /// A write brings a page along (`anon_pipe_prefill_and_lock()`).
-    pub(super) fn fill(&mut self) {
-        self.spare = (self.spare + 1).min(self.most_spare);
+    /// How many pages a write of `bytes` has to allocate so that the pipe has as many as it may need.
+    pub(super) fn prefill(&self, bytes: u32) -> u8 {
+        let most = u32::from(self.most_spare);
+        let want = u8::try_from(bytes.div_ceil(PAGE).min(most)).unwrap_or(self.most_spare);
+        want.saturating_sub(self.spare)
     }
 
-    /// Gives away the pages that it has beyond `keep`: how many (`anon_pipe_trim_and_unlock()`).
+    /// Adds pages that a write has allocated (`anon_pipe_prefill_and_lock()`).
+    pub(super) fn fill(&mut self, pages: u8) {
+        self.spare = self.spare.saturating_add(pages).min(self.most_spare);
+    }
+
+    /// Takes the pages away that it has beyond `keep`: how many (`anon_pipe_trim_and_unlock()`).
     pub(super) fn trim(&mut self, keep: u8) -> u8 {
         let excess = self.spare.saturating_sub(keep);
         self.spare -= excess;
@@ -335,6 +338,32 @@ mod tests {
         assert!(!pipe.allocates() && pipe.pass_write(1) && pipe.allocates());
     }
 
+    /// Two pages stay from 6.15 on; in 7.3 more of them while the mutex is held, of which two stay.
+    #[test]
+    fn newer_pipes_keep_two_pages() {
+        let full = |most_spare| {
+            let mut pipe = Pipe::new(most_spare);
+            (0..4).for_each(|_| assert!(pipe.pass_write(PAGE - 1)));
+            (0..4).for_each(|_| assert!(pipe.pass_read(PAGE - 1).is_some()));
+            pipe
+        };
+        let mut pipe = full(2);
+        assert!(pipe.frees() && pipe.spare == 2 && pipe.trim(2) == 0);
+        pipe = full(8);
+        assert!(!pipe.frees() && pipe.trim(2) == 2 && pipe.spare == 2);
+    }
+
+    /// A write of up to a page allocates one if the pipe has none, also if it will fit behind the last; a longer one as
+    /// many as it may need, eight at most.
+    #[test]
+    fn a_write_allocates_what_the_pipe_may_lack() {
+        let mut pipe = Pipe::new(8);
+        assert_eq!([1, PAGE, PAGE + 1, 20 * PAGE].map(|bytes| pipe.prefill(bytes)), [1, 1, 2, 8]);
+        pipe.fill(1);
+        assert_eq!([1, PAGE + 1].map(|bytes| pipe.prefill(bytes)), [0, 1]);
+        assert!(pipe.pass_write(100) && pipe.prefill(100) == 1);
+    }
+
     /// `___wait_event()`: a wakeup from elsewhere, such as a late one from the mutex of the pipe, leaves the
     /// entry in the queue; who finds its condition false keeps its place, and who goes on takes it off.
     #[test]
@@ -351,7 +380,7 @@ mod tests {
         let read = |pipe: &mut Pipe, sleepers: &mut Sleepers| {
             let mut wakes = Wakes::default();
             let call = Call { id, task: reader, retry: false, sleepers, wakes: &mut wakes };
-            pipe.read(PAGE - 1, IpcVersion::V6_13, call);
+            pipe.read(PAGE - 1, true, call);
             wakes.drain().map(|wake| wake.task).collect::<Vec<_>>()
         };
         assert_eq!(read(&mut pipe, &mut sleepers), [a]);

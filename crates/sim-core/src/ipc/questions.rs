@@ -38,21 +38,24 @@ impl Ipc {
         }
     }
 
-    /// Whether `op` allocates a page on its way to the mutex of its pipe.
+    /// How many pages `op` allocates on its way to the mutex of its pipe.
     #[inline]
-    pub(crate) fn prefills(&self, op: Op) -> bool {
+    pub(crate) fn prefill(&self, op: Op) -> u8 {
         match op {
-            Op::Write { pipe, .. } if self.version.prefills() => self.pipes[pipe.idx()].allocates(),
-            _ => false,
+            Op::Write { pipe, bytes } if self.version.prefills() => {
+                self.pipes[pipe.idx()].prefill(bytes)
+            }
+            _ => 0,
         }
     }
 
-    /// The page that a write has allocated on its way is the pipe's.
-    pub(crate) fn fill(&mut self, pipe: PipeId) {
-        self.pipes[pipe.idx()].fill();
+    /// Adds to `pipe` what a write has allocated on its way.
+    pub(crate) fn fill(&mut self, pipe: PipeId, pages: u8) {
+        self.pipes[pipe.idx()].fill(pages);
     }
 
-    /// How many pages `op`, which has been done, leaves to be freed behind the mutex of its pipe, which gives them away.
+    /// How many pages `op`, which has been done, leaves to be freed behind the mutex of its pipe: they are the pipe's no
+    /// more.
     pub(crate) fn trim(&mut self, op: Op) -> u32 {
         match op {
             Op::Write { pipe, .. } | Op::Read { pipe, .. } if self.version.prefills() => {

@@ -58,7 +58,8 @@ pub struct KernelRules {
     /// Whether a CPU whose tick runs expires the timers of idle CPUs that are not pinned (`tmigr`, 6.9 and later). Of a
     /// run these are the timers of background tasks that may run on several CPUs.
     pub tmigr: bool,
-    /// The rules of pipes, where [`Config::ipc`](crate::Config::ipc) does not say otherwise.
+    /// The rules of pipes; of one of them [`Config::spurious_writer_wakeups`](crate::Config::spurious_writer_wakeups)
+    /// may say otherwise.
     pub ipc: IpcVersion,
 }
 

@@ -1,7 +1,7 @@
 //! The mutex of a pipe, on a machine whose CPUs take turns: spinners look once in each of theirs.
 //!
 //! Source: `mutex_optimistic_spin()`, `__mutex_lock_common()` and `__mutex_unlock_slowpath()` in
-//! `kernel/locking/mutex.c`, `osq_lock()`, and the calls in `fs/pipe.c`, Linux 6.1.
+//! `kernel/locking/mutex.c`, `osq_lock()`, and the calls in `fs/pipe.c`, Linux 6.1 and 7.3.
 
 use std::collections::VecDeque;
 
@@ -29,6 +29,8 @@ pub(super) struct Mutex {
     sleepers: VecDeque<TaskId>,
     /// Who looks whether this owner is still the same (`mutex_spin_on_owner()`).
     watched: Vec<(TaskId, TaskId)>,
+    /// Writers that do not have it yet, and the pages that they have allocated for its pipe.
+    allocated: Vec<(TaskId, u8)>,
 }
 
 impl Mutex {
@@ -112,11 +114,12 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn enter_pipe(&mut self, cpu: CpuId, op: Op) {
         self.cpus[cpu.idx()].run.look = false;
         let entry = self.prices.pipe_entry(op);
-        if self.ipc.prefills(op) {
-            self.phase(cpu, Phase::Filled, entry + self.prices.list().pipe_alloc_page);
-        } else {
-            self.phase(cpu, Phase::Enter, entry);
+        let pages = self.ipc.prefill(op);
+        if let (Some(pipe), Some(task), 1..) = (pipe_of(op), self.cpus[cpu.idx()].task, pages) {
+            self.mutexes[pipe.idx()].allocated.push((task, pages));
         }
+        let allocates = u32::from(pages) * self.prices.list().pipe_alloc_page;
+        self.phase(cpu, Phase::Enter, entry + allocates);
     }
 
     /// A sleeper is back: from the pipe's wait queue, or from the mutex's.
@@ -131,9 +134,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let Some(pipe) = pipe_of(op) else { return Ok(false) };
         let run = &self.cpus[cpu.idx()].run;
         let (phase, retry) = (run.phase, run.retry);
-        if phase == Phase::Filled {
-            self.ipc.fill(pipe);
-        }
         match phase {
             Phase::None => return Ok(false),
             Phase::Hold => {
@@ -162,12 +162,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.phase(cpu, Phase::Again, relock);
             }
             // `might_sleep()` in `mutex_lock()` gives way.
-            Phase::Enter | Phase::Filled | Phase::Again
-                if self.cpus[cpu.idx()].need_resched.is_hard() =>
-            {
+            Phase::Enter | Phase::Again if self.cpus[cpu.idx()].need_resched.is_hard() => {
                 self.give_way(cpu, Phase::Again);
             }
-            Phase::Enter | Phase::Filled | Phase::Again => self.arrives(cpu, task, op, pipe),
+            Phase::Enter | Phase::Again => self.arrives(cpu, task, op, pipe),
             Phase::Spin => self.spins(cpu, task, op, pipe),
             Phase::Slow => self.slow(cpu, task, op, pipe),
             Phase::Sleep | Phase::Woken => self.woken(cpu, task, op, pipe),
@@ -285,6 +283,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
 
     /// The mutex is taken: the pipe is looked at, and copied to or from if it is ready.
     fn locked(&mut self, cpu: CpuId, op: Op, before: u32) {
+        self.fills_pipe(cpu, op);
         let retry = self.cpus[cpu.idx()].run.retry;
         if self.ipc.finds_pipe_unready(op, retry) {
             let look = self.prices.list().lock;
@@ -302,6 +301,16 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             return;
         }
         self.phase(cpu, Phase::Hold, held);
+    }
+
+    /// What the task has allocated for the pipe of `op` before it had the mutex is the pipe's.
+    fn fills_pipe(&mut self, cpu: CpuId, op: Op) {
+        let (Some(pipe), Some(task)) = (pipe_of(op), self.cpus[cpu.idx()].task) else { return };
+        let allocated = &mut self.mutexes[pipe.idx()].allocated;
+        if let Some(at) = allocated.iter().position(|&(writer, _)| writer == task) {
+            let (_, pages) = allocated.swap_remove(at);
+            self.ipc.fill(pipe, pages);
+        }
     }
 
     /// An op on a pipe has looked for sleepers `looks` times; those that it found have prices of their

@@ -36,8 +36,6 @@ pub(super) enum Phase {
     None,
     /// On its way to the mutex of the pipe, from user space.
     Enter,
-    /// Likewise, and a page was allocated for the pipe.
-    Filled,
     /// On its way to the mutex again.
     Again,
     /// Spinning at the mutex.

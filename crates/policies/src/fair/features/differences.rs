@@ -102,6 +102,8 @@ pub(super) const V7_0: &[Difference] = differences! {
     "task_is_ineligible_on_dst_cpu(), Linux 6.13";
     "beside the class: a reader of a full pipe wakes a writer only if it frees a slot (spurious_writer_wakeups)",
     "pipe_read(), Linux 6.14";
+    "beside the class: a pipe keeps two pages that were read out, not one",
+    "anon_pipe_put_page(), Linux 6.15";
 };
 
 pub(super) const V7_2: &[Difference] = differences! {
@@ -125,8 +127,6 @@ pub(super) const V7_2: &[Difference] = differences! {
     "update_rq_avg_idle(), Linux 7.2";
     "a CPU with tasks of SCHED_IDLE alone is no idle one for another task of SCHED_IDLE",
     "choose_sched_idle_rq(), Linux 7.2";
-    "beside the class: a pipe keeps two pages that were read out, not one",
-    "anon_pipe_put_page(), Linux 7.2";
 };
 
 pub(super) const V7_3: &[Difference] = differences! {
@@ -146,6 +146,6 @@ pub(super) const V7_3: &[Difference] = differences! {
     "sched_balance_rq(), Linux 7.3";
     "the idle CPU that balances for the others is one on an idle core, if there is one",
     "find_new_ilb(), Linux 7.3";
-    "beside the class: a write to a pipe that keeps no page allocates one before it takes the pipe's mutex, not under it",
+    "beside the class: a write allocates the pages that its pipe may lack before it takes the pipe's mutex, not under it",
     "anon_pipe_prefill_and_lock(), Linux 7.3";
 };

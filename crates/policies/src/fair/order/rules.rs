@@ -16,7 +16,8 @@ pub(in crate::fair) enum Arith {
 pub(in crate::fair) enum Protection {
     /// Until its request is served, with `RUN_TO_PARITY` (to 6.16).
     Request,
-    /// Until it has had the shortest slice that waits (6.17); the end stands in its lag.
+    /// Until it has had the shortest slice that waits, or the base slice without `RUN_TO_PARITY`, if that is less than its
+    /// own (6.17); the end stands in its lag.
     Shortest,
     /// Likewise, and the end has a field of its own (`vprot`, 7.2).
     ShortestApart,
@@ -58,9 +59,9 @@ pub(in crate::fair) enum Reweight {
 /// What a sleeper that is still queued is owed. Source: `update_entity_lag()`, `finish_delayed_dequeue_entity()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::fair) enum DelayedLag {
-    /// What the virtual time tells when it leaves or is woken; with `DELAY_ZERO` nothing (to 7.1).
+    /// What the virtual time tells when it leaves or is woken; with `DELAY_ZERO` no more than nothing (to 7.1).
     Now,
-    /// No less than when it went to sleep; with `DELAY_ZERO` nothing. It is placed anew wherever that is not what its
+    /// No less than when it went to sleep; with `DELAY_ZERO` no more than nothing. It is placed anew wherever that is not what its
     /// virtual time tells (7.2).
     NoLess,
 }
@@ -130,7 +131,7 @@ pub(in crate::fair) struct Rules {
 }
 
 impl Rules {
-    /// `cfs` to 6.2, which has no virtual deadlines: what `eevdf` asks for is as in 6.6.
+    /// `cfs` to 6.2. It has no virtual deadlines: the rules of `eevdf`, which are those of 6.6 here, are never read.
     const V6_1: Rules = Rules {
         arith: Arith::Scaled,
         protection: Protection::Request,

@@ -15,13 +15,13 @@ const SOONER: Nanos = Nanos::from_micros(238);
 /// sched_process_fork to the sched_waking of its parent is 1.38 ms and not 1.32 (4 and 5 runs of 8 workers).
 const LATER_7_3: Nanos = Nanos::from_micros(55);
 
-/// Under 7.3 the end of the process does not take the address space down where it has had five threads at once: the fifth
-/// makes the table of its futexes grow on a machine of five CPUs and more, which holds the address space until two
-/// grace periods of RCU are over, 40 to 50 ms. A kernel thread takes it down then. Counted in 7.3.4 (`hackbench -T -p`
-/// on 8 CPUs): in all 8 runs of 8 and 16 workers it stays, in all 5 of 4 it goes.
+/// Under 7.3 the end of a process does not take the address space down where it has had five threads beside the first
+/// one: the fifth makes the table of its futexes grow, on a machine of five CPUs and more as all of the lab are, which
+/// holds the address space until two grace periods of RCU are over, 40 to 50 ms. A kernel thread takes it down then.
+/// Counted in 7.3.4 (`hackbench -T -p` on 8 CPUs): in all 8 runs of 8 and 16 workers it stays, in all 5 of 4 it goes.
 const FEWEST_THAT_STAY: u64 = 5;
 
-/// The most workers of a run that ends before: 32 take up to 35 ms, 64 take 60 and more.
+/// The most workers of a run that ends before that, of the lab's lengths: 32 take up to 35 ms, 64 take 60 and more.
 const MOST_THAT_STAY: u64 = 32;
 
 /// By how much the process of such a run ends sooner, traced: from the sched_process_exit of the last thread to the
@@ -29,15 +29,9 @@ const MOST_THAT_STAY: u64 = 32;
 /// to 455 and 468 to 580 (5 and 6 runs).
 const SOONER_AT_THE_END: Nanos = Nanos::from_micros(375);
 
-/// By how much any other process of threads ends sooner: 318 and not 358 us from `do_exit()` to the parent's wakeup.
+/// By how much a process of up to four threads beside the first ends sooner: 318 and not 358 us from `do_exit()` to the
+/// parent's wakeup.
 const SOONER_WITH_FEW: Nanos = Nanos::from_micros(40);
-
-/// How long the end of such a process takes, untraced: so much, and the second for each worker (47 us with 8, 65 with
-/// 16); the first 87 of it are the price of an exit, also where it takes less.
-const END_THAT_STAYS: [Nanos; 2] = [Nanos(36_400), Nanos(2_300)];
-
-/// The price of the exit of a process.
-const EXIT: Nanos = Nanos::from_micros(87);
 
 /// The lock of the address space: a page fault does without it (`lock_vma_under_rcu()`, 6.4 and later),
 /// and who writes holds it for less. A mapping holds it for 3.9 us, leave to use the stack for 6.5; the fault at
@@ -89,9 +83,8 @@ fn traced_7_3(space: Space) -> Space {
 }
 
 /// The same under 7.3, untraced, counted in 7.3.4 as in 6.12.107 (88 births and ends in chains of 12 runs): leave to use
-/// a stack is 0.2 us longer, its mapping 0.6 to 1.0, a fault 0.3 to 0.4, and from that at a thread's descriptor to
-/// sched_wakeup_new are 40 (medians of 76; fastest 38.7, mean 57). Of the four calls for the heap of a thread two are
-/// longer and two shorter.
+/// a stack is 0.2 us longer, its mapping 0.6 to 1.0, a fault 0.3 to 0.6; `clone3()` takes 38.7 us at least, 43.1 in the
+/// median and 57 in the mean of 76 births. Of the four calls for the heap of a thread two are longer and two shorter.
 fn untraced_7_3(space: Space) -> Space {
     Space {
         stack: [4_800, 6_750],
@@ -107,16 +100,15 @@ fn untraced_7_3(space: Space) -> Space {
     }
 }
 
-/// What is left of `after`, behind the exit of the last worker, of a process of so many workers that are threads.
+/// What is left of `after`, beside the price of the last exit, of a process of so many workers that are threads. Untraced
+/// an end without the address space takes 47 us with 8 workers and 65 with 16, less than that price.
 fn ends_under_7_3(after: Nanos, workers: u64, is_traced: bool) -> Nanos {
     let less = |by: Nanos| Nanos(after.get().saturating_sub(by.get()));
-    match (FEWEST_THAT_STAY..=MOST_THAT_STAY).contains(&workers) {
-        true if is_traced => less(SOONER_AT_THE_END),
-        true => {
-            let [fixed, each] = END_THAT_STAYS.map(Nanos::get);
-            Nanos((fixed + each * workers).saturating_sub(EXIT.get()))
-        }
-        false => less(SOONER_WITH_FEW),
+    match workers {
+        ..FEWEST_THAT_STAY => less(SOONER_WITH_FEW),
+        FEWEST_THAT_STAY..=MOST_THAT_STAY if is_traced => less(SOONER_AT_THE_END),
+        FEWEST_THAT_STAY..=MOST_THAT_STAY => Nanos::ZERO,
+        _ => after,
     }
 }
 
