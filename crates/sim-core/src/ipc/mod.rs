@@ -187,10 +187,11 @@ impl Ipc {
         }
     }
 
-    /// These, where a read of a full pipe wakes a writer even if it frees no slot, or does not, whatever the version.
+    /// These, where a read of a full pipe wakes a writer even if it frees no slot, or does not; `None` leaves that to the
+    /// version.
     #[must_use]
-    pub fn with_spurious_wakeups(self, wakes_spuriously: bool) -> Ipc {
-        Ipc { wakes_spuriously, ..self }
+    pub fn with_spurious_wakeups(self, wakes: Option<bool>) -> Ipc {
+        Ipc { wakes_spuriously: wakes.unwrap_or(self.wakes_spuriously), ..self }
     }
 
     /// Does `op` for `task`, or puts the task to sleep on the object; appends to `wakes` whom it

@@ -186,10 +186,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let dice = |cpu: CpuId| config.seed.stream("jitter", cpu.idx() as u64);
         let mut simulator = Simulator {
             agenda: Agenda::new(nr_cpus, setup.tasks.len(), nr_timers).in_turns(quantum),
-            ipc: match config.spurious_writer_wakeups {
-                Some(on) => Ipc::new(&setup, rules.ipc).with_spurious_wakeups(on),
-                None => Ipc::new(&setup, rules.ipc),
-            },
+            ipc: Ipc::new(&setup, rules.ipc).with_spurious_wakeups(config.spurious_writer_wakeups),
             prices: prices.of(is_free, setup.recorded.is_some()),
             recorded: setup.recorded.is_some(),
             spun: setup.recorded.map_or(Vec::new(), |_| vec![Nanos::ZERO; setup.tasks.len()]),
