@@ -322,7 +322,7 @@ impl Desk {
             prev: None,
             timers: VecDeque::with_capacity(4),
             in_schedule: false,
-            deferred_timers: Vec::new(),
+            deferred_timers: Vec::with_capacity(4),
             rearms: false,
             inbox: VecDeque::with_capacity(32),
             taken: VecDeque::with_capacity(32),
