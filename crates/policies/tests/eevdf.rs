@@ -10,11 +10,11 @@
 use serde_json::Value;
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{SchedPolicy, TaskId};
-use simsched_policies::fair::Version;
 use simsched_policies::fair::weight::LoadWeight;
 use simsched_policies::fair::{
     Entity, EntityId, Fair, Features, Overrides, QueueId, Request, UtilEst, entity_lag, lag_limit,
 };
+use simsched_policies::fair::{GroupId, Version};
 use simsched_topology::CpuId;
 
 use crate::common::{for_each_json, for_each_row, machine};
@@ -44,7 +44,7 @@ fn queue(row: &Value) -> Fair {
     let entities = row["entities"].as_array().unwrap();
     let mut fair = fair(entities.len() + 1);
     let curr = usize::try_from(row["curr"].as_i64().unwrap()).ok();
-    fair.cfs_rq_mut(CPU).eevdf.zero_vruntime = row["zero_vruntime"].as_u64().unwrap();
+    fair.eevdf_rq_mut(CPU).zero_vruntime = row["zero_vruntime"].as_u64().unwrap();
     let mut nr_running = 0;
     for (at, entity) in entities.iter().enumerate() {
         let task = TaskId::new(at);
@@ -75,9 +75,9 @@ fn a_pick_agrees_with_the_kernel() {
     let rows = for_each_json("6.12/eevdf_pick.jsonl", |_, row| {
         let mut fair = queue(row);
         let nr = row["entities"].as_array().unwrap().len();
-        let rq = fair.cfs_rq(CPU);
-        assert_eq!(rq.eevdf.avg_vruntime, row["sum"].as_i64().unwrap(), "{row}");
-        assert_eq!(rq.eevdf.avg_load, row["load"].as_i64().unwrap(), "{row}");
+        let (rq, eevdf) = (fair.cfs_rq(CPU), fair.eevdf_rq(GroupId::ROOT, CPU).unwrap());
+        assert_eq!(eevdf.avg_vruntime, row["sum"].as_i64().unwrap(), "{row}");
+        assert_eq!(eevdf.avg_load, row["load"].as_i64().unwrap(), "{row}");
         assert_eq!(u64::from(rq.nr_running), row["nr_running"].as_u64().unwrap());
         let eligible: Vec<u64> =
             (0..nr).map(|at| u64::from(fair.is_eligible(TaskId::new(at)))).collect();
@@ -96,9 +96,9 @@ fn a_pick_agrees_with_the_kernel() {
             entity_lag(avruntime, se.vruntime, lag_limit(slice, TICK, se.load)).cast_unsigned()
         };
         assert_eq!((0..nr).map(lag).collect::<Vec<_>>(), numbers(&row["lag"]), "{row}");
-        let rq = fair.cfs_rq(CPU);
-        assert_eq!(rq.eevdf.avg_vruntime, row["sum_after"].as_i64().unwrap(), "{row}");
-        assert_eq!(rq.eevdf.zero_vruntime, row["zero_after"].as_u64().unwrap(), "{row}");
+        let eevdf = fair.eevdf_rq(GroupId::ROOT, CPU).unwrap();
+        assert_eq!(eevdf.avg_vruntime, row["sum_after"].as_i64().unwrap(), "{row}");
+        assert_eq!(eevdf.zero_vruntime, row["zero_after"].as_u64().unwrap(), "{row}");
     });
     assert_eq!(rows, 1600);
 }
@@ -120,7 +120,7 @@ fn a_placement_agrees_with_the_kernel() {
         let (se, request) = (fair.entity(task), fair.request(EntityId::of(task)));
         let out = [se.vruntime, request.deadline, request.slice, u64::from(se.rel_deadline)];
         assert_eq!(out[..], numbers(&row["out"])[..], "{row}");
-        let zero = fair.cfs_rq(CPU).eevdf.zero_vruntime;
+        let zero = fair.eevdf_rq(GroupId::ROOT, CPU).unwrap().zero_vruntime;
         assert_eq!(zero, row["zero_after"].as_u64().unwrap(), "{row}");
     });
     assert_eq!(rows, 1100);

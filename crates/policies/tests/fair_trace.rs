@@ -11,8 +11,8 @@ use serde_json::Value;
 use simsched_core::testkit::{PolicyHost, WorldKit};
 use simsched_core::{Dequeue, Dequeued, Enqueue, Preempt, SchedPolicy, TaskId, TimerId, When};
 use simsched_policies::fair::{
-    CfsRq, Entity, EntityId, Fair, Features, GroupId, Overrides, Request, TaskGroup, UtilEst,
-    Version,
+    CfsRq, EevdfRq, Entity, EntityId, Fair, Features, GroupId, Overrides, Request, TaskGroup,
+    UtilEst, Version,
 };
 use simsched_topology::CpuId;
 
@@ -242,9 +242,11 @@ impl Replay {
         for (group, dump) in (0..).map(GroupId).zip(step["rq"].as_array().unwrap()) {
             let rq = self.host.policy.group_cfs_rq(group, CPU);
             let rq = match self.version {
-                Version::V7_3 => flat_dump(rq),
-                version if version.is_eevdf() => eevdf_dump(rq),
-                _ => queue_dump(rq),
+                Version::V7_3 => flat_dump(rq, self.host.policy.eevdf_rq(group, CPU).unwrap()),
+                version if version.is_eevdf() => {
+                    eevdf_dump(rq, self.host.policy.eevdf_rq(group, CPU).unwrap())
+                }
+                _ => queue_dump(rq, self.host.policy.cfs_order(group, CPU).unwrap().min_vruntime),
             };
             assert_eq!(rq, numbers(dump), "group {group:?}: {step}");
         }
@@ -303,25 +305,25 @@ fn entity_dump(se: &Entity, request: Option<&Request>, version: Version) -> Vec<
 }
 
 /// In the order of the files.
-fn eevdf_dump(rq: &CfsRq) -> Vec<u64> {
-    let plain = queue_dump(rq);
+fn eevdf_dump(rq: &CfsRq, eevdf: &EevdfRq) -> Vec<u64> {
+    let plain = queue_dump(rq, 0);
     let virtual_time = [
         u64::from(rq.h_nr_delayed),
-        rq.eevdf.zero_vruntime,
-        rq.eevdf.avg_vruntime.cast_unsigned(),
-        rq.eevdf.avg_load.cast_unsigned(),
+        eevdf.zero_vruntime,
+        eevdf.avg_vruntime.cast_unsigned(),
+        eevdf.avg_load.cast_unsigned(),
     ];
     [&plain[..3], &virtual_time, &plain[4..]].concat()
 }
 
 /// In the order of the files. Virtual time is that of the root; the other queues have none.
-fn flat_dump(rq: &CfsRq) -> Vec<u64> {
-    let plain = queue_dump(rq);
+fn flat_dump(rq: &CfsRq, eevdf: &EevdfRq) -> Vec<u64> {
+    let plain = queue_dump(rq, 0);
     let virtual_time = [
         u64::from(rq.h_nr_runnable()),
-        rq.eevdf.zero_vruntime,
-        rq.eevdf.avg_vruntime.cast_unsigned(),
-        rq.eevdf.avg_load.cast_unsigned(),
+        eevdf.zero_vruntime,
+        eevdf.avg_vruntime.cast_unsigned(),
+        eevdf.avg_load.cast_unsigned(),
     ];
     let told =
         [rq.tg_load_avg_contrib, rq.tg_runnable_avg_contrib, u64::from(rq.util_est_enqueued)];
@@ -329,13 +331,13 @@ fn flat_dump(rq: &CfsRq) -> Vec<u64> {
 }
 
 /// In the order of the files.
-fn queue_dump(rq: &CfsRq) -> Vec<u64> {
+fn queue_dump(rq: &CfsRq, min_vruntime: u64) -> Vec<u64> {
     let avg = &rq.avg;
     vec![
         rq.load.weight,
         u64::from(rq.nr_running),
         u64::from(rq.h_nr_running),
-        rq.min_vruntime,
+        min_vruntime,
         avg.last_update_time,
         avg.load_sum,
         avg.runnable_sum,

@@ -10,7 +10,7 @@ use simsched_core::SchedPolicy;
 use simsched_core::pelt::{SchedAvg, UTIL_AVG_UNCHANGED};
 use simsched_policies::fair::weight::LoadWeight;
 use simsched_policies::fair::{
-    CfsRq, Entity, EntityId, GroupId, QueueId, Removed, TaskGroup, TgUpdate, UtilEst,
+    CfsOrder, CfsRq, Entity, EntityId, GroupId, QueueId, Removed, TaskGroup, TgUpdate, UtilEst,
 };
 use simsched_topology::CpuId;
 
@@ -31,7 +31,7 @@ fn avg(row: &Row<'_>, prefix: &str) -> SchedAvg {
 }
 
 fn queue(avg: SchedAvg) -> CfsRq {
-    CfsRq { avg, ..CfsRq::new(CpuId(0), GroupId(1), None, 0) }
+    CfsRq { avg, ..CfsRq::new(CpuId(0), GroupId(1), None) }
 }
 
 fn entity(weight: u64, avg: SchedAvg) -> Entity {
@@ -226,7 +226,7 @@ fn post_init_entity_util_avg_agrees_with_the_kernel() {
 #[test]
 fn update_min_vruntime_agrees_with_the_kernel() {
     let rows = for_each_row("6.1/update_min_vruntime.csv", |row| {
-        let mut rq = queue(SchedAvg::default());
+        let mut rq = CfsOrder::with_capacity(0);
         rq.min_vruntime = row.get("min_vruntime_in");
         if row.flag("has_left") {
             rq.timeline.insert(row.get("left_vruntime"), EntityId::new(1));

@@ -73,8 +73,8 @@ fn place_entity_agrees_with_the_kernel() {
     let rows = for_each_row("6.1/place_entity.csv", |row| {
         let is_idle = row.flag("se_idle");
         let nr_running: u32 = row.get("h_nr_running");
+        fair.cfs_order_mut(CPU).min_vruntime = row.get("min_vruntime");
         let rq = fair.cfs_rq_mut(CPU);
-        rq.min_vruntime = row.get("min_vruntime");
         rq.load = LoadWeight::new(row.get("q_load_weight"));
         (rq.nr_running, rq.h_nr_running) = (nr_running, nr_running);
         rq.idle_nr_running = if row.flag("q_idle_only") { nr_running } else { 0 };
@@ -118,9 +118,9 @@ fn check_preempt_tick_agrees_with_the_kernel() {
         rq.nr_running = row.get("nr_running");
         rq.h_nr_running = rq.nr_running;
         rq.curr = Some(EntityId::of(curr));
-        rq.timeline.insert(vruntime, EntityId::of(left));
+        fair.cfs_order_mut(CPU).timeline.insert(vruntime, EntityId::of(left));
         let preempt = fair.check_preempt_tick(curr) == Preempt::Hard;
-        fair.cfs_rq_mut(CPU).timeline.remove(vruntime, EntityId::of(left));
+        fair.cfs_order_mut(CPU).timeline.remove(vruntime, EntityId::of(left));
         assert_eq!(preempt, row.flag("resched"), "{row:?}");
     });
     assert_eq!(rows, 1200);
@@ -144,14 +144,15 @@ fn pick_next_entity_agrees_with_the_kernel() {
             let entity = fair.entity_mut(task);
             (entity.vruntime, entity.on_rq) = (vruntime, true);
         }
-        let rq = fair.cfs_rq_mut(CPU);
+        let order = fair.cfs_order_mut(CPU);
         for (task, &vruntime) in (0..).map(TaskId).zip(&vruntimes[..nr_waiting]) {
-            rq.timeline.insert(vruntime, EntityId::of(task));
+            order.timeline.insert(vruntime, EntityId::of(task));
         }
-        (rq.skip, rq.last, rq.next) = (buddy("skip"), buddy("last"), buddy("next"));
+        (order.skip, order.last) = (buddy("skip"), buddy("last"));
+        fair.cfs_rq_mut(CPU).next = buddy("next");
         let picked = fair.pick_next_entity(CPU, curr).unwrap();
         row.expect("pick", picked.0);
-        fair.cfs_rq_mut(CPU).timeline = simsched_policies::fair::Timeline::default();
+        fair.cfs_order_mut(CPU).timeline = simsched_policies::fair::Timeline::default();
     });
     assert_eq!(rows, 1500);
 }

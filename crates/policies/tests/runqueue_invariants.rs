@@ -8,7 +8,7 @@
 
 use proptest::prelude::*;
 use simsched_core::TaskId;
-use simsched_policies::fair::Features;
+use simsched_policies::fair::{Features, GroupId};
 use simsched_topology::{CpuId, CpuSet};
 
 use crate::common::driver::{Driver, TICK};
@@ -127,13 +127,13 @@ fn a_moved_task_keeps_its_place_relative_to_the_queue() {
     driver.pass(300 * MS, |_| {});
     let waiting = (0..2).map(TaskId).find(|&task| driver.curr(CPU) != Some(task)).unwrap();
     let place = |driver: &Driver, cpu| {
-        let floor = driver.host.policy.cfs_rq(CpuId(cpu)).min_vruntime;
+        let floor = driver.host.policy.cfs_order(GroupId::ROOT, CpuId(cpu)).unwrap().min_vruntime;
         driver.entity(waiting).vruntime.wrapping_sub(floor).cast_signed()
     };
     let before = place(&driver, 0);
     assert_ne!(
-        driver.host.policy.cfs_rq(CpuId(0)).min_vruntime,
-        driver.host.policy.cfs_rq(CpuId(1)).min_vruntime
+        driver.host.policy.cfs_order(GroupId::ROOT, CpuId(0)).unwrap().min_vruntime,
+        driver.host.policy.cfs_order(GroupId::ROOT, CpuId(1)).unwrap().min_vruntime
     );
     driver.migrate(waiting, CpuId(1));
     let curr = driver.curr(CpuId(1)).unwrap();
@@ -150,13 +150,13 @@ fn a_preemptor_runs_next_even_if_a_third_task_is_a_little_further_behind() {
     driver.pass(200 * MS, |_| {});
     let curr = driver.curr(CPU).unwrap();
     let third = (0..3).map(TaskId).find(|&task| task != wakee && task != curr).unwrap();
-    let vruntime = driver.host.policy.cfs_rq(CPU).min_vruntime;
+    let vruntime = driver.host.policy.cfs_order(GroupId::ROOT, CPU).unwrap().min_vruntime;
     let old = driver.entity(third).vruntime;
-    let rq = driver.host.policy.cfs_rq_mut(CPU);
+    let rq = driver.host.policy.cfs_order_mut(CPU);
     let se = rq.timeline.first().unwrap();
     rq.timeline.remove(old, se);
     driver.host.policy.entity_mut(third).vruntime = vruntime - 13 * MS;
-    driver.host.policy.cfs_rq_mut(CPU).timeline.insert(vruntime - 13 * MS, se);
+    driver.host.policy.cfs_order_mut(CPU).timeline.insert(vruntime - 13 * MS, se);
     driver.host.policy.entity_mut(curr).vruntime = vruntime + 5 * MS;
     assert!(driver.wake_on(wakee, CPU));
     assert!(driver.entity(third).vruntime < driver.entity(wakee).vruntime);
@@ -212,7 +212,7 @@ proptest! {
         for task in (0..6).map(TaskId) {
             driver.start(task, CPU);
         }
-        let mut floor = driver.host.policy.cfs_rq(CPU).min_vruntime;
+        let mut floor = driver.host.policy.cfs_order(GroupId::ROOT, CPU).unwrap().min_vruntime;
         for step in steps {
             let curr = driver.curr(CPU);
             match step {
@@ -228,14 +228,15 @@ proptest! {
                 _ => {}
             }
             driver.check(CPU);
-            let rq = driver.host.policy.cfs_rq(CPU);
-            prop_assert!(rq.min_vruntime.wrapping_sub(floor).cast_signed() >= 0);
-            floor = rq.min_vruntime;
+            let order = driver.host.policy.cfs_order(GroupId::ROOT, CPU).unwrap();
+            prop_assert!(order.min_vruntime.wrapping_sub(floor).cast_signed() >= 0);
+            floor = order.min_vruntime;
             let credit = driver.host.policy.tunables().latency_ns / 2;
-            if let Some(left) = rq.timeline.first_vruntime() {
+            if let Some(left) = order.timeline.first_vruntime() {
                 prop_assert!(left.wrapping_sub(floor.wrapping_sub(credit)).cast_signed() >= 0);
             }
             let nr_running = driver.host.kit.world().rq(CPU).nr_running;
+            let rq = driver.host.policy.cfs_rq(CPU);
             prop_assert!(nr_running > 0 || rq.util_est_enqueued == 0);
         }
     }

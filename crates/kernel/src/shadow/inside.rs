@@ -2,7 +2,7 @@
 
 use simsched_core::{Policy, TaskId, World};
 use simsched_policies::fair::features::Version;
-use simsched_policies::fair::{CfsRq, Fair, Features};
+use simsched_policies::fair::{CfsRq, Fair, Features, GroupId};
 use simsched_topology::CpuId;
 
 use crate::library::KernelSettings;
@@ -82,7 +82,7 @@ impl Inside for Fair {
         QueueNumbers {
             util_avg: avg.util_avg,
             load_avg: avg.load_avg,
-            floor: (!self.features().version.is_eevdf()).then_some(queue.min_vruntime),
+            floor: self.cfs_order(GroupId::ROOT, cpu).map(|order| order.min_vruntime),
             avg_idle: self.idle_stats(cpu).avg_idle,
             weighed: [queue.h_load, queue.last_h_load_update],
             age: self.cfs_rqs(cpu).fold([0; 5], |sums, queue| {

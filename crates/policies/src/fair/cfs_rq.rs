@@ -5,8 +5,6 @@ use simsched_topology::CpuId;
 
 use super::entity::EntityId;
 use super::group::GroupId;
-use super::order::eevdf::EevdfRq;
-use super::timeline::Timeline;
 use super::weight::{LoadWeight, scale_load_down};
 
 /// What tasks left behind that woke up elsewhere, until somebody updates the queue
@@ -21,8 +19,9 @@ pub struct Removed {
     pub runnable_avg: u64,
 }
 
-/// A fair queue (`struct cfs_rq`). In order: what load tracking touches, what virtual time
-/// touches, the timeline, and what only groups and migrations touch.
+/// A fair queue (`struct cfs_rq`), but for what only its order knows ([`CfsOrder`](super::CfsOrder),
+/// [`EevdfRq`](super::EevdfRq)). First what load tracking and queueing touch, then what only groups and migrations
+/// touch.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct CfsRq {
@@ -33,8 +32,6 @@ pub struct CfsRq {
     /// The running entity; it is not in the timeline. It may have been dequeued already.
     pub curr: Option<EntityId>,
 
-    /// The floor of virtual time: it never goes back.
-    pub min_vruntime: u64,
     /// The sum of the weights of the queued entities.
     pub load: LoadWeight,
     /// Queued entities.
@@ -47,12 +44,8 @@ pub struct CfsRq {
     pub idle_nr_running: u32,
     /// Queued tasks of policy `SCHED_IDLE` here and below.
     pub idle_h_nr_running: u32,
-    /// Who is to run next, if that is not too unfair.
+    /// The entity that is to run next, if that is not too unfair.
     pub next: Option<EntityId>,
-    /// Who was preempted by a wakeup and would find its cache warm.
-    pub last: Option<EntityId>,
-    /// Who has yielded.
-    pub skip: Option<EntityId>,
     /// The entity that stands for this queue one level up; `None` at the root.
     pub se: Option<EntityId>,
     /// How many tasks are in `removed`.
@@ -65,8 +58,6 @@ pub struct CfsRq {
     /// The CPU of the queue.
     pub cpu: CpuId,
 
-    /// The waiting entities.
-    pub timeline: Timeline,
     /// Load that came (or went, negative), to be told one level up.
     pub prop_runnable_sum: i64,
     /// The part of the group's `load_avg` that is from here.
@@ -92,22 +83,16 @@ pub struct CfsRq {
     /// Sums are raised to what their averages need at least in their full width, and `load_sum` also where an entity
     /// joins (7.2 and later); before, in 32 bits.
     pub wide: bool,
-    /// Its virtual time and who waits, where the discipline is EEVDF.
-    pub eevdf: EevdfRq,
 }
-
-/// Where virtual time starts. Source: `init_cfs_rq()`.
-const MIN_VRUNTIME: u64 = 0u64.wrapping_sub(1 << 20);
 
 impl CfsRq {
     /// The empty queue of `group` on `cpu`, for which `se` stands one level up.
     #[must_use]
-    pub fn new(cpu: CpuId, group: GroupId, se: Option<EntityId>, capacity: usize) -> CfsRq {
+    pub fn new(cpu: CpuId, group: GroupId, se: Option<EntityId>) -> CfsRq {
         CfsRq {
             avg: SchedAvg::default(),
             util_est_enqueued: 0,
             curr: None,
-            min_vruntime: MIN_VRUNTIME,
             load: LoadWeight::default(),
             nr_running: 0,
             h_nr_running: 0,
@@ -115,14 +100,11 @@ impl CfsRq {
             idle_nr_running: 0,
             idle_h_nr_running: 0,
             next: None,
-            last: None,
-            skip: None,
             se,
             removed_nr: 0,
             propagate: false,
             on_list: false,
             cpu,
-            timeline: Timeline::with_capacity(capacity),
             prop_runnable_sum: 0,
             tg_load_avg_contrib: 0,
             last_update_tg_load_avg: 0,
@@ -134,7 +116,6 @@ impl CfsRq {
             group,
             tg_runnable_avg_contrib: 0,
             wide: false,
-            eevdf: EevdfRq::new(MIN_VRUNTIME),
         }
     }
 
@@ -181,20 +162,5 @@ impl CfsRq {
     #[must_use]
     pub fn util(&self) -> u64 {
         self.avg.util_avg.max(u64::from(self.util_est_enqueued))
-    }
-
-    /// Raises the floor of virtual time to the earliest of those who run or wait. `curr` is the
-    /// virtual time of the running entity if it is still queued. Source: `update_min_vruntime()`.
-    #[inline]
-    pub fn update_min_vruntime(&mut self, curr: Option<u64>) {
-        let earliest = match (curr, self.timeline.first_vruntime()) {
-            (Some(curr), Some(left)) if super::timeline::before(left, curr) => left,
-            (Some(curr), _) => curr,
-            (None, Some(left)) => left,
-            (None, None) => return,
-        };
-        if super::timeline::before(self.min_vruntime, earliest) {
-            self.min_vruntime = earliest;
-        }
     }
 }

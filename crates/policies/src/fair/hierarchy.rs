@@ -11,7 +11,8 @@ use super::entity::{Entity, EntityId, QueueId};
 use super::features::{Features, Version};
 use super::group::{CgroupMode, GroupId, TaskGroup};
 use super::llc::{CacheAware, LlcWakeup};
-use super::order::eevdf::{Nodes, Request};
+use super::order::cfs::CfsOrder;
+use super::order::eevdf::EevdfRows;
 use super::order::{Order, Rules};
 use super::tg_load::{Source, TgLoad, TgRules};
 use super::tunables::Tunables;
@@ -52,10 +53,10 @@ pub struct Hierarchy {
     pub(super) order: Order,
     /// What that order does as its release has it.
     pub(super) rules: Rules,
-    /// By entity: what it asks for (empty under CFS).
-    pub(super) requests: Vec<Request>,
-    /// By entity: where it waits (empty under CFS).
-    pub(super) nodes: Nodes,
+    /// By queue: what CFS keeps of it (nothing under EEVDF).
+    pub(super) cfs: Vec<CfsOrder>,
+    /// What EEVDF keeps of entities and queues (nothing under CFS).
+    pub(super) eevdf: EevdfRows,
     /// What the call under way asks for beside its answer.
     pub(super) asked: Asked,
     /// The length of a tick, in ns.
@@ -98,8 +99,8 @@ impl Hierarchy {
             features,
             order: Order::of(features.version),
             rules: Rules::of(features.version),
-            requests: Vec::new(),
-            nodes: Nodes::default(),
+            cfs: Vec::new(),
+            eevdf: EevdfRows::default(),
             asked: Asked::with_capacity(world.tasks().len(), nr_cpus),
             tick_ns: world.tick().0,
             llc: None,
@@ -111,9 +112,14 @@ impl Hierarchy {
             all.push_group(*group);
         }
         all.tg = TgLoad::new(world, &all.groups, tg, all.features.version);
-        if all.order != Order::Cfs {
-            all.requests = vec![Request::default(); all.entities.len()];
-            all.nodes = Nodes::new(all.entities.len());
+        match all.order {
+            Order::Cfs => {
+                let row = |_| CfsOrder::with_capacity(TIMELINE_CAPACITY);
+                all.cfs = (0..all.queues.len()).map(row).collect();
+            }
+            Order::Eevdf | Order::Flat => {
+                all.eevdf = EevdfRows::new(all.entities.len(), all.queues.len());
+            }
         }
         all
     }
@@ -129,7 +135,7 @@ impl Hierarchy {
                 self.entities.push(Entity::new_group(above, below, depth));
                 EntityId::new(self.entities.len() - 1)
             });
-            let queue = CfsRq::new(cpu, id, se, TIMELINE_CAPACITY);
+            let queue = CfsRq::new(cpu, id, se);
             self.queues.push(CfsRq { wide: self.features.version.is_exact(), ..queue });
         }
         self.groups.push(TaskGroup { nr_cpus: self.nr_cpus, ..group });

@@ -80,10 +80,11 @@ impl Hierarchy {
 
     /// The entities that compete in the tree of one queue.
     fn competing(&self, queue: QueueId) -> impl Iterator<Item = EntityId> {
-        let cfs_rq = self.queue(queue);
         let curr = self.tree_curr(queue).filter(|&curr| self.entity(curr).on_rq);
-        let waiting = cfs_rq.timeline.iter().chain(self.nodes.iter(cfs_rq.eevdf.timeline));
-        curr.into_iter().chain(waiting)
+        let of_cfs = self.cfs.get(queue.idx()).into_iter().flat_map(|row| row.timeline.iter());
+        let of_eevdf = self.eevdf.queues.get(queue.idx());
+        let of_eevdf = of_eevdf.into_iter().flat_map(|row| self.eevdf.nodes.iter(row.timeline));
+        curr.into_iter().chain(of_cfs).chain(of_eevdf)
     }
 
     /// All queued tasks of a CPU.
@@ -111,21 +112,21 @@ impl Hierarchy {
         ensure(weight == cfs_rq.load.weight, || {
             format!("the entities weigh {weight}, the queue {}", cfs_rq.load.weight)
         })?;
-        let is_sorted = cfs_rq
-            .timeline
-            .iter()
-            .is_sorted_by(|&a, &b| !before(self.entity(b).vruntime, self.entity(a).vruntime));
-        ensure(is_sorted, || "the timeline is out of order".to_owned())?;
         self.check_order(queue)
     }
 
-    /// Nobody on `queue` is further behind it than a sleeper is placed.
-    pub(super) fn check_credit(&self, queue: QueueId) -> Result<(), String> {
-        let cfs_rq = self.queue(queue);
+    /// The timeline of `queue` is in the order of virtual time, and no entity is further behind the queue than a
+    /// sleeper is placed.
+    pub(super) fn check_timeline(&self, queue: QueueId) -> Result<(), String> {
+        let order = self.cfs(queue);
+        let vruntime = |se: EntityId| self.entity(se).vruntime;
+        let is_sorted =
+            order.timeline.iter().is_sorted_by(|&a, &b| !before(vruntime(b), vruntime(a)));
+        ensure(is_sorted, || "the timeline is out of order".to_owned())?;
         // A sleeper of `SCHED_IDLE` gets the least slice (`place_entity()`), which may be set to more than the latency.
         let credit = self.tunables.latency_ns.max(self.tunables.min_granularity_ns);
-        let latest_credit = cfs_rq.min_vruntime.wrapping_sub(credit);
-        ensure(cfs_rq.timeline.first_vruntime().is_none_or(|v| !before(v, latest_credit)), || {
+        let latest_credit = order.min_vruntime.wrapping_sub(credit);
+        ensure(order.timeline.first_vruntime().is_none_or(|v| !before(v, latest_credit)), || {
             "the leftmost entity has more credit than a sleeper gets".to_owned()
         })
     }
@@ -136,22 +137,23 @@ impl Hierarchy {
     /// owed what others do not owe, and somebody may run.
     pub(super) fn check_virtual_time(&self, queue: QueueId) -> Result<(), String> {
         let cfs_rq = self.queue(queue);
-        let waiting = || self.nodes.iter(cfs_rq.eevdf.timeline);
-        let mut recount = EevdfRq::new(cfs_rq.eevdf.zero_vruntime);
+        let eevdf = self.eevdf_rq(queue);
+        let waiting = || self.eevdf.nodes.iter(eevdf.timeline);
+        let mut recount = EevdfRq::new(eevdf.zero_vruntime);
         for se in waiting() {
             let (entity, request, key) =
-                (self.entity(se), self.requests[se.idx()], self.nodes.key(se));
+                (self.entity(se), self.eevdf.requests[se.idx()], self.eevdf.nodes.key(se));
             recount.add(entity.vruntime, self.tree_weight(se));
             let same = key.vruntime == entity.vruntime && key.deadline == request.deadline;
             ensure(same && key.slice == request.slice, || {
                 format!("entity {} has changed while it waits", se.idx())
             })?;
         }
-        let (timeline, curr) = (cfs_rq.eevdf.timeline, cfs_rq.eevdf.curr);
-        ensure(EevdfRq { timeline, curr, ..recount } == cfs_rq.eevdf, || {
-            format!("virtual time sums up to {recount:?}, not {:?}", cfs_rq.eevdf)
+        let (timeline, curr) = (eevdf.timeline, eevdf.curr);
+        ensure(EevdfRq { timeline, curr, ..recount } == *eevdf, || {
+            format!("virtual time sums up to {recount:?}, not {eevdf:?}")
         })?;
-        let deadline = |se: EntityId| self.requests[se.idx()].deadline;
+        let deadline = |se: EntityId| self.eevdf.requests[se.idx()].deadline;
         ensure(waiting().is_sorted_by(|&a, &b| !before(deadline(b), deadline(a))), || {
             "the tree is out of order".to_owned()
         })?;

@@ -79,6 +79,18 @@ impl Fair {
         self.all.queue(self.all.queue_of(group, cpu))
     }
 
+    /// What CFS keeps of the queue of `group` on `cpu`; `None` under EEVDF.
+    #[must_use]
+    pub fn cfs_order(&self, group: GroupId, cpu: CpuId) -> Option<&super::CfsOrder> {
+        self.all.cfs.get(self.all.queue_of(group, cpu).idx())
+    }
+
+    /// What EEVDF keeps of the queue of `group` on `cpu`; `None` under CFS.
+    #[must_use]
+    pub fn eevdf_rq(&self, group: GroupId, cpu: CpuId) -> Option<&super::EevdfRq> {
+        self.all.eevdf.queues.get(self.all.queue_of(group, cpu).idx())
+    }
+
     /// The entity of `group` on `cpu`; `None` for the root.
     #[must_use]
     pub fn group_entity(&self, group: GroupId, cpu: CpuId) -> Option<&super::Entity> {
@@ -178,11 +190,9 @@ impl Fair {
         let se = EntityId::of(task);
         self.wakees[task.idx()].recent_used_cpu = cpu;
         self.all.set_task_rq(se, cpu);
-        let queue = self.all.queue(self.all.cfs_rq_of(se));
-        let (vruntime, last_update_time) = (queue.min_vruntime, queue.avg.last_update_time);
-        let entity = self.all.entity_mut(se);
-        entity.vruntime = vruntime;
-        entity.avg = SchedAvg { last_update_time, ..SchedAvg::default() };
+        self.all.lay_down(se);
+        let last_update_time = self.all.queue(self.all.cfs_rq_of(se)).avg.last_update_time;
+        self.all.entity_mut(se).avg = SchedAvg { last_update_time, ..SchedAvg::default() };
     }
 
     /// Source: `post_init_entity_util_avg()`.

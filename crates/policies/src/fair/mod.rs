@@ -65,7 +65,7 @@ pub use self::llc::{
     CacheAware, Direction, LlcAvg, LlcIds, LlcLimits, LlcRoom, LlcRule, LlcStats, LlcVerdict,
     LlcWakeup, MmId, OCCUPANCY_ONE, Occupancy, Processes, RqLlc, update_avg_scale,
 };
-pub use self::order::cfs::wakeup_preempt_entity;
+pub use self::order::cfs::{CfsOrder, wakeup_preempt_entity};
 pub use self::order::eevdf::{
     DeadlineTree, EevdfRq, Key, Nodes, QueuedCurr, Request, entity_lag, lag_limit,
 };

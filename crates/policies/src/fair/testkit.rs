@@ -9,7 +9,7 @@ use super::entity::{Entity, EntityId, QueueId};
 use super::hierarchy::Hierarchy;
 use super::idle::{IdleStats, LlcShared};
 use super::wakee::Wakee;
-use super::{CacheAware, Fair, GroupId, LlcAvg, Request, TaskGroup, Tunables};
+use super::{CacheAware, CfsOrder, EevdfRq, Fair, GroupId, LlcAvg, Request, TaskGroup, Tunables};
 
 impl Fair {
     /// The entity of `task`, to change.
@@ -20,6 +20,14 @@ impl Fair {
     /// The root queue of `cpu`, to change.
     pub fn cfs_rq_mut(&mut self, cpu: CpuId) -> &mut CfsRq {
         self.all.queue_mut(Hierarchy::root_of(cpu))
+    }
+
+    /// What CFS keeps of the root queue of `cpu`, to change.
+    ///
+    /// # Panics
+    /// Under EEVDF.
+    pub fn cfs_order_mut(&mut self, cpu: CpuId) -> &mut CfsOrder {
+        self.all.cfs_mut(Hierarchy::root_of(cpu))
     }
 
     /// The queue `queue`, to change.
@@ -120,15 +128,23 @@ impl Fair {
 
 /// EEVDF.
 impl Fair {
+    /// What EEVDF keeps of the root queue of `cpu`, to change.
+    ///
+    /// # Panics
+    /// Under CFS.
+    pub fn eevdf_rq_mut(&mut self, cpu: CpuId) -> &mut EevdfRq {
+        self.all.eevdf_rq_mut(Hierarchy::root_of(cpu))
+    }
+
     /// What `task` asks for, to change.
     pub fn request_mut(&mut self, task: TaskId) -> &mut Request {
-        &mut self.all.requests[task.idx()]
+        &mut self.all.eevdf.requests[task.idx()]
     }
 
     /// What `se` asks for.
     #[must_use]
     pub fn request(&self, se: EntityId) -> &Request {
-        &self.all.requests[se.idx()]
+        &self.all.eevdf.requests[se.idx()]
     }
 
     /// `__enqueue_entity()` on the root queue of `cpu`.

@@ -1,7 +1,7 @@
 //! Which tasks of a queue are moved.
 
 use simsched_core::TaskId;
-use simsched_policies::fair::{BalanceKit, CpuIdleType, Features, LbEnv, MigrationType};
+use simsched_policies::fair::{BalanceKit, CpuIdleType, Features, GroupId, LbEnv, MigrationType};
 use simsched_topology::{CpuId, CpuSet};
 
 use crate::common::driver::Driver;
@@ -264,8 +264,8 @@ fn a_buddy_stays_if_the_destination_has_tasks() {
         let mut env = env(&mut driver, NotIdle, 1);
         driver.host.policy.cfs_rq_mut(SRC).next = Some(buddy);
         assert_eq!(balancer(&mut driver).can_migrate_task(&mut env, TaskId(1)), goes);
-        let rq = driver.host.policy.cfs_rq_mut(SRC);
-        (rq.next, rq.last) = (None, Some(buddy));
+        driver.host.policy.cfs_rq_mut(SRC).next = None;
+        driver.host.policy.cfs_order_mut(SRC).last = Some(buddy);
         assert_eq!(balancer(&mut driver).can_migrate_task(&mut env, TaskId(1)), goes);
     }
 }
@@ -298,7 +298,9 @@ fn what_was_detached_can_be_queued_elsewhere_as_a_whole() {
     pin(&mut driver, None);
     let lag = |driver: &Driver, task, cpu| {
         let vruntime = driver.entity(TaskId(task)).vruntime;
-        vruntime.wrapping_sub(driver.host.policy.cfs_rq(cpu).min_vruntime).cast_signed()
+        vruntime
+            .wrapping_sub(driver.host.policy.cfs_order(GroupId::ROOT, cpu).unwrap().min_vruntime)
+            .cast_signed()
     };
     let waiting = cfs_tasks(&driver)[0];
     let ahead = lag(&driver, waiting, SRC);

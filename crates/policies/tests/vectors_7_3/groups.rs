@@ -13,7 +13,7 @@ use crate::common::{for_each_row, vectors_73};
 /// A queue of a group, with these averages of load and of what is runnable.
 fn queue(load_avg: u64, runnable_avg: u64) -> CfsRq {
     let avg = SchedAvg { load_avg, runnable_avg, ..SchedAvg::default() };
-    CfsRq { avg, wide: true, ..CfsRq::new(CpuId(0), GroupId(1), None, 0) }
+    CfsRq { avg, wide: true, ..CfsRq::new(CpuId(0), GroupId(1), None) }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 use simsched_core::TaskId;
-use simsched_policies::fair::{EntityId, Fair};
+use simsched_policies::fair::{EntityId, Fair, GroupId};
 
 use super::tree::{CPU, bits, expect_sums, task, tree};
 use crate::common::{for_each_json, vectors_73};
@@ -57,7 +57,11 @@ fn check_virtual_time(fair: &mut Fair, row: &Value) {
 }
 
 fn check_protection(fair: &mut Fair, row: &Value, curr: TaskId) {
-    assert_eq!(row["inelig"], fair.cfs_rq(CPU).eevdf.ineligible_vruntime(), "{row}");
+    assert_eq!(
+        row["inelig"],
+        fair.eevdf_rq(GroupId::ROOT, CPU).unwrap().ineligible_vruntime(),
+        "{row}"
+    );
     let given = fair.request_mut(curr).vprot;
     fair.protect(CPU, curr);
     assert_eq!(row["set_prot"], fair.request_mut(curr).vprot, "{row}");

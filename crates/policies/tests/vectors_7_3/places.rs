@@ -67,7 +67,7 @@ fn vectors_7_3_eevdf_reweight() {
 #[test]
 fn vectors_7_3_eevdf_entity_lag() {
     let mut fair = fair(2);
-    fair.cfs_rq_mut(CPU).eevdf.curr = Some(EntityId::of(OTHER));
+    fair.eevdf_rq_mut(CPU).curr = Some(EntityId::of(OTHER));
     fair.entity_mut(OTHER).on_rq = true;
     vectors_73("eevdf_entity_lag.csv", 1500, |file| {
         for_each_row(file, |row| {

@@ -5,7 +5,7 @@
 use serde_json::Value;
 use simsched_core::TaskId;
 use simsched_core::testkit::{PolicyHost, WorldKit};
-use simsched_policies::fair::{EntityId, Fair, Features, Overrides, Request, Version};
+use simsched_policies::fair::{EntityId, Fair, Features, GroupId, Overrides, Request, Version};
 use simsched_topology::CpuId;
 
 use crate::common::machine;
@@ -29,8 +29,8 @@ pub(super) fn tree(row: &Value, absent: Option<usize>) -> Fair {
     let entities = row["entities"].as_array().unwrap();
     let mut fair = fair(entities.len() + 1);
     let curr = row["curr"].as_u64().map(task);
-    fair.cfs_rq_mut(CPU).eevdf.zero_vruntime = row["zero_vruntime"].as_u64().unwrap();
-    fair.cfs_rq_mut(CPU).eevdf.curr = curr.map(EntityId::of);
+    fair.eevdf_rq_mut(CPU).zero_vruntime = row["zero_vruntime"].as_u64().unwrap();
+    fair.eevdf_rq_mut(CPU).curr = curr.map(EntityId::of);
     for (at, entity) in entities.iter().enumerate() {
         let [weight, vruntime, deadline, slice] = bits(entity)[..] else { panic!("{entity}") };
         let id = TaskId::new(at);
@@ -61,7 +61,7 @@ pub(super) fn bits(value: &Value) -> Vec<u64> {
 /// these columns.
 #[track_caller]
 pub(super) fn expect_sums(fair: &Fair, row: &Value, [zero, sum, load]: [Option<&str>; 3]) {
-    let eevdf = &fair.cfs_rq(CPU).eevdf;
+    let eevdf = fair.eevdf_rq(GroupId::ROOT, CPU).unwrap();
     if let Some(column) = zero {
         assert_eq!(row[column], eevdf.zero_vruntime, "{column} of {row}");
     }

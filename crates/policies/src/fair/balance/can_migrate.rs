@@ -81,12 +81,10 @@ impl Fair {
     fn task_hot(&self, world: &World, env: &LbEnv, task: TaskId) -> bool {
         let se = EntityId::of(task);
         let entity = self.all.entity(se);
-        let cfs_rq = self.all.queue(entity.cfs_rq);
-        let is_buddy = cfs_rq.next == Some(se) || cfs_rq.last == Some(se);
         task_hot(&HotCheck {
             competes: entity.policy != SchedPolicy::Idle,
             shares_core: self.domain(env).flags.contains(SdFlags::SHARE_CPUCAPACITY),
-            is_buddy: self.features.cache_hot_buddy && is_buddy,
+            is_buddy: self.features.cache_hot_buddy && self.all.is_buddy(entity.cfs_rq, se),
             by_llc: self
                 .all
                 .cas

@@ -6,6 +6,7 @@
 //! group has a queue of its own, in which it competes with its siblings; since 7.3 (`flat`) all tasks of a CPU are in
 //! one tree.
 
+mod buddies;
 pub(super) mod cfs;
 pub(super) mod eevdf;
 mod flat;
@@ -24,6 +25,9 @@ use super::entity::{EntityId, QueueId};
 use super::features::Version;
 use super::hierarchy::Hierarchy;
 use super::queueing::{DequeueFlags, EnqueueFlags};
+
+/// Where the virtual time of a queue starts. Source: `init_cfs_rq()`.
+const MIN_VRUNTIME: u64 = 0u64.wrapping_sub(1 << 20);
 
 /// Which order a [`Hierarchy`] is in, for the whole of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,6 +94,12 @@ pub(super) trait Discipline {
     fn task_fork(h: &mut Hierarchy, se: EntityId, cpu: CpuId, now: u64);
     /// A sleeper leaves its CPU for another one. Source: `migrate_task_rq_fair()`.
     fn leave(h: &mut Hierarchy, se: EntityId);
+    /// The task `se` has slept on its CPU for long: its virtual time is not ahead of its queue's.
+    fn lay_down(_h: &mut Hierarchy, _se: EntityId) {}
+    /// Whether a hint wants `se` to run soon on `queue`, so that its cache is worth keeping. Source: `task_hot()`.
+    fn is_buddy(h: &Hierarchy, queue: QueueId, se: EntityId) -> bool {
+        h.queue(queue).next == Some(se)
+    }
     /// Charges `curr`, the current entity of `queue`, for the time since its last accounting.
     /// Source: `update_curr()`.
     fn update_curr(h: &mut Hierarchy, queue: QueueId, curr: EntityId, now: u64);
@@ -178,6 +188,15 @@ impl Hierarchy {
     #[inline]
     pub(super) fn leave(&mut self, se: EntityId) {
         ordered!(self.leave(se));
+    }
+
+    pub(super) fn lay_down(&mut self, se: EntityId) {
+        ordered!(self.lay_down(se));
+    }
+
+    #[inline]
+    pub(super) fn is_buddy(&self, queue: QueueId, se: EntityId) -> bool {
+        ordered!(self.is_buddy(queue, se))
     }
 
     /// Charges the current entity of `queue`, if it has one, for the time since its last accounting.

@@ -31,6 +31,8 @@ pub(super) trait Nested: Discipline {
     /// `se`, which waits on `queue`, is going to be current; `first` if it was picked.
     /// Source: `__dequeue_entity()`, `set_protect_slice()`.
     fn wait_no_more(h: &mut Hierarchy, queue: QueueId, se: EntityId, first: bool);
+    /// No hint names `se` any more. Source: `clear_buddies()`.
+    fn clear_buddies(h: &mut Hierarchy, queue: QueueId, se: EntityId);
     /// A sleeper that is queued still is woken, or a group that is gets a task.
     /// Source: `requeue_delayed_entity()`.
     fn requeue_delayed_entity(h: &mut Hierarchy, se: EntityId, now: u64);
@@ -71,7 +73,7 @@ pub(super) fn enqueue_task<N: Nested>(
         }
         if joining {
             if let Some(slice) = slice {
-                h.requests[se.idx()].slice = slice;
+                h.eevdf.requests[se.idx()].slice = slice;
                 h.entity_mut(se).custom_slice = true;
             }
             N::enqueue_entity(h, queue, se, flags, now);
@@ -183,7 +185,7 @@ pub(super) fn set_next_entity<N: Nested>(
     first: bool,
     now: u64,
 ) {
-    h.clear_buddies(queue, se);
+    N::clear_buddies(h, queue, se);
     if h.entity(se).on_rq {
         N::wait_no_more(h, queue, se, first);
         h.update_load_avg(queue, se, now, Update::Tg);

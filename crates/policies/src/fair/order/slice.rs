@@ -45,7 +45,7 @@ impl Hierarchy {
     /// Source: `hrtick_start_fair()`, `hrtick_start()`.
     #[inline]
     pub(in crate::fair) fn slice_left(&self, cpu: CpuId, se: EntityId) -> Option<Nanos> {
-        let left = self.requests[se.idx()].deadline.wrapping_sub(self.entity(se).vruntime);
+        let left = self.eevdf.requests[se.idx()].deadline.wrapping_sub(self.entity(se).vruntime);
         if left.cast_signed() < 0 {
             return None;
         }

@@ -6,12 +6,14 @@ mod pick;
 mod place;
 mod preempt;
 mod queueing;
+mod row;
 mod slice;
 
 use simsched_core::{Preempt, World};
 use simsched_topology::CpuId;
 
 pub use preempt::wakeup_preempt_entity;
+pub use row::CfsOrder;
 
 use super::Discipline;
 use super::nested::{self, Nested};
@@ -87,7 +89,7 @@ impl Discipline for Cfs {
     /// Its virtual time becomes relative to the queue that it leaves.
     #[inline]
     fn leave(h: &mut Hierarchy, se: EntityId) {
-        let min_vruntime = h.queue(h.cfs_rq_of(se)).min_vruntime;
+        let min_vruntime = h.cfs(h.cfs_rq_of(se)).min_vruntime;
         let entity = h.entity_mut(se);
         entity.vruntime = entity.vruntime.wrapping_sub(min_vruntime);
     }
@@ -100,8 +102,16 @@ impl Discipline for Cfs {
         if ran == 0 {
             return;
         }
-        h.queues[queue.idx()].update_min_vruntime(se.on_rq.then_some(se.vruntime));
+        h.cfs[queue.idx()].update_min_vruntime(se.on_rq.then_some(se.vruntime));
         h.account_llc(queue, curr, ran);
+    }
+
+    fn lay_down(h: &mut Hierarchy, se: EntityId) {
+        h.entity_mut(se).vruntime = h.cfs(h.cfs_rq_of(se)).min_vruntime;
+    }
+
+    fn is_buddy(h: &Hierarchy, queue: QueueId, se: EntityId) -> bool {
+        h.queue(queue).next == Some(se) || h.cfs(queue).last == Some(se)
     }
 
     fn reweight_entity(h: &mut Hierarchy, se: EntityId, weight: u64, now: u64) {
@@ -113,7 +123,7 @@ impl Discipline for Cfs {
     }
 
     fn check(h: &Hierarchy, queue: QueueId) -> Result<(), String> {
-        h.check_credit(queue)
+        h.check_timeline(queue)
     }
 }
 
@@ -144,13 +154,18 @@ impl Nested for Cfs {
     #[inline]
     fn wait(h: &mut Hierarchy, queue: QueueId, se: EntityId) {
         let vruntime = h.entity(se).vruntime;
-        h.queue_mut(queue).timeline.insert(vruntime, se);
+        h.cfs_mut(queue).timeline.insert(vruntime, se);
     }
 
     #[inline]
     fn wait_no_more(h: &mut Hierarchy, queue: QueueId, se: EntityId, _first: bool) {
         let vruntime = h.entity(se).vruntime;
-        h.queue_mut(queue).timeline.remove(vruntime, se);
+        h.cfs_mut(queue).timeline.remove(vruntime, se);
+    }
+
+    #[inline]
+    fn clear_buddies(h: &mut Hierarchy, queue: QueueId, se: EntityId) {
+        h.clear_buddies(queue, se);
     }
 
     #[inline]

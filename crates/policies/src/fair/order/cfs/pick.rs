@@ -18,24 +18,24 @@ impl Hierarchy {
         queue: QueueId,
         curr: Option<EntityId>,
     ) -> Option<EntityId> {
-        let cfs_rq = self.queue(queue);
-        let left = match (cfs_rq.timeline.first(), curr) {
+        let order = self.cfs(queue);
+        let left = match (order.timeline.first(), curr) {
             (Some(left), Some(curr)) if self.is_before(curr, left) => curr,
             (Some(left), _) => left,
             (None, curr) => curr?,
         };
         let mut se = left;
-        if cfs_rq.skip == Some(left)
+        if order.skip == Some(left)
             && let Some(second) = self.second(queue, left, curr)
             && self.wakeup_preempt_entity(second, left) < 1
         {
             se = second;
         }
-        if let Some(next) = cfs_rq.next
+        if let Some(next) = self.queue(queue).next
             && self.wakeup_preempt_entity(next, left) < 1
         {
             se = next;
-        } else if let Some(last) = cfs_rq.last
+        } else if let Some(last) = order.last
             && self.wakeup_preempt_entity(last, left) < 1
         {
             se = last;
@@ -45,7 +45,7 @@ impl Hierarchy {
 
     /// Who would run if `left` did not.
     fn second(&self, queue: QueueId, left: EntityId, curr: Option<EntityId>) -> Option<EntityId> {
-        let timeline = &self.queue(queue).timeline;
+        let timeline = &self.cfs(queue).timeline;
         if curr == Some(left) {
             return timeline.first();
         }

@@ -8,7 +8,7 @@ use crate::fair::weight::NICE_0_LOAD;
 impl Hierarchy {
     /// A new entity starts one slice behind. Source: `place_entity()`, initial.
     pub(in crate::fair) fn place_initial(&mut self, queue: QueueId, se: EntityId, now: u64) {
-        let mut vruntime = self.queue(queue).min_vruntime;
+        let mut vruntime = self.cfs(queue).min_vruntime;
         if self.features.start_debit {
             vruntime = vruntime.wrapping_add(self.sched_vslice(queue, se));
         }
@@ -24,7 +24,7 @@ impl Hierarchy {
             false => self.tunables.latency_ns,
         };
         let credit = credit >> u32::from(self.features.gentle_fair_sleepers);
-        let vruntime = self.queue(queue).min_vruntime.wrapping_sub(credit);
+        let vruntime = self.cfs(queue).min_vruntime.wrapping_sub(credit);
         self.place_at(se, vruntime, now);
     }
 

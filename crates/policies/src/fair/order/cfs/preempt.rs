@@ -137,7 +137,7 @@ impl Hierarchy {
         if ran < self.tunables.min_granularity_ns {
             return Preempt::No;
         }
-        let Some(left) = self.queue(queue).timeline.first_vruntime() else { return Preempt::No };
+        let Some(left) = self.cfs(queue).timeline.first_vruntime() else { return Preempt::No };
         let ahead = entity.vruntime.wrapping_sub(left).cast_signed();
         if ahead > slice.cast_signed() { Preempt::Hard } else { Preempt::No }
     }

@@ -36,7 +36,7 @@ impl Hierarchy {
             entity.exec_start = 0;
         }
         if !is_curr {
-            cfs_rq.timeline.insert(entity.vruntime, se);
+            self.cfs[queue.idx()].timeline.insert(entity.vruntime, se);
         }
         entity.on_rq = true;
         cfs_rq.on_list = true;
@@ -45,7 +45,7 @@ impl Hierarchy {
     /// Makes a relative virtual time absolute.
     #[inline]
     fn renorm(&mut self, queue: QueueId, se: EntityId) {
-        let min_vruntime = self.queue(queue).min_vruntime;
+        let min_vruntime = self.cfs(queue).min_vruntime;
         let se = self.entity_mut(se);
         se.vruntime = se.vruntime.wrapping_add(min_vruntime);
     }
@@ -69,7 +69,7 @@ impl Hierarchy {
 
         let (entity, cfs_rq) = (&mut self.entities[se.idx()], &mut self.queues[queue.idx()]);
         if cfs_rq.curr != Some(se) {
-            cfs_rq.timeline.remove(entity.vruntime, se);
+            self.cfs[queue.idx()].timeline.remove(entity.vruntime, se);
         }
         entity.on_rq = false;
         self.account_entity_dequeue(queue, se);
@@ -85,8 +85,8 @@ impl Hierarchy {
     /// Source: `update_min_vruntime()`.
     #[inline]
     pub(super) fn update_min_vruntime(&mut self, queue: QueueId) {
-        let cfs_rq = &mut self.queues[queue.idx()];
-        let curr = cfs_rq.curr.map(|curr| &self.entities[curr.idx()]);
-        cfs_rq.update_min_vruntime(curr.filter(|se| se.on_rq).map(|se| se.vruntime));
+        let curr = self.queues[queue.idx()].curr.map(|curr| &self.entities[curr.idx()]);
+        let curr = curr.filter(|se| se.on_rq).map(|se| se.vruntime);
+        self.cfs[queue.idx()].update_min_vruntime(curr);
     }
 }

@@ -46,8 +46,8 @@ impl Hierarchy {
             }
         } else if self.features.delay_zero {
             self.update_entity_lag(queue, se);
-            if self.requests[se.idx()].vlag > 0 {
-                self.requests[se.idx()].vlag = 0;
+            if self.eevdf.requests[se.idx()].vlag > 0 {
+                self.eevdf.requests[se.idx()].vlag = 0;
                 self.place_again(se);
             }
         }
@@ -74,7 +74,7 @@ impl Hierarchy {
     pub(super) fn finish_delayed_dequeue_entity(&mut self, se: EntityId) {
         self.set_delayed(se, false);
         if self.features.delay_zero && self.rules.delayed_lag == DelayedLag::Now {
-            let request = &mut self.requests[se.idx()];
+            let request = &mut self.eevdf.requests[se.idx()];
             request.vlag = request.vlag.min(0);
         }
     }

@@ -10,6 +10,7 @@ mod preempt;
 mod queueing;
 mod request;
 mod reweight;
+mod rows;
 mod tree;
 mod virtual_time;
 
@@ -17,6 +18,7 @@ use simsched_core::{Preempt, World};
 use simsched_topology::CpuId;
 
 pub use request::{Request, entity_lag, lag_limit};
+pub(in crate::fair) use rows::EevdfRows;
 pub use tree::{DeadlineTree, Key, Nodes};
 pub use virtual_time::{EevdfRq, QueuedCurr};
 
@@ -143,6 +145,11 @@ impl Nested for Eevdf {
         if first || !h.rules.protects_picked {
             h.set_protect_slice(queue, se);
         }
+    }
+
+    #[inline]
+    fn clear_buddies(h: &mut Hierarchy, queue: QueueId, se: EntityId) {
+        h.clear_next_buddy(queue, se);
     }
 
     fn requeue_delayed_entity(h: &mut Hierarchy, se: EntityId, now: u64) {

@@ -16,12 +16,12 @@ impl Hierarchy {
     #[inline]
     pub(in crate::fair) fn wait_by_deadline(&mut self, queue: QueueId, se: EntityId) {
         let weight = self.tree_weight(se);
-        let (entity, request) = (&self.entities[se.idx()], &self.requests[se.idx()]);
-        let eevdf = &mut self.queues[queue.idx()].eevdf;
+        let (entity, request) = (&self.entities[se.idx()], &self.eevdf.requests[se.idx()]);
+        let eevdf = &mut self.eevdf.queues[queue.idx()];
         eevdf.add(entity.vruntime, weight);
         let (deadline, slice) = (request.deadline, request.slice);
         let key = Key { deadline, vruntime: entity.vruntime, slice };
-        self.nodes.insert(&mut eevdf.timeline, se, key);
+        self.eevdf.nodes.insert(&mut eevdf.timeline, se, key);
     }
 
     /// `se` waits no more. Source: `__dequeue_entity()`.
@@ -29,8 +29,8 @@ impl Hierarchy {
     pub(in crate::fair) fn wait_no_more(&mut self, queue: QueueId, se: EntityId) {
         let weight = self.tree_weight(se);
         let entity = &self.entities[se.idx()];
-        let eevdf = &mut self.queues[queue.idx()].eevdf;
-        self.nodes.remove(&mut eevdf.timeline, se);
+        let eevdf = &mut self.eevdf.queues[queue.idx()];
+        self.eevdf.nodes.remove(&mut eevdf.timeline, se);
         eevdf.sub(entity.vruntime, weight);
     }
 
@@ -38,7 +38,7 @@ impl Hierarchy {
     /// longer than the shortest slice that waits. Source: `set_protect_slice()`.
     #[inline]
     pub(in crate::fair) fn set_protect_slice(&mut self, queue: QueueId, se: EntityId) {
-        let request = self.requests[se.idx()];
+        let request = self.eevdf.requests[se.idx()];
         let mut until = request.deadline;
         if self.rules.protection.has_end() {
             let slice = match self.features.run_to_parity {
@@ -49,7 +49,7 @@ impl Hierarchy {
                 until = match self.rules.protection == Protection::Eligible
                     && self.features.preempt_short
                 {
-                    true => earlier(until, self.queue(queue).eevdf.ineligible_vruntime()),
+                    true => earlier(until, self.eevdf_rq(queue).ineligible_vruntime()),
                     false => self.earlier(until, self.entity(se).vruntime, se, slice),
                 };
             }
@@ -66,14 +66,14 @@ impl Hierarchy {
     /// The virtual time up to which `se`, which runs, is protected (6.17 and later).
     #[inline]
     fn protection(&self, se: EntityId) -> u64 {
-        let request = &self.requests[se.idx()];
+        let request = &self.eevdf.requests[se.idx()];
         if self.keeps_vprot() { request.vprot } else { request.vlag.cast_unsigned() }
     }
 
     #[inline]
     fn set_protection(&mut self, se: EntityId, until: u64) {
         let keeps_vprot = self.keeps_vprot();
-        let request = &mut self.requests[se.idx()];
+        let request = &mut self.eevdf.requests[se.idx()];
         if keeps_vprot {
             request.vprot = until;
         } else {
@@ -103,7 +103,7 @@ impl Hierarchy {
     /// its virtual time has not come to the end of its protection. Source: `protect_slice()`.
     #[inline]
     pub(in crate::fair) fn is_protected(&self, se: EntityId) -> bool {
-        let request = &self.requests[se.idx()];
+        let request = &self.eevdf.requests[se.idx()];
         if self.rules.protection.has_end() {
             return before(self.entity(se).vruntime, self.protection(se));
         }
@@ -117,7 +117,7 @@ impl Hierarchy {
         }
         let until = match self.rules.protection.has_end() {
             true => self.entity(se).vruntime,
-            false => self.requests[se.idx()].deadline.wrapping_add(1),
+            false => self.eevdf.requests[se.idx()].deadline.wrapping_add(1),
         };
         self.set_protection(se, until);
     }
@@ -127,10 +127,10 @@ impl Hierarchy {
     #[inline]
     pub(in crate::fair) fn pick_eevdf(&self, queue: QueueId, protect: bool) -> Option<EntityId> {
         let cfs_rq = self.queue(queue);
-        let (tree, curr) = (cfs_rq.eevdf.timeline, self.tree_curr(queue));
+        let (tree, curr) = (self.eevdf_rq(queue).timeline, self.tree_curr(queue));
         let mut curr = curr.filter(|&curr| self.entity(curr).on_rq);
         if self.tree_nr(queue) == 1 {
-            return curr.or_else(|| self.nodes.any(tree));
+            return curr.or_else(|| self.eevdf.nodes.any(tree));
         }
         let sum = self.queued_curr(queue);
         let is_eligible = |vruntime| self.is_eligible_at(queue, sum, vruntime);
@@ -149,8 +149,8 @@ impl Hierarchy {
         {
             return Some(curr);
         }
-        let best = self.nodes.pick(tree, is_eligible);
-        let deadline = |se: EntityId| self.requests[se.idx()].deadline;
+        let best = self.eevdf.nodes.pick(tree, is_eligible);
+        let deadline = |se: EntityId| self.eevdf.requests[se.idx()].deadline;
         match (best, curr) {
             (Some(best), Some(curr)) if before(deadline(curr), deadline(best)) => Some(curr),
             (None, curr) => curr,

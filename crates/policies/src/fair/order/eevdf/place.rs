@@ -13,8 +13,10 @@ impl Hierarchy {
     /// The current entity of the tree of `queue`.
     #[inline]
     pub(in crate::fair) fn tree_curr(&self, queue: QueueId) -> Option<EntityId> {
-        let cfs_rq = self.queue(queue);
-        if self.order == Order::Flat { cfs_rq.eevdf.curr } else { cfs_rq.curr }
+        match self.order {
+            Order::Flat => self.eevdf_rq(queue).curr,
+            Order::Cfs | Order::Eevdf => self.queue(queue).curr,
+        }
     }
 
     /// How many entities compete in the tree of `queue`.
@@ -28,7 +30,7 @@ impl Hierarchy {
     #[inline]
     pub(in crate::fair) fn tree_weight(&self, se: EntityId) -> u64 {
         match (self.order, self.rules.arith) {
-            (Order::Flat, _) => self.requests[se.idx()].weight,
+            (Order::Flat, _) => self.eevdf.requests[se.idx()].weight,
             (_, Arith::Exact) => self.entity(se).load.weight,
             (_, Arith::Scaled) => self.entity(se).weight(),
         }
@@ -58,7 +60,7 @@ impl Hierarchy {
         curr: Option<QueuedCurr>,
         vruntime: u64,
     ) -> bool {
-        let eevdf = &self.queue(queue).eevdf;
+        let eevdf = self.eevdf_rq(queue);
         match self.rules.arith {
             Arith::Exact => eevdf.is_eligible_exact(curr, vruntime),
             Arith::Scaled => eevdf.is_eligible(curr, vruntime),
@@ -69,7 +71,7 @@ impl Hierarchy {
     #[inline]
     pub(in crate::fair) fn avg_vruntime(&mut self, queue: QueueId) -> u64 {
         let curr = self.queued_curr(queue);
-        self.queue_mut(queue).eevdf.avg_vruntime(curr)
+        self.eevdf_rq_mut(queue).avg_vruntime(curr)
     }
 
     /// Whether `se` has had no more than its part of `queue`. Source: `entity_eligible()`.
@@ -82,7 +84,7 @@ impl Hierarchy {
     /// Source: `entity_lag()`.
     #[inline]
     pub(super) fn lag_limit(&self, queue: QueueId, se: EntityId) -> i64 {
-        let (slice, load) = (self.requests[se.idx()].slice, self.entity(se).load);
+        let (slice, load) = (self.eevdf.requests[se.idx()].slice, self.entity(se).load);
         let alone = match self.rules.lag_limit {
             LagLimit::Own => return lag_limit(slice, self.tick_ns, load),
             LagLimit::LongestOrOwn => slice,
@@ -98,7 +100,7 @@ impl Hierarchy {
     #[inline]
     pub(in crate::fair) fn update_entity_lag(&mut self, queue: QueueId, se: EntityId) -> bool {
         let avruntime = self.avg_vruntime(queue);
-        let before = self.requests[se.idx()].vlag;
+        let before = self.eevdf.requests[se.idx()].vlag;
         let mut vlag = self.note_lag(queue, se, avruntime);
         let entity = self.entity(se);
         let vruntime = entity.vruntime;
@@ -107,7 +109,7 @@ impl Hierarchy {
             if self.features.delay_zero {
                 vlag = vlag.min(0);
             }
-            self.requests[se.idx()].vlag = vlag;
+            self.eevdf.requests[se.idx()].vlag = vlag;
         }
         avruntime.wrapping_sub(vlag.cast_unsigned()) != vruntime
     }
@@ -122,7 +124,7 @@ impl Hierarchy {
     ) -> i64 {
         let limit = self.lag_limit(queue, se);
         let vlag = entity_lag(avruntime, self.entity(se).vruntime, limit);
-        self.requests[se.idx()].vlag = vlag;
+        self.eevdf.requests[se.idx()].vlag = vlag;
         vlag
     }
 
@@ -130,10 +132,11 @@ impl Hierarchy {
     /// Source: `cfs_rq_min_slice()`, `cfs_rq_max_slice()`.
     #[inline]
     pub(in crate::fair) fn slices(&self, queue: QueueId) -> Option<(u64, u64)> {
-        let cfs_rq = self.queue(queue);
-        let waiting = self.nodes.slices(cfs_rq.eevdf.timeline);
+        let waiting = self.eevdf.nodes.slices(self.eevdf_rq(queue).timeline);
         let curr = self.tree_curr(queue).filter(|&curr| self.entity(curr).on_rq);
-        let Some(own) = curr.map(|curr| self.requests[curr.idx()].slice) else { return waiting };
+        let Some(own) = curr.map(|curr| self.eevdf.requests[curr.idx()].slice) else {
+            return waiting;
+        };
         Some(waiting.map_or((own, own), |(min, max)| (min.min(own), max.max(own))))
     }
 
@@ -166,7 +169,7 @@ impl Hierarchy {
         initial: bool,
     ) {
         let avruntime = self.avg_vruntime(queue);
-        let mut request = self.requests[se.idx()];
+        let mut request = self.eevdf.requests[se.idx()];
         request.slice = self.common_slice(se).unwrap_or(request.slice);
         let mut vslice = self.virtual_time(request.slice, se);
         let mut lag = 0;
@@ -184,7 +187,7 @@ impl Hierarchy {
             }
             request.deadline = vruntime.wrapping_add(vslice);
         }
-        self.requests[se.idx()] = request;
+        self.eevdf.requests[se.idx()] = request;
         let entity = self.entity_mut(se);
         entity.vruntime = vruntime;
         entity.rel_deadline &= !is_relative;
@@ -194,7 +197,7 @@ impl Hierarchy {
     /// Source: `place_entity()`.
     #[inline]
     fn inflated_lag(&mut self, queue: QueueId, se: EntityId, vlag: i64) -> i64 {
-        let load = self.queue(queue).eevdf.load(self.queued_curr(queue));
+        let load = self.eevdf_rq(queue).load(self.queued_curr(queue));
         let weight = self.tree_weight(se).cast_signed();
         if self.rules.arith == Arith::Scaled {
             return div_s64(vlag.wrapping_mul(load + weight), load.max(1));
@@ -208,7 +211,7 @@ impl Hierarchy {
             false => vlag.wrapping_mul(load + weight) / load,
         };
         if weight > load {
-            self.queue_mut(queue).eevdf.move_zero(lag.wrapping_neg());
+            self.eevdf_rq_mut(queue).move_zero(lag.wrapping_neg());
         }
         lag
     }

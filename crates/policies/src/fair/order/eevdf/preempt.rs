@@ -37,7 +37,7 @@ impl Hierarchy {
                 true => self.asked.resched_lazy(cpu),
                 false => self.asked.resched(cpu),
             }
-            self.clear_buddies(queue, curr);
+            self.clear_next_buddy(queue, curr);
         }
     }
 
@@ -54,10 +54,10 @@ impl Hierarchy {
     #[inline]
     pub(in crate::fair) fn update_deadline(&mut self, queue: QueueId, se: EntityId) -> bool {
         let (slice, vruntime) = (self.common_slice(se), self.entity(se).vruntime);
-        let mut request = self.requests[se.idx()];
+        let mut request = self.eevdf.requests[se.idx()];
         let is_served = request.renew(vruntime, slice, |slice| self.virtual_time(slice, se));
         if is_served {
-            self.requests[se.idx()] = request;
+            self.eevdf.requests[se.idx()] = request;
             self.avg_vruntime(queue);
         }
         is_served
@@ -104,7 +104,7 @@ impl Hierarchy {
 
     /// Whether `pse` would be picked now, with a shorter request also against the protection of `se`.
     fn wins(&mut self, queue: QueueId, se: EntityId, pse: EntityId) -> bool {
-        let slice = |se: EntityId| self.requests[se.idx()].slice;
+        let slice = |se: EntityId| self.eevdf.requests[se.idx()].slice;
         let is_short = self.features.preempt_short && slice(pse) < slice(se);
         if self.rules.protection.has_end() {
             let wins = self.pick_eevdf(queue, !is_short) == Some(pse);
@@ -113,7 +113,7 @@ impl Hierarchy {
             }
             return wins;
         }
-        let deadline = |se: EntityId| self.requests[se.idx()].deadline;
+        let deadline = |se: EntityId| self.eevdf.requests[se.idx()].deadline;
         if is_short
             && self.is_eligible(queue, pse)
             && (before(deadline(pse), deadline(se)) || !self.is_eligible(queue, se))
@@ -139,7 +139,7 @@ impl Hierarchy {
         match [se, pse].map(|se| self.entity(se).is_idle()) {
             [true, false] => {
                 self.cancel_protect_slice(se);
-                self.clear_buddies(self.cfs_rq_of(curr), se);
+                self.clear_next_buddy(self.cfs_rq_of(curr), se);
                 return Preempt::Lazy;
             }
             [false, true] => return Preempt::No,
@@ -166,7 +166,7 @@ impl Hierarchy {
         fork: bool,
         now: u64,
     ) -> bool {
-        let slice = |se: EntityId| self.requests[se.idx()].slice;
+        let slice = |se: EntityId| self.eevdf.requests[se.idx()].slice;
         let is_short = self.features.preempt_short && slice(pse) < slice(se);
         if !is_short {
             if fork || self.entity(pse).sched_delayed {
@@ -183,7 +183,7 @@ impl Hierarchy {
         let wins = picked == Some(pse);
         if wins && is_short {
             self.cancel_protect_slice(se);
-            self.clear_buddies(queue, se);
+            self.clear_next_buddy(queue, se);
         } else if !wins && self.features.run_to_parity {
             self.update_protect_slice(queue, se);
         }
@@ -193,7 +193,7 @@ impl Hierarchy {
     /// `pse` is to be picked next, unless somebody is who has the earlier deadline.
     /// Source: `set_preempt_buddy()`, Linux 7.2.
     fn set_preempt_buddy_nested(&mut self, queue: QueueId, pse: EntityId) {
-        let deadline = |se: EntityId| self.requests[se.idx()].deadline;
+        let deadline = |se: EntityId| self.eevdf.requests[se.idx()].deadline;
         let stays =
             self.queue(queue).next.is_some_and(|next| before(deadline(next), deadline(pse)));
         if !stays {
@@ -224,13 +224,13 @@ impl Hierarchy {
     /// for one more instead. Source: `yield_task_fair()`.
     pub(super) fn yield_task_eevdf(&mut self, curr: EntityId, now: u64) {
         let queue = self.cfs_rq_of(curr);
-        self.clear_buddies(queue, curr);
+        self.clear_next_buddy(queue, curr);
         self.update_curr(queue, now);
         if self.rules.yields == Yield::AddsSlice {
-            let (load, request) = (self.entity(curr).load, &mut self.requests[curr.idx()]);
+            let (load, request) = (self.entity(curr).load, &mut self.eevdf.requests[curr.idx()]);
             request.deadline = request.deadline.wrapping_add(calc_delta_fair(request.slice, load));
         } else if self.is_eligible(queue, curr) {
-            self.entity_mut(curr).vruntime = self.requests[curr.idx()].deadline;
+            self.entity_mut(curr).vruntime = self.eevdf.requests[curr.idx()].deadline;
             self.update_deadline(queue, curr);
         }
     }

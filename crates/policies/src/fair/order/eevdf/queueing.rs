@@ -8,9 +8,9 @@ use crate::fair::queueing::{DequeueFlags, EnqueueFlags};
 impl Hierarchy {
     /// A group stays queued, and what it asks for changes.
     pub(super) fn set_slice(&mut self, queue: QueueId, se: EntityId, slice: u64) {
-        self.requests[se.idx()].slice = slice;
+        self.eevdf.requests[se.idx()].slice = slice;
         if self.queue(queue).curr != Some(se) {
-            self.nodes.set_slice(se, slice);
+            self.eevdf.nodes.set_slice(se, slice);
         }
     }
 
@@ -64,7 +64,7 @@ impl Hierarchy {
         now: u64,
     ) -> bool {
         self.update_curr(queue, now);
-        self.clear_buddies(queue, se);
+        self.clear_next_buddy(queue, se);
         let samples = self.rules.util_est == UtilEstUpdate::With;
         let may_stay = flags.sleep && !flags.delayed && !flags.special;
         if may_stay && self.features.delay_dequeue && !self.is_eligible(queue, se) {
@@ -89,7 +89,7 @@ impl Hierarchy {
         self.update_entity_lag(queue, se);
         if self.features.place_rel_deadline && !flags.sleep {
             let vruntime = self.entity(se).vruntime;
-            let request = &mut self.requests[se.idx()];
+            let request = &mut self.eevdf.requests[se.idx()];
             request.deadline = request.deadline.wrapping_sub(vruntime);
             self.entity_mut(se).rel_deadline = true;
         }

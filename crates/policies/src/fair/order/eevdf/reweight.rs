@@ -23,7 +23,7 @@ impl Hierarchy {
             self.reweight_queued(queue, se, weight, avruntime);
         } else {
             let old = self.entity(se).load.weight.cast_signed();
-            let request = &mut self.requests[se.idx()];
+            let request = &mut self.eevdf.requests[se.idx()];
             request.vlag = div_s64(request.vlag.wrapping_mul(old), weight.cast_signed());
         }
         self.queues[queue.idx()].reweight_entity(&mut self.entities[se.idx()], weight);
@@ -48,7 +48,7 @@ impl Hierarchy {
         }
         let weights = [self.entity(se).load.weight, weight];
         let is_relative = on_rq || self.entity(se).rel_deadline;
-        let request = &mut self.requests[se.idx()];
+        let request = &mut self.eevdf.requests[se.idx()];
         request.deadline = request.deadline.wrapping_sub(avruntime);
         if is_protected {
             request.vprot = request.vprot.wrapping_sub(avruntime);
@@ -77,7 +77,7 @@ impl Hierarchy {
             true => entity.vruntime,
             false => avruntime,
         };
-        let request = &mut self.requests[se.idx()];
+        let request = &mut self.eevdf.requests[se.idx()];
         entity.vruntime = request.reweight(at, entity.vruntime, limit, weights);
     }
 }

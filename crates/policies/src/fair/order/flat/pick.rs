@@ -79,7 +79,7 @@ impl Hierarchy {
             above = self.parent(se);
         }
         let root = self.root_queue_of(prev);
-        self.queue_mut(root).eevdf.curr = None;
+        self.eevdf_rq_mut(root).curr = None;
         if self.entity(prev).on_rq {
             self.wait_by_deadline(root, prev);
         }
@@ -100,7 +100,7 @@ impl Hierarchy {
     pub(super) fn set_next_task_flat(&mut self, task: EntityId, first: bool, now: u64) {
         let root = self.root_queue_of(task);
         let on_rq = self.entity(task).on_rq;
-        self.clear_next(root, task);
+        self.clear_next_buddy(root, task);
         if on_rq {
             self.wait_no_more(root, task);
         }
@@ -117,7 +117,7 @@ impl Hierarchy {
             weight = self.prop_weight_if(on_rq, queue, se, weight);
             above = self.queue(queue).se;
         }
-        self.queue_mut(root).eevdf.curr = Some(task);
+        self.eevdf_rq_mut(root).curr = Some(task);
         if on_rq {
             self.reweight_task_flat(root, task, weight, true);
             if first {

@@ -41,7 +41,7 @@ impl Hierarchy {
         }
         if is_served || !self.is_protected(curr) {
             self.asked.resched_lazy(cpu);
-            self.clear_next(root, curr);
+            self.clear_next_buddy(root, curr);
         }
     }
 
@@ -77,20 +77,11 @@ impl Hierarchy {
     /// Source: `yield_task_fair()`.
     pub(super) fn yield_task_flat(&mut self, curr: EntityId, now: u64) {
         let root = self.root_queue_of(curr);
-        self.clear_next(root, curr);
+        self.clear_next_buddy(root, curr);
         self.update_curr_of_tree(root, now);
         if self.is_eligible(root, curr) {
-            self.entity_mut(curr).vruntime = self.requests[curr.idx()].deadline;
+            self.entity_mut(curr).vruntime = self.eevdf.requests[curr.idx()].deadline;
             self.update_deadline(root, curr);
-        }
-    }
-
-    /// `se` is not to be picked next any more. Source: `clear_buddies()`.
-    #[inline]
-    pub(super) fn clear_next(&mut self, root: QueueId, se: EntityId) {
-        let root = self.queue_mut(root);
-        if root.next == Some(se) {
-            root.next = None;
         }
     }
 
@@ -158,7 +149,7 @@ impl Hierarchy {
         if !may {
             return Action::Update;
         }
-        let slice = |se: EntityId| self.requests[se.idx()].slice;
+        let slice = |se: EntityId| self.eevdf.requests[se.idx()].slice;
         if self.features.preempt_short && slice(wakee) < slice(curr) {
             return Action::Short;
         }
@@ -173,7 +164,7 @@ impl Hierarchy {
 
     /// `wakee` is to be picked next, unless somebody is whose deadline is earlier. Source: `set_preempt_buddy()`.
     fn set_preempt_buddy(&mut self, root: QueueId, wakee: EntityId) {
-        let deadline = |se: EntityId| self.requests[se.idx()].deadline;
+        let deadline = |se: EntityId| self.eevdf.requests[se.idx()].deadline;
         let next = self.queue(root).next;
         if !next.is_some_and(|next| crate::fair::timeline::before(deadline(next), deadline(wakee)))
         {
@@ -183,7 +174,7 @@ impl Hierarchy {
 
     /// `wakee` is to be picked next, unless somebody is whose slice is shorter. Source: `set_short_buddy()`.
     fn set_short_buddy(&mut self, root: QueueId, wakee: EntityId) {
-        let slice = |se: EntityId| self.requests[se.idx()].slice;
+        let slice = |se: EntityId| self.eevdf.requests[se.idx()].slice;
         if self.queue(root).next.is_none_or(|next| slice(next) >= slice(wakee)) {
             self.set_next(root, wakee);
         }

@@ -115,7 +115,7 @@ impl Hierarchy {
         now: u64,
     ) -> bool {
         let root = self.root_queue_of(se);
-        self.clear_next(root, se);
+        self.clear_next_buddy(root, se);
         self.update_curr_of_tree(root, now);
         self.update_entity_lag(root, se);
         let may_stay = flags.sleep && !flags.delayed && !flags.special;
@@ -128,7 +128,7 @@ impl Hierarchy {
         self.dequeue_hierarchy(se, flags, now);
         if self.features.place_rel_deadline && !flags.sleep {
             let vruntime = self.entity(se).vruntime;
-            let request = &mut self.requests[se.idx()];
+            let request = &mut self.eevdf.requests[se.idx()];
             request.deadline = request.deadline.wrapping_sub(vruntime);
             self.entity_mut(se).rel_deadline = true;
         }

@@ -24,13 +24,13 @@ impl Hierarchy {
         weight: u64,
         on_rq: bool,
     ) {
-        let old = self.requests[se.idx()].weight;
+        let old = self.eevdf.requests[se.idx()].weight;
         if old == weight {
             return;
         }
         if !on_rq {
             let relative = self.entity(se).rel_deadline;
-            let request = &mut self.requests[se.idx()];
+            let request = &mut self.eevdf.requests[se.idx()];
             request.rescale([old, weight], relative, false);
             request.weight = weight;
             return;
@@ -46,7 +46,7 @@ impl Hierarchy {
         if !is_curr {
             self.wait_no_more(root, se);
         }
-        let request = &mut self.requests[se.idx()];
+        let request = &mut self.eevdf.requests[se.idx()];
         request.deadline = request.deadline.wrapping_sub(avruntime);
         if is_protected {
             request.vprot = request.vprot.wrapping_sub(avruntime);
