@@ -155,17 +155,9 @@ impl Bed {
         // The traced runs of hackbench had its counters too.
         let counted = hackbench_of(lab).map(|_| Arc::new(counts_events(&self.topology)));
         let topology = counted.as_ref().unwrap_or(&self.topology);
-        let record = match lab.replay(Seed(seed))? {
-            Some(replay) => {
-                let programs = WithKthreads::behind(replay, topology, Seed(seed));
-                let programs = programs.under(self.kernel, topology);
-                self.record(lab.name(), topology, programs, seed, stop)?
-            }
-            None => {
-                let programs = WithKthreads::new(lab.build(Seed(seed))?, topology, Seed(seed));
-                self.record(lab.name(), topology, programs, seed, stop)?
-            }
-        };
+        let programs = WithKthreads::behind(lab.replay(Seed(seed))?, topology, Seed(seed));
+        let programs = programs.under(self.kernel, topology);
+        let record = self.record(lab.name(), topology, programs, seed, stop)?;
         Ok(record.map(Arc::new))
     }
 
@@ -226,7 +218,9 @@ impl Bed {
         let topology = &self.untraced;
         let program = Counted::new(runs, topology.nr_cpus(), self.kernel, Seed(seed))?;
         let found: Vec<CountedRun> = program.runs().collect();
-        let programs = WithKthreads::beside(program, topology, Seed(seed));
+        let replay = lab::replay_counted(program, topology, self.kernel, Seed(seed))?;
+        let programs = WithKthreads::beside(replay, topology, Seed(seed));
+        let programs = programs.under(self.kernel, topology);
         let recorder = Recorder::new(&programs.setup(), topology.nr_cpus()).without_events();
         let run = self.simulate(hackbench::NAME, topology, programs, recorder, seed, stop)?;
         let Some(run) = run else { return Ok(None) };

@@ -41,6 +41,7 @@ mod kernel;
 mod kthreads;
 mod launch;
 mod life;
+mod machine;
 mod memory;
 mod messages;
 mod name;
@@ -50,20 +51,21 @@ mod places;
 mod procs;
 mod replay;
 mod script;
+mod shell;
 mod star;
 mod storm;
 mod text;
 mod timers;
 
-use rand::distr::{Distribution, Uniform};
-use simsched_core::{MarkId, Nanos, Seed, Start, TaskId, Workload};
-use simsched_topology::{CpuId, CpuSet, LlcId, Topology};
+use simsched_core::{MarkId, Nanos, Seed, TaskId};
+use simsched_topology::Topology;
 
 pub use counted::{Counted, CountedRun, counted};
 pub use kernel::Kernel;
 pub use kthreads::WithKthreads;
 pub use launch::timed;
-pub use replay::{PartIds, Replay};
+pub use machine::replay_counted;
+pub use replay::{PartIds, Program, Replay};
 pub(crate) use text::Run;
 pub use text::{NAME, PREFIX, SCENARIOS, parse};
 
@@ -71,6 +73,7 @@ use crate::error::WorkloadError;
 use crate::program::Programs;
 use hogs::Hogs;
 use launch::Launch;
+use machine::Machine;
 use messages::Messages;
 use name::Scenario;
 use pairs_until::PairsUntil;
@@ -91,10 +94,7 @@ pub const RELEASE: MarkId = MarkId(2);
 pub struct Lab {
     name: String,
     scenario: Scenario,
-    nr_cpus: usize,
-    /// By LLC: its CPUs.
-    llcs: Vec<CpuSet>,
-    kernel: Kernel,
+    machine: Machine,
 }
 
 /// What bounds the latency that the tasks of a scenario measure themselves.
@@ -129,16 +129,14 @@ impl Lab {
     /// One sentence that names what was not understood, and the nearest names.
     pub fn new(name: &str, nr_cpus: usize) -> Result<Lab, WorkloadError> {
         let scenario = name::parse(name, nr_cpus)?;
-        let llcs = vec![CpuSet::first_n(nr_cpus.max(1))];
-        Ok(Lab { name: name.to_owned(), scenario, nr_cpus, llcs, kernel: Kernel::default() })
+        Ok(Lab { name: name.to_owned(), scenario, machine: Machine::of_one_llc(nr_cpus) })
     }
 
     /// The same scenario on this machine, whose threads restrict themselves to its LLCs; it must have as
     /// many CPUs as were given to [`Lab::new`].
     #[must_use]
     pub fn on(self, topology: &Topology) -> Lab {
-        let llcs = (0..topology.nr_llcs()).map(|llc| *topology.llc_span(LlcId::new(llc)));
-        Lab { llcs: llcs.collect(), ..self }
+        Lab { machine: Machine::new(topology, self.machine.kernel), ..self }
     }
 
     /// The same scenario with another length: from the start to the deadline of its tasks, or to when the
@@ -164,7 +162,7 @@ impl Lab {
     /// The same scenario as the lab ran it under this kernel.
     #[must_use]
     pub fn under(self, kernel: Kernel) -> Lab {
-        Lab { kernel, ..self }
+        Lab { machine: Machine { kernel, ..self.machine }, ..self }
     }
 
     /// Its name, as it was given.
@@ -180,7 +178,7 @@ impl Lab {
     /// When a run cannot hold it.
     pub fn build(&self, seed: Seed) -> Result<Programs, WorkloadError> {
         let script = || {
-            let script = Script::new(self.nr_cpus, self.kernel, seed);
+            let script = Script::new(self.machine.nr_cpus, self.machine.kernel, seed);
             if cache_set::has(&self.name) { script.behind_probes() } else { script }
         };
         match &self.scenario {
@@ -189,34 +187,20 @@ impl Lab {
             Scenario::Timers(timers) => timers.build(script()),
             Scenario::Messages(messages) => messages.build(script()),
             Scenario::Hogs(hogs) => hogs.build(script()),
-            Scenario::Procs(procs) => procs.build(script(), &self.llcs),
+            Scenario::Procs(procs) => procs.build(script(), &self.machine.llcs),
             Scenario::Star(star) => star.build(script()),
             Scenario::PairsUntil(pairs) => pairs.build(script()),
             Scenario::Life(life) => life.build(script()),
-            Scenario::Launch(launch) => launch.build(self.kernel, seed),
+            Scenario::Launch(launch) => launch.build(self.machine.kernel, seed),
         }
     }
 
-    /// Its programs behind those of all scenarios that the lab ran before it; `None` for `hackbench`,
-    /// which the lab did not start by its own program.
+    /// Its programs behind those of all that the lab ran before it.
     ///
     /// # Errors
     /// When a run cannot hold it.
-    pub fn replay(&self, seed: Seed) -> Result<Option<Replay>, WorkloadError> {
-        if matches!(self.scenario, Scenario::Launch(_)) {
-            return Ok(None);
-        }
-        let names = name::before(&self.name, self.nr_cpus);
-        let lab = |name: &String| -> Result<Lab, WorkloadError> {
-            let llcs = self.llcs.clone();
-            Ok(Lab { llcs, ..Lab::new(name, self.nr_cpus)?.under(self.kernel) })
-        };
-        let before = names.iter().map(|name| lab(name)?.build(seed));
-        let before = before.collect::<Result<Vec<_>, _>>()?;
-        let program = self.build(seed)?;
-        let cpu = parent_cpu(&program);
-        let replay = Replay::new(program, before, cpu, self.nr_cpus);
-        Ok(Some(self.tested(replay, cpu, seed)))
+    pub fn replay(&self, seed: Seed) -> Result<Replay, WorkloadError> {
+        self.machine.replay(&self.name, Program::Scenario(Box::new(self.build(seed)?)), seed)
     }
 
     /// The programs of these scenarios of the lab's cache set on one machine, one behind the other as the lab's script
@@ -225,29 +209,11 @@ impl Lab {
     /// # Errors
     /// When a run cannot hold them.
     pub fn series(labs: &[Lab], seed: Seed) -> Result<Replay, WorkloadError> {
-        let programs = labs.iter().map(|lab| lab.build(seed)).collect::<Result<Vec<_>, _>>()?;
-        let cpu = programs.first().map_or(CpuId(0), parent_cpu);
-        let nr_cpus = labs.first().map_or(1, |lab| lab.nr_cpus);
-        let replay = Replay::series(programs, cpu, nr_cpus);
-        Ok(match labs.first() {
-            Some(lab) => lab.tested(replay, cpu, seed),
-            None => replay,
-        })
-    }
-
-    /// The same where the kernel tests its ciphers behind its boot, if it has such a test.
-    fn tested(&self, replay: Replay, cpu: CpuId, seed: Seed) -> Replay {
-        match self.kernel {
-            Kernel::V6_1 => replay,
-            Kernel::V6_12 | Kernel::V7_3 => replay.testing(self.testing_cpu(cpu, seed)),
-        }
-    }
-
-    /// Any CPU but that of the shell.
-    fn testing_cpu(&self, shell: CpuId, seed: Seed) -> CpuId {
-        let others = Uniform::new(0, self.nr_cpus.saturating_sub(1).max(1)).expect("one or more");
-        let nth = others.sample(&mut seed.stream("cryptomgr", 0));
-        CpuId::new(nth + usize::from(nth >= shell.idx() && self.nr_cpus > 1))
+        let program = |lab: &Lab| Ok(Program::Scenario(Box::new(lab.build(seed)?)));
+        let programs = labs.iter().map(program).collect::<Result<Vec<_>, WorkloadError>>()?;
+        let machine =
+            labs.first().map_or_else(|| Machine::of_one_llc(1), |lab| lab.machine.clone());
+        Ok(machine.series(programs, seed))
     }
 
     /// What bounds the latency that its tasks measure, if they measure one.
@@ -309,14 +275,6 @@ impl Lab {
                 u32::try_from(hackbench.workers()).expect("a name has set a limit")
             }
         }
-    }
-}
-
-/// The CPU on which the parent of these programs begins.
-fn parent_cpu(program: &Programs) -> CpuId {
-    match program.setup().tasks.first().map(|parent| parent.start) {
-        Some(Start::AtZero(cpu)) => cpu,
-        _ => CpuId(0),
     }
 }
 

@@ -67,15 +67,15 @@ fn the_lab_has_counted_nine_shapes_of_threads_three_times_then_processes_and_soc
     assert_eq!(runs.iter().map(shape).collect::<Vec<_>>(), expected);
 }
 
-/// Counted in the lab's kernel 6.1.176: 42 us to the end of the counting program, 304 to 376 to the next
-/// fork's wakeup, 252 to 303 to the first instruction of the next one, and 520 to 645 to its clock. From
-/// the clock to hackbench's first instruction are 275 to 315.
+/// A run lasts 29.2 to 30.0 ms more than its time (by the time stamps around chains of 33: 7 recordings of 6.1, 6.12 and
+/// 7.3), of which a 33rd part of what switching the tracer off takes is no gap. Counted in the lab's kernel 6.1.176: from
+/// the clock to hackbench's first instruction are 275 to 315 us.
 #[test]
-fn the_next_run_begins_about_a_millisecond_behind_the_last() {
+fn the_next_run_begins_behind_a_sleep_of_twenty_milliseconds() {
     let (runs, passed) = last_six(1);
     for pair in runs.windows(2) {
         let gap = passed.at(pair[1].start) - passed.at(pair[0].stop);
-        assert!((1_118_000..1_366_000).contains(&gap), "{gap}");
+        assert!((27_000_000..30_000_000).contains(&gap), "{gap}");
     }
     for run in runs {
         let start = passed.at(run.executed) - passed.at(run.start);

@@ -1,11 +1,10 @@
 //! The runs of hackbench that the lab has counted: one after the other on one machine, as its shell ran
-//! them, each under a program that opens the counters, starts hackbench and waits for its end.
+//! them, each behind a process that sleeps for 20 ms, and under a program that opens the counters, starts
+//! hackbench and waits for its end.
 //!
-//! That they follow each other at once can be seen from outside: between the two scenarios around
-//! them the console shows what their own times add up to (all recordings of kernel 6.1). So a run
-//! begins on a machine on which the one before it has just ended: CPUs have callbacks that wait for a
-//! grace period of RCU, so that their ticks go on while they are idle and they balance for
-//! themselves, and the domains were balanced a few milliseconds ago.
+//! The sleeper is seen in the traces of `hackbench-g2f4l10`, and from outside: between the time stamps of
+//! `schedstat.before` and `schedstat.after` are the 33 times of a chain and 29.2 to 30.0 ms for each of its runs
+//! (7 recordings of 6.1, 6.12 and 7.3).
 //!
 //! What the shell and the counting program do between was counted in the lab's kernel 6.1.176 on 8
 //! and 16 CPUs (four such chains of 33 runs, medians; they differ by 1 or 2 % but for the first run).
@@ -44,18 +43,23 @@ const WRITES: Nanos = Nanos(142_000);
 /// hackbench itself, as [`TO_EXEC`]: 165 us from its birth to its own first instruction. The fork before
 /// takes 124 us, 17 less than the price of one.
 const TO_PROGRAM: [Nanos; 2] = [Nanos(88_000), Nanos(55_000)];
+/// The process before each run: what it computes from where it is executed to its sleep, for it finds out how long
+/// a loop takes; its sleep; and what it takes from there to its end. From its birth to its sleep are 5.63 to 5.79 ms in
+/// the traces, and from its timer to the shell's wakeup 270 to 350 us, 100 of which an exit has.
+const SLEEPER: (Nanos, Nanos, Nanos) = (Nanos(5_430_000), Nanos::from_millis(20), Nanos(170_000));
 /// From the shell's return from its wait to the next fork.
 const BETWEEN: Nanos = Nanos(11_000);
 
 /// Runs of hackbench, one behind the other.
 ///
-/// First come the tasks of all runs in their order, then the shell, and last the programs that count.
+/// First come the tasks of all runs in their order, then the shell, the programs that count, and last those that
+/// sleep.
 #[derive(Clone, Debug)]
 pub struct Counted {
     runs: Vec<Run>,
     /// Of each task of hackbench, to which run it belongs.
     owner: Vec<u32>,
-    /// The shell; the counting programs follow.
+    /// The shell; the counting programs follow, then the sleepers.
     shell: u32,
     /// Where it is run first.
     cpu: CpuId,
@@ -73,6 +77,8 @@ struct Run {
     prelude: u32,
     /// How far the counting program is, in ops.
     counting: u32,
+    /// How far the process is that sleeps before it, in ops.
+    sleeping: u32,
 }
 
 /// Where one of the runs is found.
@@ -116,7 +122,7 @@ impl Counted {
             let nr_tasks = u32::try_from(setup.tasks.len()).expect("a run has a limit");
             owner.extend((0..nr_tasks).map(|_| nth));
             let next = base.behind(&setup);
-            all.push(Run { program, nr_tasks, base, prelude: 0, counting: 0 });
+            all.push(Run { program, nr_tasks, base, prelude: 0, counting: 0, sleeping: 0 });
             base = next;
         }
         let cpu = seed.0 % u64::try_from(nr_cpus.max(1)).unwrap_or(1);
@@ -136,21 +142,32 @@ impl Counted {
         })
     }
 
+    /// The task that starts all others.
+    pub(super) fn shell(&self) -> TaskId {
+        TaskId(self.shell)
+    }
+
     fn counting(&self, nth: u32) -> TaskId {
         TaskId(self.shell + 1 + nth)
     }
 
-    /// The shell: a counting program after the other.
+    fn sleeper(&self, nth: u32) -> TaskId {
+        TaskId(self.counting(nth).0 + u32::try_from(self.runs.len()).expect("a run has a limit"))
+    }
+
+    /// The shell: a sleeper and a counting program after the other.
     fn shell_op(&mut self) -> Op {
-        let (nth, step) = (self.shell_at / 3, self.shell_at % 3);
+        let (nth, step) = (self.shell_at / 6, self.shell_at % 6);
         if self.runs.len() <= nth as usize {
             return Op::Exit;
         }
         self.shell_at += 1;
         match step {
-            0 => Op::Run(BETWEEN),
-            1 => Op::Spawn(self.counting(nth)),
-            _ => Op::Join(self.counting(nth)),
+            1 => Op::Spawn(self.sleeper(nth)),
+            2 => Op::Join(self.sleeper(nth)),
+            4 => Op::Spawn(self.counting(nth)),
+            5 => Op::Join(self.counting(nth)),
+            _ => Op::Run(BETWEEN),
         }
     }
 
@@ -187,6 +204,20 @@ impl Run {
         }
     }
 
+    /// The process that sleeps before this run.
+    fn sleeper_op(&mut self) -> Op {
+        self.sleeping += 1;
+        let (begins, sleeps, ends) = SLEEPER;
+        match self.sleeping {
+            1 => Op::Run(TO_EXEC[0]),
+            2 => Op::Exec,
+            3 => Op::Run(begins),
+            4 => Op::Sleep(sleeps),
+            5 => Op::Run(ends),
+            _ => Op::Exit,
+        }
+    }
+
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
         let own = TaskId(task.0 - self.base.tasks);
         if own.0 == 0 && self.prelude < 4 {
@@ -214,8 +245,12 @@ impl Workload for Counted {
         for run in &self.runs {
             run.base.append(run.program.setup(), |mark| format!("within: {mark}"), &mut all);
         }
-        for nth in 0..=self.runs.len() {
-            let name = if nth == 0 { SHELL } else { "count" };
+        for nth in 0..=2 * self.runs.len() {
+            let name = match nth {
+                0 => SHELL,
+                nth if nth <= self.runs.len() => "count",
+                _ => "usleep",
+            };
             let proc = ProcId::new(all.procs.len());
             all.procs.push(name.to_owned());
             all.tasks.push(self.spec(name, proc));
@@ -230,7 +265,10 @@ impl Workload for Counted {
         }
         match (task.0 - self.shell).checked_sub(1) {
             None => self.shell_op(),
-            Some(nth) => self.runs[nth as usize].counting_op(nth),
+            Some(nth) => match (nth as usize).checked_sub(self.runs.len()) {
+                None => self.runs[nth as usize].counting_op(nth),
+                Some(nth) => self.runs[nth].sleeper_op(),
+            },
         }
     }
 }

@@ -33,11 +33,11 @@ use simsched_core::{
 };
 use simsched_topology::{CpuId, CpuSet, NodeId, Topology};
 
-use super::counted::Counted;
 use super::damon::{self, Damon};
 use super::grace::Grace;
 use super::kernel::Kernel;
-use super::replay::{CLOSES, GRACE, Replay};
+use super::replay::Replay;
+use super::shell::{CLOSES, GRACE};
 use super::{START, STOP};
 
 /// A tick of the lab's kernels (`CONFIG_HZ=250`).
@@ -324,6 +324,12 @@ impl WithKthreads<Replay> {
 }
 
 impl<W: Workload> WithKthreads<W> {
+    /// Counted runs of hackbench on this machine, alone or behind scenarios: no mark tells its threads of a begin.
+    #[must_use]
+    pub fn beside(program: W, topology: &Topology, seed: Seed) -> WithKthreads<W> {
+        WithKthreads::new(program, topology, seed).waiting(0)
+    }
+
     /// The same under this kernel, for a run that begins with the boot: some have another thread.
     #[must_use]
     pub fn under(mut self, kernel: Kernel, topology: &Topology) -> WithKthreads<W> {
@@ -335,14 +341,6 @@ impl<W: Workload> WithKthreads<W> {
             self.threads.push(Kthread::new("kdamond.0".to_owned(), cpu, None, plan, damon::TURN));
         }
         self
-    }
-}
-
-impl WithKthreads<Counted> {
-    /// Runs of hackbench on this machine, one of which begins when the other ends.
-    #[must_use]
-    pub fn beside(program: Counted, topology: &Topology, seed: Seed) -> WithKthreads<Counted> {
-        WithKthreads::new(program, topology, seed).waiting(0)
     }
 }
 

@@ -5,97 +5,18 @@
 //! interval, the jiffy of its last balance and what newly-idle balances brought, a CPU the load of
 //! those that ran there, decayed by the time since. A scenario that is run on its own begins as none of
 //! the lab's did. So all that come before it in the lab's order are run on the same machine first.
-//!
-//! Between two of them are 20 to 24 ticks, more where the trace is long (traces, from the last event to
-//! the first of the next one). The tracer is off there. The shell prints the trace, the results and the
-//! time, each by a process of its own (three are born, by the pids; the time that the console shows is
-//! 4 ticks behind the end, and 13 us for each line of the trace). Then it empties the trace, and so does
-//! the next parent once more. To open the trace takes a grace period of RCU, to empty it two. This
-//! sequence was run in the lab's kernel 6.1.176 and its parts were counted: 21 to 25 ticks in all. Under 6.12
-//! the gaps are some two ticks shorter; why is not known, and here they are not.
 
 use std::ops::Range;
 
 use simsched_core::{
-    Nanos, Op, Outcome, ProcId, SchedPolicy, Setup, SimTime, Start, TaskId, TaskSpec, Workload,
+    Nanos, Op, Outcome, ProcId, Setup, SimTime, Start, TaskId, TaskSpec, Workload,
 };
 use simsched_topology::CpuId;
 
-use super::costs::LEAD_CPU;
+use super::counted::Counted;
 use super::ids::Base;
+use super::shell::{PARENT, SHELL, SHELL_OF_PROBES, Shell, Step};
 use crate::program::Programs;
-
-/// Queue a callback of RCU, and wait until it has run.
-pub(super) const GRACE: Op = Op::CallRcu { until: SimTime::ZERO };
-/// Queue a callback of RCU: so a closed file is freed (`file_free_rcu()`).
-pub(super) const CLOSES: Op = Op::CallRcu { until: SimTime::NEVER };
-
-/// What the shell does between a scenario and the next one.
-const SHELL: [Step; 13] = [
-    Step::Op(run(165)),
-    Step::Helper(&PRINTS),
-    Step::Op(run(180)),
-    Step::Helper(&HELPS),
-    Step::Op(run(160)),
-    Step::Helper(&HELPS),
-    Step::Op(run(170)),
-    Step::Op(GRACE),
-    Step::Op(GRACE),
-    Step::Reset,
-    Step::Op(GRACE),
-    Step::Op(CLOSES),
-    Step::Parent,
-];
-
-/// The same where the kernel has probes that it traces beside: there are two traces to print and to empty, and before
-/// the second one is emptied a helper sleeps for 20 ms. From the last event of a short trace to the begin of the next
-/// scenario are 27 ticks (median of 20 gaps of 7.3.4 on `n2x8`, 23 to 33); so to print and to empty the second trace
-/// takes one grace period in all.
-const SHELL_OF_PROBES: [Step; 14] = [
-    Step::Op(run(165)),
-    Step::Helper(&HELPS),
-    Step::Op(run(180)),
-    Step::Helper(&PRINTS),
-    Step::Op(run(160)),
-    Step::Helper(&HELPS),
-    Step::Op(run(170)),
-    Step::Op(GRACE),
-    Step::Op(GRACE),
-    Step::Reset,
-    Step::Helper(&SLEEPS),
-    Step::Op(GRACE),
-    Step::Op(CLOSES),
-    Step::Parent,
-];
-
-/// Where both begin before the first scenario: there is nothing to print.
-const FIRST: usize = 6;
-
-/// What its helper does that prints the trace.
-const PRINTS: [Step; 5] =
-    [Step::Op(run(200)), Step::Op(Op::Exec), Step::Op(run(600)), Step::Op(GRACE), Step::Lines];
-
-/// What the one does that sleeps.
-const SLEEPS: [Step; 4] = [
-    Step::Op(run(200)),
-    Step::Op(Op::Exec),
-    Step::Op(run(480)),
-    Step::Op(Op::Sleep(Nanos::from_millis(20))),
-];
-
-/// What each of the other helpers does.
-const HELPS: [Step; 3] = [Step::Op(run(200)), Step::Op(Op::Exec), Step::Op(run(580))];
-
-/// What a parent does before its first look at the clock, up to the last grace period.
-const PARENT: [Step; 4] =
-    [Step::Op(run(200)), Step::Op(Op::Exec), Step::Op(run(480)), Step::Op(GRACE)];
-
-/// What a line of the trace takes to print (traces: the length of a gap by that of its trace).
-const LINE: Nanos = Nanos(13_000);
-/// What is left when all are printed: the trace is closed, and the helper ends.
-const PRINTED: Nanos = Nanos(500_000);
-/// How many lines a wait leaves in a trace: two of a wakeup and two switches.
-const LINES: u64 = 4;
 
 /// A thread of kernel 6.12 tests the ciphers (`alg_test()`) since before the first process, on a CPU of its
 /// own; 6.1 has none in its traces. It ends 362 to 416 ms behind the first fork of the first scenario
@@ -104,32 +25,13 @@ const TEST: Nanos = Nanos::from_millis(382 + 68 - 4);
 /// The first tick.
 const TEST_BEGINS: SimTime = SimTime(4_000_000);
 
-/// Computing for so many microseconds.
-const fn run(us: u64) -> Op {
-    Op::Run(Nanos::from_micros(us))
-}
-
-/// A step between two scenarios.
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    Op(Op),
-    /// It starts a helper that does this, and waits for that.
-    Helper(&'static [Step]),
-    /// It starts the next parent and waits for that.
-    Parent,
-    /// The trace is emptied CPU by CPU.
-    Reset,
-    /// The lines of the trace are printed.
-    Lines,
-}
-
-/// A scenario behind those that the lab ran before it.
+/// A program behind those that the lab ran before it.
 ///
-/// The tasks, marks and so on of the scenario keep their ids; those of the others follow, and last
+/// The tasks, marks and so on of the program keep their ids; those of the others follow, and last
 /// the shell and its helpers.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// The scenario, and those before it in their order.
+    /// The program, and those before it in their order.
     parts: Vec<Part>,
     /// Of each task that is no part of the shell, whose it is.
     owner: Vec<u32>,
@@ -147,10 +49,52 @@ pub struct PartIds {
     pub marks: Range<u32>,
 }
 
-/// A scenario among others.
+/// What the shell starts.
+#[derive(Clone, Debug)]
+pub enum Program {
+    /// A scenario: its first task is the parent of all others.
+    Scenario(Box<Programs>),
+    /// Runs of hackbench under counters.
+    Counted(Counted),
+}
+
+impl Program {
+    fn setup(&self) -> Setup {
+        match self {
+            Program::Scenario(programs) => programs.setup(),
+            Program::Counted(counted) => counted.setup(),
+        }
+    }
+
+    /// The task that the shell starts and waits for.
+    fn parent(&self) -> TaskId {
+        match self {
+            Program::Scenario(_) => TaskId(0),
+            Program::Counted(counted) => counted.shell(),
+        }
+    }
+
+    /// The CPU on which that task begins where nothing was run before.
+    pub(super) fn cpu(&self) -> CpuId {
+        match self.setup().tasks.get(self.parent().idx()).map(|parent| parent.start) {
+            Some(Start::AtZero(cpu)) => cpu,
+            _ => CpuId(0),
+        }
+    }
+
+    #[inline]
+    fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
+        match self {
+            Program::Scenario(programs) => programs.next_op(task, now, last),
+            Program::Counted(counted) => counted.next_op(task, now, last),
+        }
+    }
+}
+
+/// A program among others.
 #[derive(Clone, Debug)]
 struct Part {
-    program: Programs,
+    program: Program,
     /// Where its ids begin.
     base: Base,
     /// It is run only because the lab ran it before another one.
@@ -161,32 +105,10 @@ struct Part {
     waits: u64,
 }
 
-/// The shell that runs one scenario after the other.
-#[derive(Clone, Debug)]
-struct Shell {
-    /// Itself; its helpers follow.
-    first: u32,
-    cpu: CpuId,
-    nr_cpus: u64,
-    /// The scenarios that it is yet to start, with their parents, the last one first.
-    parts: Vec<(usize, TaskId)>,
-    /// Which one it has started last.
-    part: Option<usize>,
-    /// What it does between two scenarios, and how far it is in that.
-    steps: &'static [Step],
-    step: usize,
-    /// The task for whose end it is to wait.
-    joins: Option<TaskId>,
-    /// How many helpers it has had.
-    helper: usize,
-    /// By helper: what it is still to do.
-    helpers: Vec<&'static [Step]>,
-}
-
 impl Replay {
     /// `program` behind the programs `before`, started by a shell on `cpu` of so many.
     #[must_use]
-    pub fn new(program: Programs, before: Vec<Programs>, cpu: CpuId, nr_cpus: usize) -> Replay {
+    pub fn new(program: Program, before: Vec<Program>, cpu: CpuId, nr_cpus: usize) -> Replay {
         let order = std::iter::once(0).chain((1..=before.len()).rev()).collect();
         let programs = std::iter::once(program).chain(before);
         let mut replay = Replay::of(programs, order, &SHELL, cpu, nr_cpus);
@@ -197,14 +119,14 @@ impl Replay {
     /// Programs one behind the other on a kernel with probes, started by a shell on `cpu` of so many: none of them is
     /// there only for another one. [`Replay::parts`] says which ids each has.
     #[must_use]
-    pub fn series(programs: Vec<Programs>, cpu: CpuId, nr_cpus: usize) -> Replay {
+    pub fn series(programs: Vec<Program>, cpu: CpuId, nr_cpus: usize) -> Replay {
         let order = (0..programs.len()).rev().collect();
         Replay::of(programs.into_iter(), order, &SHELL_OF_PROBES, cpu, nr_cpus)
     }
 
     /// The ids of these programs follow each other; they are run from the end of `order` on.
     fn of(
-        programs: impl Iterator<Item = Programs>,
+        programs: impl Iterator<Item = Program>,
         order: Vec<usize>,
         steps: &'static [Step],
         cpu: CpuId,
@@ -219,22 +141,12 @@ impl Replay {
             parts.push(Part { program, base, is_before: false, prelude: 0, waits: 0 });
             base = next;
         }
-        let parent = |part: usize| (part, TaskId(parts[part].base.tasks));
-        let helpers =
-            |steps: &[Step]| steps.iter().filter(|step| matches!(step, Step::Helper(_))).count();
-        let nr_helpers = helpers(&steps[FIRST..]) + helpers(steps) * parts.len().saturating_sub(1);
-        let shell = Shell {
-            first: base.tasks,
-            cpu,
-            nr_cpus: nr_cpus as u64,
-            parts: order.into_iter().map(parent).collect(),
-            part: None,
-            steps,
-            step: FIRST,
-            joins: None,
-            helper: 0,
-            helpers: vec![&[]; nr_helpers],
+        let parent = |part: usize| {
+            let Part { program, base, .. }: &Part = &parts[part];
+            (part, TaskId(base.tasks + program.parent().0))
         };
+        let order = order.into_iter().map(parent).collect();
+        let shell = Shell::new(base.tasks, cpu, nr_cpus, order, steps);
         Replay { parts, owner, shell, test: None }
     }
 
@@ -265,10 +177,17 @@ impl Replay {
 }
 
 impl Part {
+    /// Whether its parent is a program of the lab, and not the shell itself.
+    fn has_prelude(&self) -> bool {
+        matches!(self.program, Program::Scenario(_))
+    }
+
     /// The next op of a task of this scenario.
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
         let own = TaskId(task.0 - self.base.tasks);
-        if let (0, Some(&Step::Op(op))) = (own.0, PARENT.get(self.prelude)) {
+        if let (true, Some(&Step::Op(op))) =
+            (own == self.program.parent(), PARENT.get(self.prelude).filter(|_| self.has_prelude()))
+        {
             self.prelude += 1;
             return op;
         }
@@ -294,70 +213,6 @@ fn leaves_lines(op: Op) -> bool {
             | Op::Join(_)
             | Op::WaitAny
     )
-}
-
-impl Shell {
-    /// What the shell or a helper does next; `waits` are those of the last scenario.
-    fn next_op(&mut self, task: TaskId, waits: u64) -> Op {
-        match (task.0 - self.first).checked_sub(1) {
-            None => self.goes_on(),
-            Some(helper) => self.help(helper as usize, waits),
-        }
-    }
-
-    /// A helper replaces the shell's program, works, and ends.
-    fn help(&mut self, helper: usize, waits: u64) -> Op {
-        let Some((step, rest)) = self.helpers[helper].split_first() else { return Op::Exit };
-        self.helpers[helper] = rest;
-        match step {
-            Step::Op(op) => *op,
-            _ => Op::Run(Nanos(waits * LINES * LINE.get()) + PRINTED),
-        }
-    }
-
-    fn goes_on(&mut self) -> Op {
-        if let Some(task) = self.joins.take() {
-            return Op::Join(task);
-        }
-        let len = self.steps.len();
-        if self.parts.is_empty() && self.step == len {
-            return Op::Exit;
-        }
-        let step = self.steps[self.step % len];
-        self.step = self.step % len + 1;
-        match step {
-            Step::Op(op) => op,
-            Step::Reset | Step::Lines => Op::Run(Nanos(LEAD_CPU.get() * self.nr_cpus)),
-            Step::Helper(does) => {
-                self.helpers[self.helper] = does;
-                self.helper += 1;
-                self.spawns(TaskId(self.first + u32::try_from(self.helper).expect("few scenarios")))
-            }
-            Step::Parent => match self.parts.pop() {
-                Some((part, parent)) => {
-                    self.part = Some(part);
-                    self.spawns(parent)
-                }
-                None => Op::Exit,
-            },
-        }
-    }
-
-    fn spawns(&mut self, task: TaskId) -> Op {
-        self.joins = Some(task);
-        Op::Spawn(task)
-    }
-
-    fn spec(&self, nth: u32, proc: ProcId) -> TaskSpec {
-        TaskSpec {
-            name: "sh".to_owned(),
-            proc,
-            nice: 0,
-            policy: SchedPolicy::Normal,
-            allowed: None,
-            start: if nth == 0 { Start::AtZero(self.cpu) } else { Start::Spawned },
-        }
-    }
 }
 
 impl Workload for Replay {

@@ -91,7 +91,8 @@ impl Benchmark for Run {
     }
 
     fn banner(&self) -> String {
-        let Lab { name, scenario, nr_cpus, .. } = &self.lab;
+        let Lab { name, scenario, machine } = &self.lab;
+        let nr_cpus = machine.nr_cpus;
         format!("{name} on {nr_cpus} CPUs, {} tasks: {scenario}", self.lab.nr_tasks())
     }
 
