@@ -1,6 +1,7 @@
 //! What the machine asks of pipes before it prices an op on them.
 
-use super::{Ipc, PAGES_KEPT, Page};
+use super::version::PAGES_KEPT;
+use super::{Ipc, Page};
 use crate::ids::PipeId;
 use crate::workload::Op;
 

@@ -51,7 +51,7 @@ pub(crate) struct Space {
     pub(crate) to_stack: Nanos,
     /// The pipe that comes before that if the next worker is a receiver.
     pub(crate) to_pipe: Nanos,
-    /// Mapping a stack, and leave to use it.
+    /// `mmap()` of a stack, and `mprotect()` of it.
     pub(crate) stack: [u32; 2],
     /// The page fault at the thread's descriptor on that.
     pub(crate) stack_fault: u32,
@@ -63,8 +63,8 @@ pub(crate) struct Space {
     pub(crate) fault: u32,
     /// Whether a page fault takes the lock (before 6.4).
     pub(crate) faults_lock: bool,
-    /// The heap of its own that a thread gets when it first frees something: a mapping, what is too much
-    /// of it before and behind, and leave to write to it.
+    /// The heap of its own that a thread gets when it first frees something: `mmap()`, `munmap()` of what is too much
+    /// before and behind, and `mprotect()` for writing.
     pub(crate) heap: [u32; 4],
     /// The page fault at that.
     pub(crate) heap_fault: u32,

@@ -155,8 +155,8 @@ pub(super) fn table<const N: usize>(rows: [(u64, u32); N]) -> Dist {
     Dist::Table(rows.map(|(us, weight)| (Nanos::from_micros(us), weight)).to_vec())
 }
 
-/// What the parent does before it creates a thread, beyond the price of that: it maps a stack, asks for
-/// leave to use it, and writes to the thread's descriptor on it, all under the lock of the address space.
+/// What the parent does before it creates a thread, beyond the price of that: it maps a stack, calls
+/// `mprotect()` for it, and writes to the thread's descriptor on it, all under the lock of the address space.
 /// This and all below was counted in the lab's kernel 6.1.176, in ns, where nobody waited, from taking the
 /// lock to releasing it. From fork to fork are 79.6 us then, 73 to 90 in the traces.
 pub(super) const STACK: u32 = 6_000;
@@ -181,7 +181,7 @@ pub(super) const TO_FAULT: Dist = Dist::Constant(Nanos(1_800));
 pub(super) const FROM_FAULT: Dist = Dist::Constant(Nanos(2_200));
 
 /// A worker makes room for what it measures, so it gets a heap: a mapping, then what is too much of it
-/// before or behind is unmapped (written, then read), and it asks for leave to write to it. What is left
+/// before or behind is unmapped (written, then read), and `mprotect()` makes it writable. What is left
 /// behind a mapping is twice its size for every other worker, so that the next one finds its place
 /// without. The first one has two pieces too many.
 pub(super) const HEAP_MAP: [u32; 2] = [10_500, 6_200];

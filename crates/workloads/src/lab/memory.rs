@@ -154,7 +154,7 @@ impl Memory {
         }
     }
 
-    /// Maps memory of the address space, or asks for leave to use it.
+    /// `mmap()` or `mprotect()` in the address space.
     fn maps(self, p: &mut Body<'_>, held: u32) {
         p.down_write(self.lock);
         p.up_write(self.lock, held);

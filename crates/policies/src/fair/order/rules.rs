@@ -94,7 +94,7 @@ pub(in crate::fair) enum PickBuddy {
 pub(in crate::fair) enum Yield {
     /// One more slice is added to the deadline (6.6).
     AddsSlice,
-    /// Who is eligible gives up the rest of its request, as if it had run (6.12).
+    /// An eligible task gives up the rest of its request, as if it had run (6.12).
     GivesUp,
 }
 

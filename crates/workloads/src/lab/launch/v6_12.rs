@@ -34,11 +34,11 @@ const SOONER_AT_THE_END: Nanos = Nanos::from_micros(375);
 const SOONER_WITH_FEW: Nanos = Nanos::from_micros(40);
 
 /// The lock of the address space: a page fault does without it (`lock_vma_under_rcu()`, 6.4 and later),
-/// and who writes holds it for less. A mapping holds it for 3.9 us, leave to use the stack for 6.5; the fault at
+/// and who writes holds it for less. A mapping holds it for 3.9 us, `mprotect()` of the stack for 6.5; the fault at
 /// the thread's descriptor takes 7.8, the first one at a worker's stack 6.8. From there to sched_wakeup_new
 /// are 23.7 us with a stack of an ended thread and what belongs to it at hand (3 of 20 births), 40.8
 /// (12 of 20), or 77 where it has to be cleared; the price of a thread has 20 of them, and 3.5 follow it.
-/// The heap of a thread: a mapping 4.3, unmapping 7.9 and 6.8, leave to write 4.0, then one fault
+/// The heap of a thread: a mapping 4.3, unmapping 7.9 and 6.8, `mprotect()` 4.0, then one fault
 /// with a table 12.7.
 fn space(space: Space) -> Space {
     Space {
@@ -82,8 +82,8 @@ fn traced_7_3(space: Space) -> Space {
     }
 }
 
-/// The same under 7.3, untraced, counted in 7.3.4 as in 6.12.107 (88 births and ends in chains of 12 runs): leave to use
-/// a stack is 0.2 us longer, its mapping 0.6 to 1.0, a fault 0.3 to 0.6; `clone3()` takes 38.7 us at least, 43.1 in the
+/// The same under 7.3, untraced, counted in 7.3.4 as in 6.12.107 (88 births and ends in chains of 12 runs): `mprotect()`
+/// of a stack is 0.2 us longer, its mapping 0.6 to 1.0, a fault 0.3 to 0.6; `clone3()` takes 38.7 us at least, 43.1 in the
 /// median and 57 in the mean of 76 births. Of the four calls for the heap of a thread two are longer and two shorter.
 fn untraced_7_3(space: Space) -> Space {
     Space {
