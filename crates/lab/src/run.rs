@@ -208,7 +208,7 @@ impl Bed {
         Ok(Some(Recorded { events: Vec::new(), values: Box::new(Means::of(&benches)) }))
     }
 
-    /// Runs of hackbench under counters, one behind the other on the same machine.
+    /// Runs of hackbench under counters, one behind the other, behind the scenarios that the lab ran before it counted any.
     fn chain(
         &self,
         runs: &[Hackbench],

@@ -195,7 +195,8 @@ impl Lab {
         }
     }
 
-    /// Its programs behind those of all that the lab ran before it.
+    /// Its programs behind those of all that the lab ran before it. Counted runs of hackbench among them run at the prices
+    /// of this machine, although nothing traced them.
     ///
     /// # Errors
     /// When a run cannot hold it.

@@ -32,7 +32,7 @@ fn run(scenario: &str) -> (Status, Vec<(u64, TaskId, String)>) {
     let policy = policies::build("cfs@6.1", &[]).unwrap();
     let config = Config { seed, ..Config::default() };
     let mut sim = Simulator::new(topology, policy, program, Passed::default(), config).unwrap();
-    let status = sim.run_until(SimTime(20_000_000_000)).unwrap();
+    let status = sim.run_until(SimTime(60_000_000_000)).unwrap();
     let passed = sim.into_parts().3.0;
     let named = |(at, task, mark): (u64, TaskId, MarkId)| (at, task, marks[mark.idx()].clone());
     (status, passed.into_iter().map(named).collect())
@@ -72,6 +72,17 @@ fn all_scenarios_that_the_lab_ran_before_are_over_when_one_begins() {
     // It waits for a grace period, and then prepares for 40 to 490 us.
     assert!((40_000..490_000).contains(&(start % TICK)), "{} ns", start % TICK);
     assert_eq!(at("stop").len(), 1);
+}
+
+/// In the lab some 0.1 s, by the console: the tracer is switched on again, and nothing of the counted runs is printed.
+#[test]
+fn the_traced_runs_of_hackbench_come_behind_the_counted_ones() {
+    let (status, passed) = run("hackbench-g1f4l10");
+    assert_eq!(status, Status::Finished);
+    let at = |name: &str| passed.iter().rfind(|(_, _, mark)| mark == name).unwrap().0;
+    assert!(at("before: stop 31") < at("before: start 32"));
+    let gap = at("start") - at("before: stop 32");
+    assert!((40_000_000..400_000_000).contains(&gap), "{gap} ns");
 }
 
 #[test]

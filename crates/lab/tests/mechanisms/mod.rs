@@ -2,7 +2,6 @@
 //! control in which it must not appear. The numbers of the claims themselves are held by
 //! `simsched validate claims/`.
 
-mod adhoc;
 mod bias_prev;
 mod cache_aware;
 mod flips;

@@ -74,18 +74,20 @@ fn newidle(policy: &dyn Policy, topology: &Topology) -> Vec<(String, u64)> {
 }
 
 /// Before the runs of hackbench within a factor of 1.5 of both seeds, so that each run begins with ratios of success that
-/// have come about as in the kernel; in them within a factor of 2.5 (MISSED at 1.5: CPUs here go on to the upper levels
+/// have come about as in the kernel; in them at most 2.5 times as many (MISSED at 1.5: CPUs here go on to the upper levels
 /// more often, up to 2.3 times at NUMA).
 #[test]
 fn newly_idle_cpus_balance_about_as_often_as_counted() {
     for (machine, recorded) in [("t8", &ONE_LLC[..]), ("t16", &FOUR_LLCS)] {
         for seed in 1..=2 {
-            for ((level, found), (name, recorded)) in counts(machine, seed).iter().zip(recorded) {
+            let counts = counts(machine, seed);
+            assert_eq!(counts.len(), recorded.len(), "{machine}: {counts:?}");
+            for ((level, found), (name, recorded)) in counts.iter().zip(recorded) {
                 assert_eq!(level, name);
                 for (found, (recorded, most)) in found.iter().zip(recorded.iter().zip([15, 25])) {
                     let least = recorded.iter().min().unwrap();
                     let greatest = recorded.iter().max().unwrap();
-                    let is_near = found * most >= least * 10 && *found * 10 <= greatest * most;
+                    let is_near = found * 15 >= least * 10 && *found * 10 <= greatest * most;
                     assert!(is_near, "{machine}, seed {seed}, {level}: {found}, recorded {recorded:?}");
                 }
             }

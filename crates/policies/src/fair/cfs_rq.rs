@@ -19,9 +19,9 @@ pub struct Removed {
     pub runnable_avg: u64,
 }
 
-/// A fair queue (`struct cfs_rq`), but for what only its order knows ([`CfsOrder`](super::CfsOrder),
-/// [`EevdfRq`](super::EevdfRq)). First what load tracking and queueing touch, then what only groups and migrations
-/// touch.
+/// A fair queue (`struct cfs_rq`) without the fields of one order: virtual time and the waiting entities are in
+/// [`CfsOrder`](super::CfsOrder) or [`EevdfRq`](super::EevdfRq), by the same row. First stands what load tracking and
+/// queueing touch, then what only groups and migrations touch.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct CfsRq {
@@ -29,7 +29,7 @@ pub struct CfsRq {
     pub avg: SchedAvg,
     /// The sum of the estimated utilization of the tasks below (root queues only).
     pub util_est_enqueued: u32,
-    /// The running entity; it is not in the timeline. It may have been dequeued already.
+    /// The running entity; it is not among the waiting ones. It may have been dequeued already.
     pub curr: Option<EntityId>,
 
     /// The sum of the weights of the queued entities.

@@ -184,8 +184,8 @@ impl Fair {
         self.all.task_fork(se, cpu, world.rq(cpu).clock_task);
     }
 
-    /// A task that has slept on `cpu` for long: its averages have decayed to nothing, and its virtual
-    /// time is not ahead of the queue's.
+    /// A task that has slept on `cpu` for long: its averages have decayed to nothing, and under CFS its virtual time is that
+    /// of the queue.
     pub(super) fn lay_down(&mut self, cpu: CpuId, task: TaskId) {
         let se = EntityId::of(task);
         self.wakees[task.idx()].recent_used_cpu = cpu;

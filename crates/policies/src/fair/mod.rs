@@ -194,12 +194,6 @@ impl Fair {
         groups.map(move |group| self.all.queue(self.all.queue_of(group, cpu)))
     }
 
-    /// dbg
-    pub fn sd_dbg(&self, cpu: CpuId, sd: usize) -> (u64, u32, u32) {
-        let sd = self.balance.sd(cpu, sd);
-        (sd.max_newidle_lb_cost, sd.newidle_ratio, sd.newidle_call)
-    }
-
     /// What is remembered of the idleness of `cpu`.
     ///
     /// # Panics

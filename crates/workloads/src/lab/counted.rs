@@ -43,9 +43,9 @@ const WRITES: Nanos = Nanos(142_000);
 /// hackbench itself, as [`TO_EXEC`]: 165 us from its birth to its own first instruction. The fork before
 /// takes 124 us, 17 less than the price of one.
 const TO_PROGRAM: [Nanos; 2] = [Nanos(88_000), Nanos(55_000)];
-/// The process before each run: what it computes from where it is executed to its sleep, for it finds out how long
-/// a loop takes; its sleep; and what it takes from there to its end. From its birth to its sleep are 5.63 to 5.79 ms in
-/// the traces, and from its timer to the shell's wakeup 270 to 350 us, 100 of which an exit has.
+/// The process before each run: what it computes from where it is executed to its sleep (it measures how long a loop
+/// takes); its sleep; and what it takes from there to its end. From its birth to its sleep are 5.63 to 5.79 ms in the
+/// traces of 6.1, 6.12 and 7.3, and from its timer to the shell's wakeup 270 to 350 us, 100 of which an exit has.
 const SLEEPER: (Nanos, Nanos, Nanos) = (Nanos(5_430_000), Nanos::from_millis(20), Nanos(170_000));
 /// From the shell's return from its wait to the next fork.
 const BETWEEN: Nanos = Nanos(11_000);
@@ -155,7 +155,7 @@ impl Counted {
         TaskId(self.counting(nth).0 + u32::try_from(self.runs.len()).expect("a run has a limit"))
     }
 
-    /// The shell: a sleeper and a counting program after the other.
+    /// The shell: for each run it starts the sleeper and waits for it, then the counting program.
     fn shell_op(&mut self) -> Op {
         let (nth, step) = (self.shell_at / 6, self.shell_at % 6);
         if self.runs.len() <= nth as usize {

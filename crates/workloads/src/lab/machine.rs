@@ -20,6 +20,7 @@ pub(super) struct Machine {
 }
 
 /// These runs of hackbench on this machine under this kernel, behind all that the lab ran there before it counted any.
+/// That runs at the prices of this machine, too, although the lab traced it.
 /// Their tasks and marks keep the ids that [`Counted::runs`] has.
 ///
 /// # Errors

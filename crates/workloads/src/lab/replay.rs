@@ -1,9 +1,9 @@
-//! What a machine of the lab did before a scenario: the scenarios before it, one after the other, as
-//! the lab's script ran them on a machine that had just booted.
+//! What a machine of the lab did before a program: the scenarios and the counted runs of hackbench before it, one after
+//! the other, as the lab's script ran them on a machine that had just booted.
 //!
 //! The kernel forgets nothing between two scenarios: each domain of each CPU keeps its balance
 //! interval, the jiffy of its last balance and what newly-idle balances brought, a CPU the load of
-//! those that ran there, decayed by the time since. A scenario that is run on its own begins as none of
+//! those that ran there, decayed by the time since. A program that is run on its own begins as none of
 //! the lab's did. So all that come before it in the lab's order are run on the same machine first.
 
 use std::ops::Range;
@@ -177,16 +177,14 @@ impl Replay {
 }
 
 impl Part {
-    /// Whether its parent is a program of the lab, and not the shell itself.
-    fn has_prelude(&self) -> bool {
-        matches!(self.program, Program::Scenario(_))
-    }
-
-    /// The next op of a task of this scenario.
+    /// The next op of a task of this program.
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
         let own = TaskId(task.0 - self.base.tasks);
-        if let (true, Some(&Step::Op(op))) =
-            (own == self.program.parent(), PARENT.get(self.prelude).filter(|_| self.has_prelude()))
+        let is_scenario = matches!(self.program, Program::Scenario(_));
+        // The shell of counted runs is a copy of the shell that starts it, and executes nothing.
+        if is_scenario
+            && own == self.program.parent()
+            && let Some(&Step::Op(op)) = PARENT.get(self.prelude)
         {
             self.prelude += 1;
             return op;
@@ -196,7 +194,8 @@ impl Part {
             other => other,
         };
         let op = self.program.next_op(own, now, last);
-        self.waits += u64::from(leaves_lines(op));
+        // Nothing traces counted runs.
+        self.waits += u64::from(is_scenario && leaves_lines(op));
         self.base.shift(op)
     }
 }

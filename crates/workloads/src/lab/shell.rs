@@ -1,4 +1,4 @@
-//! The shell that starts one scenario after the other, as the lab's script does, and what it does between two.
+//! The shell that starts one program after the other, as the lab's script does, and what it does between two.
 //!
 //! Between two of them are 20 to 24 ticks, more where the trace is long (traces, from the last event to
 //! the first of the next one). The tracer is off there. The shell prints the trace, the results and the
@@ -104,14 +104,14 @@ pub(super) enum Step {
     Lines,
 }
 
-/// The shell that runs one scenario after the other.
+/// The shell that runs one program after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Shell {
     /// Itself; its helpers follow.
     pub(super) first: u32,
     cpu: CpuId,
     nr_cpus: u64,
-    /// The scenarios that it is yet to start, with their parents, the last one first.
+    /// The parts that it is yet to start, with their parents, the last one first.
     parts: Vec<(usize, TaskId)>,
     /// Which one it has started last.
     pub(super) part: Option<usize>,
@@ -153,7 +153,7 @@ impl Shell {
         }
     }
 
-    /// What the shell or a helper does next; `waits` are those of the last scenario.
+    /// What the shell or a helper does next; `waits` are those of the last program.
     pub(super) fn next_op(&mut self, task: TaskId, waits: u64) -> Op {
         match (task.0 - self.first).checked_sub(1) {
             None => self.goes_on(),

@@ -28,7 +28,7 @@ impl Hierarchy {
         }
     }
 
-    /// `se` is no longer the one that is to run next. Source: `clear_buddies()` without `LAST_BUDDY`.
+    /// `se` is no longer the one that is to run next. Source: `__clear_buddies_next()`, Linux 6.1.
     #[inline]
     pub(in crate::fair) fn clear_next_buddy(&mut self, queue: QueueId, se: EntityId) {
         if self.queue(queue).next == Some(se) {

@@ -94,7 +94,8 @@ pub(super) trait Discipline {
     fn task_fork(h: &mut Hierarchy, se: EntityId, cpu: CpuId, now: u64);
     /// A sleeper leaves its CPU for another one. Source: `migrate_task_rq_fair()`.
     fn leave(h: &mut Hierarchy, se: EntityId);
-    /// The task `se` has slept on its CPU for long: its virtual time is not ahead of its queue's.
+    /// Sets the virtual time of the task `se`, which has slept on its CPU for long. Under EEVDF nothing is to be set: it
+    /// is placed when it is queued.
     fn lay_down(_h: &mut Hierarchy, _se: EntityId) {}
     /// Whether a hint wants `se` to run soon on `queue`, so that its cache is worth keeping. Source: `task_hot()`.
     fn is_buddy(h: &Hierarchy, queue: QueueId, se: EntityId) -> bool {
