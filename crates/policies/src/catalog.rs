@@ -24,6 +24,7 @@ use crate::fair::features::{CHOICES, Choice, FLAGS, FeatureFlag, Version};
 use crate::fair::tunables::{SETTINGS, Setting};
 use crate::fair::{Features, Patch, Patches};
 use crate::registry::{Make, PolicyEntry, PolicySpec, Registry};
+use crate::tunable::Tunable;
 
 /// A policy as it is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +119,20 @@ pub struct SettingInfo {
     pub default: String,
 }
 
+impl SettingInfo {
+    /// A setting that a policy or a patch declares.
+    pub(crate) fn of(tunable: &Tunable, source: &'static str) -> SettingInfo {
+        SettingInfo {
+            key: tunable.key(),
+            doc: tunable.doc(),
+            source,
+            unit: tunable.unit(),
+            range: tunable.takes(),
+            default: tunable.written(tunable.default()),
+        }
+    }
+}
+
 const CFS: PolicyInfo = PolicyInfo {
     name: "cfs",
     doc: "the fair class with virtual run time: least first",
@@ -139,14 +154,14 @@ const EEVDF: PolicyInfo = PolicyInfo {
 };
 
 /// The reasons of the fair class and of these patches, by number.
-pub(crate) fn fair_reasons(patches: Patches) -> Vec<ReasonInfo> {
+pub(crate) fn fair_reasons(patches: &Patches) -> Vec<ReasonInfo> {
     let rows = patches.reasons().iter().zip(patches.reason_docs());
     rows.map(|(name, doc)| ReasonInfo { name, doc }).collect()
 }
 
 /// The reasons of the fair class and of the patches of this crate, by number.
 static REASONS: LazyLock<Vec<ReasonInfo>> =
-    LazyLock::new(|| fair_reasons(Patches::of(Version::default())));
+    LazyLock::new(|| fair_reasons(&Patches::of(Version::default())));
 
 /// The entry of `cfs`.
 pub(crate) fn cfs() -> PolicyEntry {
@@ -154,7 +169,7 @@ pub(crate) fn cfs() -> PolicyEntry {
         head: selection::head,
         versions: || fair_versions("cfs"),
         features: |patches| fair_features("cfs", patches),
-        settings: || fair_settings("cfs"),
+        settings: |patches| fair_settings("cfs", patches),
     };
     PolicyEntry { info: CFS, reasons: &REASONS, make }
 }
@@ -165,7 +180,7 @@ pub(crate) fn eevdf() -> PolicyEntry {
         head: selection::head,
         versions: || fair_versions("eevdf"),
         features: |patches| fair_features("eevdf", patches),
-        settings: || fair_settings("eevdf"),
+        settings: |patches| fair_settings("eevdf", patches),
     };
     PolicyEntry { info: EEVDF, reasons: &REASONS, make }
 }
@@ -243,7 +258,7 @@ fn plain_version(policy: &str) -> Option<Version> {
 }
 
 /// The features of one of the fair policies, the kernel's first.
-fn fair_features(policy: &str, patches: Patches) -> Vec<FeatureInfo> {
+fn fair_features(policy: &str, patches: &Patches) -> Vec<FeatureInfo> {
     let Some(version) = plain_version(policy) else { return Vec::new() };
     let of_kernel = |flag: &FeatureFlag| FeatureInfo {
         key: flag.key,
@@ -252,7 +267,7 @@ fn fair_features(policy: &str, patches: Patches) -> Vec<FeatureInfo> {
         default: flag.get(&Features::of(version)),
         is_patch: false,
     };
-    let patches = patches.at(version);
+    let patches = patches.clone().at(version);
     let of_patch = |patch: &&Patch| FeatureInfo {
         key: patch.key,
         doc: patch.doc,
@@ -272,8 +287,8 @@ fn default_of(setting: &Setting) -> String {
     }
 }
 
-/// The settings of one of the fair policies.
-fn fair_settings(policy: &str) -> Vec<SettingInfo> {
+/// The settings of one of the fair policies, the kernel's first.
+fn fair_settings(policy: &str, patches: &Patches) -> Vec<SettingInfo> {
     let Some(version) = plain_version(policy) else { return Vec::new() };
     let number = |setting: &Setting| SettingInfo {
         key: setting.key,
@@ -292,7 +307,9 @@ fn fair_settings(policy: &str) -> Vec<SettingInfo> {
         default: choice.get(&Features::of(version)).to_owned(),
     };
     let numbers = SETTINGS.iter().filter(|setting| setting.is_of(version)).map(number);
-    numbers.chain(CHOICES.iter().map(word)).collect()
+    let of_patches = patches.settings().iter();
+    let of_patches = of_patches.map(|setting| SettingInfo::of(&setting.tunable, setting.source));
+    numbers.chain(CHOICES.iter().map(word)).chain(of_patches).collect()
 }
 
 /// Builds the policy of an expression; `settings` are further keys with their values.

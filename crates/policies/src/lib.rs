@@ -12,10 +12,12 @@ mod conformance;
 mod error;
 mod fifo;
 mod registry;
+mod tunable;
 
 pub use conformance::{Effort, conformance};
 pub use error::PolicyError;
 pub use fifo::Fifo;
 pub use registry::{
-    Chosen, Head, Make, OwnSetting, PolicyEntry, PolicySpec, Registry, RegistryError, Tunable, own,
+    Chosen, Head, Make, OwnSetting, PolicyEntry, PolicySpec, Registry, RegistryError, own,
 };
+pub use tunable::Tunable;

@@ -25,10 +25,10 @@ use crate::catalog::{
 use crate::error::PolicyError;
 use crate::fair::features::{CHOICES, FLAGS, Version};
 use crate::fair::tunables::SETTINGS;
-use crate::fair::{Patch, Patches};
+use crate::fair::{Patch, PatchSetting, Patches};
 
 pub use self::entry::{Head, Make, PolicyEntry};
-pub use self::own::{Chosen, Tunable, own};
+pub use self::own::{Chosen, own};
 pub use self::spec::{OwnSetting, PolicySpec};
 
 /// The policies that can be named, in the order in which they are listed. A copy is cheap.
@@ -114,18 +114,26 @@ impl Registry {
     /// These policies, and one more patch of `cfs` and `eevdf`, which is listed and asked behind the others.
     ///
     /// ```
-    /// use simsched_policies::fair::{Hook, HookCx, Patch, Points, WakeupCx, reason};
+    /// use simsched_policies::fair::{Hook, Patch, PatchSetting, Points, WakeupCx, reason};
     /// use simsched_policies::Registry;
     /// use simsched_core::Placement;
     ///
-    /// /// A wakee goes to the target, idle or not.
+    /// /// A wakee on a large machine goes to the target, idle or not.
     /// static NO_SEARCH: Patch = Patch {
-    ///     hook: Some(|_| Box::new(NoSearch)),
+    ///     settings: &[PatchSetting::number(
+    ///         "no_search_cpus",
+    ///         ("on how many CPUs and more", "CPUs"),
+    ///         (1..=1024, 1),
+    ///         "an example",
+    ///     )],
+    ///     hook: Some(|cx| Box::new(NoSearch { cpus: cx.patches.number("no_search_cpus") })),
     ///     ..Patch::new("no_search", "a wakee goes to the target, idle or not")
     /// };
     ///
     /// #[derive(Debug)]
-    /// struct NoSearch;
+    /// struct NoSearch {
+    ///     cpus: u64,
+    /// }
     ///
     /// impl Hook for NoSearch {
     ///     fn points(&self) -> Points {
@@ -133,28 +141,41 @@ impl Registry {
     ///     }
     ///
     ///     fn before_target(&self, cx: &WakeupCx<'_>) -> Option<Placement> {
-    ///         Some(Placement::at(cx.target(), reason::NONE_IDLE))
+    ///         let is_large = cx.world.topology().nr_cpus() as u64 >= self.cpus;
+    ///         is_large.then(|| Placement::at(cx.target(), reason::NONE_IDLE))
     ///     }
     /// }
     ///
     /// let registry = Registry::builtin().with_patch(&NO_SEARCH)?;
-    /// assert_eq!(registry.parse("eevdf+no_search", &[])?.name(), "eevdf@7.3+no_search");
+    /// let name = |expr| registry.parse(expr, &[]).map(|spec| spec.name());
+    /// assert_eq!(name("eevdf+no_search")?, "eevdf@7.3+no_search");
+    /// assert_eq!(name("no_search+no_search_cpus=64")?, "cfs@6.1+no_search+no_search_cpus=64");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// When its name is taken, by a policy, a feature or a setting, or is none that an expression can have; when it
-    /// is of another policy than `cfs` or `eevdf`, or of a version that this has not; when a reason has not the next
-    /// number, which is that of the built-in ones until a release has more of them.
+    /// When its name, or that of one of its settings, is taken, by a policy, a feature or a setting, or is none that an
+    /// expression can have; when it is of another policy than `cfs` or `eevdf`, or of a version that this has not; when
+    /// a default is not among the values of its setting; when a reason has not the next number, which is that of the
+    /// built-in ones until a release has more of them.
     pub fn with_patch(self, patch: &'static Patch) -> Result<Registry, RegistryError> {
         self.check_name(patch.key)?;
-        let keys = FLAGS.iter().map(|flag| flag.key).chain(CHOICES.iter().map(|it| it.key));
-        let keys = keys.chain(SETTINGS.iter().map(|it| it.key));
-        let mut keys = keys.chain(simsched_core::SETTINGS.iter().map(|it| it.name));
-        if keys.any(|key| key == patch.key) {
+        let is_taken = |name: &str| {
+            let keys = FLAGS.iter().map(|flag| flag.key).chain(CHOICES.iter().map(|it| it.key));
+            let keys = keys.chain(SETTINGS.iter().map(|it| it.key));
+            keys.chain(simsched_core::SETTINGS.iter().map(|it| it.name)).any(|key| key == name)
+        };
+        if is_taken(patch.key) || self.patches.setting(patch.key).is_some() {
             return Err(RegistryError::Taken { name: patch.key.to_owned() });
         }
         let bad = |what| RegistryError::BadPatch { patch: patch.key.to_owned(), what };
+        for key in patch.settings.iter().map(PatchSetting::key) {
+            if key == patch.key || is_taken(key) || self.check_name(key).is_err() {
+                return Err(bad(format!(
+                    "its setting {key}: expected a word that is no other name"
+                )));
+            }
+        }
         let patches = self.patches.and(patch).map_err(bad)?;
         Ok(Registry { patches, ..self })
     }
@@ -199,20 +220,20 @@ impl Registry {
     /// The features of a policy; none if there is no such policy.
     #[must_use]
     pub fn features(&self, policy: &str) -> Vec<FeatureInfo> {
-        self.entry(policy).map_or_else(Vec::new, |entry| entry.features(self.patches))
+        self.entry(policy).map_or_else(Vec::new, |entry| entry.features(&self.patches))
     }
 
     /// The settings of a policy; none if there is no such policy.
     #[must_use]
     pub fn settings(&self, policy: &str) -> Vec<SettingInfo> {
-        self.entry(policy).map_or_else(Vec::new, PolicyEntry::settings)
+        self.entry(policy).map_or_else(Vec::new, |entry| entry.settings(&self.patches))
     }
 
     /// The reasons that a policy gives for its choice of a CPU; none if there is no such policy.
     #[must_use]
     pub fn reasons(&self, policy: &str) -> Vec<ReasonInfo> {
         match self.entry(policy) {
-            Some(entry) if FAIR.contains(&entry.info.name) => fair_reasons(self.patches),
+            Some(entry) if FAIR.contains(&entry.info.name) => fair_reasons(&self.patches),
             Some(entry) => entry.reasons.to_vec(),
             None => Vec::new(),
         }
@@ -259,12 +280,12 @@ impl Registry {
         let from_file = |entry: &&PolicyEntry| matches!(entry.make, Make::File { .. });
         let named = text.split(':').next().and_then(|name| self.entry(name));
         if let Some(entry) = named.filter(from_file) {
-            return entry.head(text, self.patches);
+            return entry.head(text, &self.patches);
         }
         let (name, _) = split_version(text);
         let is_patch = self.patches.find(name).is_some();
         let entry = self.entry(if is_patch { "cfs" } else { name });
-        entry.map_or_else(|| Err(self.unknown(name)), |entry| entry.head(text, self.patches))
+        entry.map_or_else(|| Err(self.unknown(name)), |entry| entry.head(text, &self.patches))
     }
 
     fn unknown(&self, name: &str) -> PolicyError {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use simsched_core::{Placement, Report, TaskId, WakeKind};
 use simsched_policies::catalog::FairSpec;
 use simsched_policies::fair::CpuIdleType::{Idle, NewlyIdle};
-use simsched_policies::fair::features::WakeupLevel::{self, L1, L2, L3};
+use simsched_policies::fair::WakeupLevel::{self, L1, L2, L3};
 use simsched_policies::fair::{Features, LlcAvg, Version, reason};
 use simsched_topology::{CpuId, CpuSet, LlcId, Topology};
 
@@ -25,9 +25,9 @@ fn two_llcs() -> Topology {
 }
 
 fn features(level: Option<WakeupLevel>) -> FairSpec {
-    let plain = Features::of(Version::V7_0);
-    let cache_aware_wakeup_level = level.unwrap_or_default();
-    let mut class = FairSpec::from(Features { cache_aware_wakeup_level, ..plain });
+    let mut class = FairSpec::from(Features::of(Version::V7_0));
+    let name = level.unwrap_or_default().name();
+    assert!(class.patches.assign("cache_aware_wakeup_level", name).unwrap());
     class.patches.set("cache_aware_wakeup", level.is_some());
     class
 }

@@ -2,7 +2,7 @@
 
 use simsched_core::{Access, LineId, TaskId};
 use simsched_policies::catalog::FairSpec;
-use simsched_policies::fair::features::{Grouping, TgNode};
+use simsched_policies::fair::features::Grouping;
 use simsched_policies::fair::{BalanceKit, FUNCTIONS, Features, GroupId};
 use simsched_topology::{CpuId, NodeId};
 
@@ -94,10 +94,10 @@ fn a_queue_is_aged_as_long_as_one_below_it() {
 /// of both is read on all nodes.
 #[test]
 fn each_read_and_write_is_listed_by_line_and_function() {
-    let touches = |tg_per_node, tg_node| {
+    let touches = |tg_per_node, tg_node: &str| {
         let grouping = Grouping::from_name("nested:2").unwrap();
-        let features = Features { grouping, tg_node, ..Features::default() };
-        let mut class = FairSpec::from(features);
+        let mut class = FairSpec::from(Features { grouping, ..Features::default() });
+        assert!(class.patches.assign("tg_node", tg_node).unwrap());
         class.patches.set("tg_per_node", tg_per_node);
         let topology = machine([2, 1, 2, 1], "", "nodes_per_socket = 1\ncross_socket = 21");
         let mut driver = Driver::new(topology, class, &[0]);
@@ -118,10 +118,10 @@ fn each_read_and_write_is_listed_by_line_and_function() {
         (driver.host.attached.lines, reads, writes)
     };
     let nodes = |nodes: &[u16]| nodes.iter().copied().map(NodeId).collect::<Vec<_>>();
-    let single = touches(false, TgNode::Executing);
+    let single = touches(false, "executing");
     assert_eq!(single, (nodes(&[0, 0]), vec![0, 1], vec![0, 1]));
-    let executing = touches(true, TgNode::Executing);
+    let executing = touches(true, "executing");
     assert_eq!(executing, (nodes(&[0, 1, 0, 1]), vec![0, 1, 2, 3], vec![0, 2]));
-    let runqueue = touches(true, TgNode::Runqueue);
+    let runqueue = touches(true, "runqueue");
     assert_eq!(runqueue, (nodes(&[0, 1, 0, 1]), vec![0, 1, 2, 3], vec![1, 3]));
 }

@@ -11,8 +11,10 @@ use simsched_core::{
 };
 use simsched_policies::fair::patches::PATCHES;
 use simsched_policies::fair::reason::ReasonRow;
-use simsched_policies::fair::{Hook, Patch, Patches, Points, Version, WakeupCx, reason};
-use simsched_policies::{Registry, RegistryError};
+use simsched_policies::fair::{
+    Form, Hook, Patch, PatchSetting, Patches, Points, Version, WakeupCx, reason,
+};
+use simsched_policies::{Registry, RegistryError, Tunable};
 use simsched_topology::{CpuId, Topology};
 
 use crate::common::driver::Driver;
@@ -27,14 +29,28 @@ static GO_BACK: Patch = Patch {
         name: "back",
         doc: "`go_back`: the previous CPU was free.",
     }],
-    hook: Some(|_| Box::new(GoBack)),
+    settings: &[
+        PatchSetting::number("go_back_first", ("from which CPU on", "CPUs"), (0..=9, 0), "a test"),
+        PatchSetting::word("go_back_when", "when", (&["free", "never"], "free"), "a test"),
+    ],
+    hook: Some(|cx| {
+        let first = CpuId(u16::try_from(cx.patches.number("go_back_first")).unwrap());
+        Box::new(GoBack { first, never: cx.patches.word("go_back_when") == "never" })
+    }),
     ..Patch::new("go_back", "a wakee goes back to its previous CPU while that is free")
 };
+
+/// It without settings, reasons and forms.
+const PLAIN: Patch =
+    Patch::new("go_back", "a wakee goes back to its previous CPU while that is free");
 
 const BACK: Reason = Reason(20);
 
 #[derive(Debug)]
-struct GoBack;
+struct GoBack {
+    first: CpuId,
+    never: bool,
+}
 
 impl Hook for GoBack {
     fn points(&self) -> Points {
@@ -42,7 +58,8 @@ impl Hook for GoBack {
     }
 
     fn before_target(&self, cx: &WakeupCx<'_>) -> Option<Placement> {
-        cx.is_free(cx.prev()).then(|| Placement::at(cx.prev(), BACK))
+        let is_asked = cx.prev() >= self.first && !self.never;
+        (is_asked && cx.is_free(cx.prev())).then(|| Placement::at(cx.prev(), BACK))
     }
 }
 
@@ -96,6 +113,11 @@ fn a_patch_is_asked_before_the_target_is_looked_at() {
     };
     let [across, busy] = place("cfs+go_back");
     assert_eq!(across, (CpuId(5), BACK));
+    // Its settings reach it.
+    assert_eq!(place("cfs+go_back+go_back_first=5")[0], across);
+    for expr in ["cfs+go_back+go_back_first=6", "cfs+go_back+go_back_when=never"] {
+        assert_ne!(place(expr)[0].1, BACK, "{expr}");
+    }
     let [plain_across, plain_busy] = place("cfs");
     assert_ne!(plain_across.1, BACK);
     assert_eq!(busy, plain_busy);
@@ -129,6 +151,53 @@ fn a_run_under_a_patch_counts_its_reason_and_one_without_it_is_as_before() {
 }
 
 #[test]
+fn a_setting_of_a_callers_patch_is_named_listed_and_refused_as_one_of_the_kernels() {
+    let registry = registry();
+    let parse = |expr: &str| registry.parse(expr, &[]);
+    let name = |expr: &str| parse(expr).unwrap().name();
+    assert_eq!(
+        name("eevdf+go_back_when=never+go_back+go_back_first=3"),
+        "eevdf@7.3+go_back+go_back_first=3+go_back_when=never"
+    );
+    assert_eq!(name("go_back+go_back_first=0+go_back_when=free"), "cfs@6.1+go_back");
+    let spec = parse("cfs+go_back_first=3").unwrap();
+    assert_eq!(spec.get("go_back_first").as_deref(), Some("3"));
+    assert_eq!(spec.get("go_back_when").as_deref(), Some("free"));
+    let change = &spec.changes()[0];
+    assert_eq!((change.key, &*change.value, &*change.default), ("go_back_first", "3", "0"));
+    assert_eq!(spec.without_effect(), [("go_back_first", "go_back".to_owned())]);
+    assert!(parse("go_back+go_back_first=3").unwrap().without_effect().is_empty());
+    for policy in ["cfs", "eevdf"] {
+        let settings = registry.settings(policy);
+        let [first, when] = &settings[settings.len() - 2..] else { panic!("two settings") };
+        assert_eq!((first.key, &*first.range, first.unit), ("go_back_first", "0..=9", "CPUs"));
+        assert_eq!(
+            (when.key, &*when.range, &*when.default),
+            ("go_back_when", "free, never", "free")
+        );
+    }
+    for (expr, part) in [
+        ("cfs+go_back_first=10", "set `go_back_first` to 10: it takes 0..=9 CPUs"),
+        ("cfs+go_back_first=few", "a whole number of CPUs from 0 to 9"),
+        ("cfs+go_back_when=often", "one of free, never"),
+        ("cfs+go_back_first", "0..=9 CPUs"),
+        ("cfs+go_back_frist=1", "did you mean `go_back_first`?"),
+    ] {
+        let said = parse(expr).unwrap_err().to_string();
+        assert!(said.contains(part), "{expr}: {said}");
+    }
+    // A form is a word of a setting.
+    let asleep: &'static Patch = Box::leak(Box::new(Patch {
+        forms: &[Form { name: "never", setting: "go_back_when", version: Some("6.5") }],
+        ..GO_BACK
+    }));
+    let registry = Registry::builtin().with_patch(asleep).unwrap();
+    let spec = registry.parse("go_back@never", &[]).unwrap();
+    assert_eq!(spec.name(), "cfs@6.5+go_back@never");
+    assert_eq!(registry.parse(&spec.name(), &[]).unwrap().name(), spec.name());
+}
+
+#[test]
 fn a_patch_that_cannot_be_is_refused() {
     #[track_caller]
     fn check(patch: Patch, part: &str) {
@@ -150,6 +219,37 @@ fn a_patch_that_cannot_be_is_refused() {
     check(Patch { reasons: OTHER, ..GO_BACK }, "its reason back: expected the number 20");
     check(Patch { reasons: CORE, ..GO_BACK }, "a new name");
     check(Patch { reasons: TAKEN, ..GO_BACK }, "a new name");
+    const fn number(key: &'static str, default: u64) -> PatchSetting {
+        PatchSetting::number(key, ("a number", ""), (1..=9, default), "")
+    }
+    fn kept<const N: usize>(settings: [PatchSetting; N]) -> &'static [PatchSetting] {
+        Box::leak(Box::new(settings))
+    }
+    const SWITCH: PatchSetting = PatchSetting {
+        tunable: Tunable::Feature { key: "fast", doc: "", default: false },
+        source: "",
+    };
+    const NO_WORD: PatchSetting = PatchSetting::word("a", "a word", (&["x"], "y"), "");
+    const FORM: &[Form] = &[Form { name: "never", setting: "tg_node", version: None }];
+    for key in
+        ["cfs", "tg_per_node", "HRTICK", "group", "migration_cost_ns", "hz", "a+b", "go_back"]
+    {
+        let settings = kept([number(key, 1)]);
+        check(Patch { settings, ..PLAIN }, "expected a word that is no other name");
+    }
+    check(Patch { settings: kept([number("tg_node", 1)]), ..PLAIN }, "expected a name of its own");
+    check(Patch { settings: kept([number("a", 1), number("a", 2)]), ..PLAIN }, "a name of its own");
+    check(Patch { settings: kept([number("sched_a", 1)]), ..PLAIN }, "neither NO_ nor sched_");
+    check(
+        Patch { settings: kept([number("a", 10)]), ..PLAIN },
+        "expected a default among its values",
+    );
+    check(Patch { settings: &[NO_WORD], ..PLAIN }, "expected a default among its values");
+    check(Patch { settings: &[SWITCH], ..PLAIN }, "a switch is a patch");
+    check(Patch { forms: FORM, ..PLAIN }, "expected a word of one of its settings");
+    let of_setting =
+        Registry::builtin().with_patch(Box::leak(Box::new(Patch { key: "tg_node", ..PLAIN })));
+    assert!(matches!(of_setting, Err(RegistryError::Taken { .. })), "{of_setting:?}");
     let twice = registry().with_patch(&GO_BACK);
     assert!(matches!(twice, Err(RegistryError::Taken { .. })), "{twice:?}");
 }

@@ -14,23 +14,31 @@ const TUNABLES: &[Tunable] = &[
         range: 1..=9_000,
         default: 700,
     },
+    Tunable::Word {
+        key: "order",
+        doc: "who is first",
+        words: &["first_in", "last_in", "longest"],
+        default: "last_in",
+    },
 ];
 
 thread_local! {
     /// The values with which the last policy was made.
-    static MADE: Cell<Option<(bool, u64)>> = const { Cell::new(None) };
+    static MADE: Cell<Option<(bool, u64, &'static str)>> = const { Cell::new(None) };
 }
 
 fn new(chosen: &Chosen<'_>) -> Box<dyn Policy + Send> {
-    MADE.set(Some((chosen.is_on("EAGER"), chosen.number("slice_us"))));
+    MADE.set(Some((chosen.is_on("EAGER"), chosen.number("slice_us"), chosen.word("order"))));
     Box::<Fifo>::default()
 }
 
 #[test]
 fn the_values_reach_the_policy() {
-    for (expr, values) in
-        [("tuned", (true, 700)), ("tuned+NO_EAGER", (false, 700)), ("tuned+slice_us=5", (true, 5))]
-    {
+    for (expr, values) in [
+        ("tuned", (true, 700, "last_in")),
+        ("tuned+NO_EAGER", (false, 700, "last_in")),
+        ("tuned+slice_us=5+order=longest", (true, 5, "longest")),
+    ] {
         mine().parse(expr, &[]).unwrap().build();
         assert_eq!(MADE.take(), Some(values), "{expr}");
     }
@@ -45,7 +53,10 @@ fn a_table_that_cannot_be_read_back_is_no_entry() {
     static OUTSIDE: [Tunable; 1] = [number("a", 10)];
     static TAKEN: [Tunable; 1] = [number("hz", 1)];
     static SIGN: [Tunable; 1] = [number("a+b", 1)];
-    let tables: [(&'static [Tunable], &str); 4] = [
+    static NO_WORD: [Tunable; 1] =
+        [Tunable::Word { key: "a", doc: "a word", words: &["x", "y"], default: "z" }];
+    let tables: [(&'static [Tunable], &str); 5] = [
+        (&NO_WORD, "a default within its range"),
         (&TWICE, "once in the table"),
         (&OUTSIDE, "a default within its range"),
         (&TAKEN, "no setting of the simulator"),
@@ -104,6 +115,8 @@ fn a_full_name_has_the_settings_that_differ() {
     check_name("tuned", "tuned");
     check_name("tuned+EAGER+slice_us=700", "tuned");
     check_name("tuned+slice_us=5+NO_EAGER", "tuned+EAGER=off+slice_us=5");
+    check_name("tuned+order=first_in+slice_us=700", "tuned+order=first_in");
+    check_name("tuned+order=last_in", "tuned");
     check_name("fifo", "fifo");
     check_name("cfs+wakeup_bias_prev", "cfs@6.1+wakeup_bias_prev");
 }
@@ -120,7 +133,9 @@ fn settings_beside_the_expression_win() {
 #[test]
 fn what_a_policy_does_not_have_is_refused_with_the_nearest() {
     check_refused("tuned+slice_ms=5", "`slice_us`");
-    check_refused("tuned+slice_us=0", "a whole number of us from 1 to 9000");
+    check_refused("tuned+slice_us=0", "set `slice_us` to 0: it takes 1..=9000 us");
+    check_refused("tuned+order=last", "one of first_in, last_in, longest");
+    check_refused("tuned+order", "needs a value");
     check_refused("tuned+slice_us=-1", "a whole number of us from 1 to 9000");
     check_refused("tuned+EAGER=maybe", "on or off");
     check_refused("tuned+slice_us", "needs a value");
@@ -151,7 +166,8 @@ fn what_is_listed_of_a_policy_is_what_it_takes() {
     assert_eq!(key(names), "cfs eevdf fifo plain tuned");
     let features = registry.features("tuned").iter().map(|it| it.key).collect();
     let settings = registry.settings("tuned").iter().map(|it| it.key).collect();
-    assert_eq!((key(features), key(settings)), ("EAGER".to_owned(), "slice_us".to_owned()));
+    assert_eq!((key(features), key(settings)), ("EAGER".to_owned(), "slice_us order".to_owned()));
     assert_eq!(registry.settings("tuned")[0].range, "1..=9000");
+    assert_eq!(registry.settings("tuned")[1].range, "first_in, last_in, longest");
     assert!(registry.features("plain").is_empty() && registry.versions("tuned").is_empty());
 }

@@ -3,7 +3,6 @@
 
 use simsched_core::{Placement, Reason, TaskId, WakeKind, Wakeup};
 use simsched_policies::catalog::FairSpec;
-use simsched_policies::fair::features::FitsCapacity;
 use simsched_policies::fair::patches::util_fits_capacity::{PREV_FITS, RECENT_FITS, TARGET_FITS};
 use simsched_policies::fair::patches::wakeup_bias_prev;
 use simsched_policies::fair::{Features, reason};
@@ -41,8 +40,10 @@ fn select(driver: &mut Driver, prev: u16, waker: u16) -> Placement {
     driver.host.select_task_rq(&wakeup)
 }
 
-fn fits(rule: FitsCapacity) -> FairSpec {
-    patched(Features { fits_capacity: rule, ..Features::default() }, &["util_fits_capacity"])
+fn fits(rule: &str) -> FairSpec {
+    let mut class = patched(Features::default(), &["util_fits_capacity"]);
+    assert!(class.patches.assign("fits_capacity", rule).unwrap());
+    class
 }
 
 #[track_caller]
@@ -61,13 +62,13 @@ fn check(
 /// Version 1 takes a CPU that is exactly full, version 2 leaves more than a fifth.
 #[test]
 fn a_busy_target_with_room_is_taken() {
-    check(fits(FitsCapacity::V1), &[1024 - NEEDS], [0, 0], TARGET_FITS, 0);
-    check(fits(FitsCapacity::V1), &[1025 - NEEDS], [0, 0], reason::IDLE_CPU, 1);
+    check(fits("v1"), &[1024 - NEEDS], [0, 0], TARGET_FITS, 0);
+    check(fits("v1"), &[1025 - NEEDS], [0, 0], reason::IDLE_CPU, 1);
     // (619 + 200) * 1280 = 1,048,320 is less than 1024 * 1024, (620 + 200) * 1280 is not.
-    check(fits(FitsCapacity::V2), &[619], [0, 0], TARGET_FITS, 0);
-    check(fits(FitsCapacity::V2), &[620], [0, 0], reason::IDLE_CPU, 1);
+    check(fits("v2"), &[619], [0, 0], TARGET_FITS, 0);
+    check(fits("v2"), &[620], [0, 0], reason::IDLE_CPU, 1);
     check(Features::default(), &[0], [0, 0], reason::IDLE_CPU, 1);
-    let mut blind = fits(FitsCapacity::V1);
+    let mut blind = fits("v1");
     blind.features.util_est = false;
     check(blind, &[0], [0, 0], reason::IDLE_CPU, 1);
 }
@@ -75,7 +76,7 @@ fn a_busy_target_with_room_is_taken() {
 /// CPU 2 wakes a task of CPU 1: whichever of the two is the target, the other one comes next.
 #[test]
 fn the_previous_and_the_recent_cpu_are_taken_where_the_target_is_full() {
-    let rule = fits(FitsCapacity::V2);
+    let rule = fits("v2");
     let full = 1000;
     let mut driver = busy(one_llc(), rule, &[full, 100, full]);
     // The lighter waker's CPU is the target.
@@ -95,7 +96,7 @@ fn the_previous_and_the_recent_cpu_are_taken_where_the_target_is_full() {
 /// What the wakee did last counts, too, aged to the time of its queue.
 #[test]
 fn the_wakee_needs_at_least_what_it_used_of_late() {
-    let mut driver = busy(one_llc(), fits(FitsCapacity::V1), &[500]);
+    let mut driver = busy(one_llc(), fits("v1"), &[500]);
     let now = driver.host.policy.cfs_rq(CpuId(0)).avg.last_update_time;
     let entity = driver.host.policy.entity_mut(WAKEE);
     entity.avg.util_avg = 600;
@@ -116,7 +117,7 @@ fn select_bias_prev_keeps_a_wakee_where_it_fits() {
     check(class(), &[900, 100], [1, 0], wakeup_bias_prev::SPARE, 1);
     check(class(), &[900], [5, 0], wakeup_bias_prev::IDLE, 5);
     let mut v1 = class();
-    v1.features.fits_capacity = FitsCapacity::V1;
+    v1.patches.assign("fits_capacity", "v1").unwrap();
     check(v1, &[824], [0, 0], wakeup_bias_prev::SPARE, 0);
     // Nothing is idle and nothing fits: the previous CPU, whatever the target.
     for (prev, waker) in [(1, 0), (0, 1)] {

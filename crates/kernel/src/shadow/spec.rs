@@ -84,7 +84,7 @@ impl PolicySpec for ShadowSpec {
         self.fair.changes()
     }
 
-    fn without_effect(&self) -> Vec<(&'static str, &'static str)> {
+    fn without_effect(&self) -> Vec<(&'static str, String)> {
         self.fair.without_effect()
     }
 

@@ -23,7 +23,7 @@ impl FairSpec {
     pub(super) fn changed(&self) -> Vec<Change> {
         let FairSpec { features, patches, overrides } = self;
         let version = features.version.plain();
-        let (plain, unpatched) = (Features::of(version), patches.at(version));
+        let (plain, unpatched) = (Features::of(version), patches.clone().at(version));
         let switch = |key, is, was| (key, word(is).to_owned(), word(was).to_owned());
         let flags = FLAGS.iter().map(|it| switch(it.key, it.get(features), it.get(&plain)));
         let patched = patches.known().iter().map(|it| it.key);
@@ -37,10 +37,14 @@ impl FairSpec {
             let default = default.map_or_else(String::new, |setting| setting.default.to_string());
             (key, value.to_string(), default)
         });
+        let of_patches = patches.changed().map(|(setting, value)| {
+            (setting.key(), setting.written(value), setting.written(setting.default()))
+        });
         flags
             .chain(patched)
             .chain(choices)
             .chain(numbers)
+            .chain(of_patches)
             .filter(|(_, value, default)| value != default)
             .map(|(key, value, default)| Change { key, value, default })
             .collect()
@@ -50,7 +54,7 @@ impl FairSpec {
     ///
     /// `SIS_UTIL` replaces the limit that `SIS_PROP` computes (`select_idle_cpu()`), and only that
     /// limit reads the price of a look.
-    pub(super) fn idle_keys(&self) -> Vec<(&'static str, &'static str)> {
+    pub(super) fn idle_keys(&self) -> Vec<(&'static str, String)> {
         let FairSpec { features, patches, overrides } = self;
         let is_on = |key| patches.is_on(key);
         let is_given = |key| overrides.iter().any(|(given, _)| given == key);
@@ -66,18 +70,6 @@ impl FairSpec {
                 is_given("sis_prop_cpu_ns") && !is_proportional,
                 "SIS_PROP=on and SIS_UTIL=off",
             ),
-            (
-                "wakeup_bias_prev_threshold",
-                is_given("wakeup_bias_prev_threshold") && !is_on("wakeup_bias_prev"),
-                "wakeup_bias_prev",
-            ),
-            (
-                "fits_capacity",
-                features.fits_capacity != plain.fits_capacity
-                    && !(is_on("util_fits_capacity") || is_on("select_bias_prev")),
-                "util_fits_capacity or select_bias_prev",
-            ),
-            ("tg_node", features.tg_node != plain.tg_node && !is_on("tg_per_node"), "tg_per_node"),
             ("HRTICK", features.hrtick && !is_7_2, "eevdf@7.2 or later"),
             ("NI_RATE", features.ni_rate && !is_7_2, "eevdf@7.2 or later"),
             (
@@ -86,38 +78,26 @@ impl FairSpec {
                 "eevdf@7.3 and group=container or deeper",
             ),
             (
-                "cache_aware_version",
-                features.cache_aware_version != plain.cache_aware_version && !is_on("cache_aware"),
-                "cache_aware",
-            ),
-            (
-                "llc_footprint",
-                features.llc_footprint.is_some() && !is_on("cache_aware"),
-                "cache_aware",
-            ),
-            (
-                "cache_aware_wakeup_level",
-                features.cache_aware_wakeup_level != plain.cache_aware_wakeup_level
-                    && !is_on("cache_aware_wakeup"),
-                "cache_aware_wakeup",
-            ),
-            (
                 "ATTACH_AGE_LOAD",
                 features.attach_age_load != plain.attach_age_load,
                 "tasks that change their class or group, and there are none",
             ),
         ];
-        let llc =
-            overrides.iter().map(|(key, _)| key).filter(|key| key.starts_with("llc_balancing."));
-        let llc = llc.map(|key| (key, !is_on("cache_aware"), "cache_aware"));
         // What a kernel has without being asked for is not given.
         let given =
             patches.known().iter().filter(|it| is_on(it.key) && !it.is_of(features.version));
         let lacking = given.filter_map(|patch| {
-            let need = patch.needs.filter(|need| !(need.is_met)(features, *patches))?;
+            let need = patch.needs.filter(|need| !(need.is_met)(features, patches))?;
             Some((patch.key, true, need.what))
         });
-        let idle = rules.into_iter().chain(llc).chain(lacking).filter(|(_, is_idle, _)| *is_idle);
+        let rules = rules.into_iter().map(|(key, is_idle, needs)| (key, is_idle, needs.to_owned()));
+        let lacking = lacking.map(|(key, is_idle, needs)| (key, is_idle, needs.to_owned()));
+        let of_patches = patches.changed().map(|(setting, _)| {
+            let of = || patches.known().iter().filter(|it| it.has(setting.key()));
+            let needs = of().map(|it| it.key).collect::<Vec<_>>().join(" or ");
+            (setting.key(), !of().any(|it| is_on(it.key)), needs)
+        });
+        let idle = rules.chain(of_patches).chain(lacking).filter(|(_, is_idle, _)| *is_idle);
         idle.map(|(key, _, needs)| (key, needs)).collect()
     }
 }

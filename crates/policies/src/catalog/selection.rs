@@ -11,6 +11,7 @@ use crate::fair::patches::{Form, Patch};
 use crate::fair::tunables::{SETTINGS, Setting};
 use crate::fair::{Fair, Features, Overrides, Patches};
 use crate::registry::PolicySpec;
+use crate::tunable::{bad_value, number};
 
 /// The fair class as it was asked for, before it is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ impl From<Features> for FairSpec {
 
 /// The specification that the start of an expression means: `cfs`, `eevdf` or a patch to them, with its
 /// version.
-pub(crate) fn head(text: &str, patches: Patches) -> Result<Box<dyn PolicySpec>, PolicyError> {
+pub(crate) fn head(text: &str, patches: &Patches) -> Result<Box<dyn PolicySpec>, PolicyError> {
     base(text, patches).map(|spec| Box::new(spec) as Box<dyn PolicySpec>)
 }
 
@@ -41,16 +42,17 @@ pub(crate) fn head(text: &str, patches: Patches) -> Result<Box<dyn PolicySpec>, 
 #[must_use]
 pub fn plain(key: &str) -> &str {
     let bare = key.strip_prefix("sched_").unwrap_or(key);
-    if SETTINGS.iter().any(|setting| setting.key == bare) { bare } else { key }
+    let is_of_patch = || Patches::of(Version::default()).setting(bare).is_some();
+    if SETTINGS.iter().any(|setting| setting.key == bare) || is_of_patch() { bare } else { key }
 }
 
 /// The policy, or one of `patches`, at the start of an expression.
-fn base(text: &str, patches: Patches) -> Result<FairSpec, PolicyError> {
+fn base(text: &str, patches: &Patches) -> Result<FairSpec, PolicyError> {
     let (name, version) = split_version(text);
     if let "cfs" | "eevdf" = name {
         let version = version_of(name, version)?;
         let features = Features::of(version);
-        return Ok(FairSpec { patches: patches.at(version), ..features.into() });
+        return Ok(FairSpec { patches: patches.clone().at(version), ..features.into() });
     }
     let Some(patch) = patches.find(name) else {
         // The registry, which knows all names, says which are near.
@@ -136,7 +138,7 @@ impl PolicySpec for FairSpec {
         let mut named = Vec::new();
         for patch in patches.known() {
             let (is, was) = (patches.is_on(patch.key), patch.is_of(features.version));
-            let form = form_of(patch, features, &plain).filter(|_| is);
+            let form = form_of(patch, patches).filter(|_| is);
             named.extend(form.map(|form| form.setting));
             match (is, form) {
                 _ if is == was => {}
@@ -145,13 +147,16 @@ impl PolicySpec for FairSpec {
                 (false, _) => name += &format!("+{}=off", patch.key),
             }
         }
-        for choice in CHOICES.iter().filter(|choice| !named.contains(&choice.key)) {
+        for choice in CHOICES {
             if choice.get(features) != choice.get(&plain) {
                 name += &format!("+{}={}", choice.key, choice.get(features));
             }
         }
         for (key, value) in overrides.iter() {
             name += &format!("+{key}={value}");
+        }
+        for (setting, value) in patches.changed().filter(|(it, _)| !named.contains(&it.key())) {
+            name += &format!("+{}={}", setting.key(), setting.written(value));
         }
         name
     }
@@ -196,16 +201,16 @@ impl PolicySpec for FairSpec {
         if let Some(idx) =
             SETTINGS.iter().position(|setting| setting.key == bare && setting.is_of(version))
         {
-            overrides.set(idx, number(&SETTINGS[idx], value)?);
+            let Setting { key, ref range, unit, .. } = SETTINGS[idx];
+            overrides.set(idx, number(key, range, unit, value)?);
             return Ok(());
         }
-        let Some(choice) = CHOICES.iter().find(|choice| choice.key == key) else {
-            return Err(unknown);
-        };
-        if choice.set(features, value) {
-            return Ok(());
+        if let Some(choice) = CHOICES.iter().find(|choice| choice.key == key) {
+            let expected = || format!("one of {}", choice.values.join(", "));
+            let is_set = choice.set(features, value);
+            return if is_set { Ok(()) } else { Err(bad_value(key, value, expected())) };
         }
-        Err(bad_value(key, value, &format!("one of {}", choice.values.join(", "))))
+        if patches.assign(plain(key), value)? { Ok(()) } else { Err(unknown) }
     }
 
     fn policy(&self) -> &str {
@@ -233,6 +238,9 @@ impl PolicySpec for FairSpec {
             return Some(choice.get(features).to_owned());
         }
         let bare = plain(key);
+        if let Some(value) = patches.written(bare) {
+            return Some(value);
+        }
         let setting = SETTINGS.iter().find(|it| it.key == bare && it.is_of(version))?;
         let given = overrides.iter().find(|(given, _)| *given == bare);
         Some(given.map_or_else(|| default_of(setting), |(_, value)| value.to_string()))
@@ -242,7 +250,7 @@ impl PolicySpec for FairSpec {
         self.changed()
     }
 
-    fn without_effect(&self) -> Vec<(&'static str, &'static str)> {
+    fn without_effect(&self) -> Vec<(&'static str, String)> {
         self.idle_keys()
     }
 
@@ -255,7 +263,7 @@ impl FairSpec {
     /// The fair class that it asks for, not attached to a machine yet.
     #[must_use]
     pub fn fair_class(&self) -> Fair {
-        Fair::new(self.features, self.overrides).patched(self.patches)
+        Fair::new(self.features, self.overrides).patched(self.patches.clone())
     }
 
     /// Whether there is a feature of this name.
@@ -268,8 +276,8 @@ impl FairSpec {
     /// Why `key` cannot be switched on.
     fn no_feature(&self, key: &str) -> PolicyError {
         let bare = key.strip_prefix("sched_").unwrap_or(key);
-        let setting = fair_settings(self.policy()).into_iter().find(|setting| setting.key == bare);
-        match setting {
+        let settings = fair_settings(self.policy(), &self.patches);
+        match settings.into_iter().find(|setting| setting.key == bare) {
             None => PolicyError::UnknownFeature {
                 policy: self.policy().to_owned(),
                 key: key.to_owned(),
@@ -297,16 +305,20 @@ impl FairSpec {
         let flags = flags.chain(self.patches.known().iter().map(|patch| patch.key));
         let settings = SETTINGS.iter().filter(|setting| setting.is_of(version));
         let settings = settings.map(|setting| setting.key);
-        flags.chain(settings).chain(CHOICES.iter().map(|choice| choice.key)).collect()
+        let of_patches = self.patches.settings().iter().map(|setting| setting.tunable.key());
+        let choices = CHOICES.iter().map(|choice| choice.key);
+        flags.chain(settings).chain(choices).chain(of_patches).collect()
     }
 }
 
 /// The form of a patch, if it is not the one that is meant if none is named.
-fn form_of(patch: &'static Patch, is: &Features, plain: &Features) -> Option<&'static Form> {
-    patch.forms.iter().find(|form| {
-        let choice = CHOICES.iter().find(|choice| choice.key == form.setting);
-        choice.is_some_and(|it| it.get(is) == form.name && it.get(is) != it.get(plain))
-    })
+fn form_of(patch: &'static Patch, patches: &Patches) -> Option<&'static Form> {
+    let is = |form: &&Form| {
+        patches.changed().any(|(setting, value)| {
+            setting.key() == form.setting && setting.written(value) == form.name
+        })
+    };
+    patch.forms.iter().find(is)
 }
 
 /// A switch as it is written.
@@ -318,32 +330,6 @@ fn switch(key: &str, value: &str) -> Result<bool, PolicyError> {
     match value {
         "on" | "true" | "1" => Ok(true),
         "off" | "false" | "0" => Ok(false),
-        _ => Err(bad_value(key, value, "on or off")),
-    }
-}
-
-fn number(setting: &Setting, value: &str) -> Result<u64, PolicyError> {
-    let number = value.parse().map_err(|_| {
-        let unit =
-            if setting.unit.is_empty() { String::new() } else { format!(" of {}", setting.unit) };
-        let (from, to) = (setting.range.start(), setting.range.end());
-        bad_value(setting.key, value, &format!("a whole number{unit} from {from} to {to}"))
-    })?;
-    if setting.range.contains(&number) {
-        return Ok(number);
-    }
-    Err(PolicyError::OutOfRange {
-        key: setting.key.to_owned(),
-        value: number,
-        range: setting.range.clone(),
-        unit: setting.unit,
-    })
-}
-
-fn bad_value(key: &str, value: &str, expected: &str) -> PolicyError {
-    PolicyError::BadValue {
-        key: key.to_owned(),
-        value: value.to_owned(),
-        expected: expected.to_owned(),
+        _ => Err(bad_value(key, value, "on or off".to_owned())),
     }
 }

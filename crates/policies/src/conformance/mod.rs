@@ -100,8 +100,10 @@ fn variants(entry: &PolicyEntry) -> Result<Vec<Box<dyn PolicySpec>>, String> {
         values.push((feature.key, if feature.default { "off" } else { "on" }.to_owned()));
     }
     if let Make::Tuned { tunables, .. } = entry.make {
-        let ends = tunables.iter().map(|tunable| (tunable.key(), tunable.ends()));
-        values.extend(ends.flat_map(|(key, ends)| ends.map(|value| (key, value))));
+        let samples = tunables.iter().map(|tunable| (tunable.key(), tunable.samples()));
+        values.extend(
+            samples.flat_map(|(key, samples)| samples.into_iter().map(move |value| (key, value))),
+        );
     }
     let mut specs = vec![plain];
     for (key, value) in values {

@@ -62,14 +62,15 @@ pub use self::group_type::{Candidate, GroupStats, GroupType, NumaType};
 pub use self::hierarchy::Hierarchy;
 pub use self::idle::{IdleStats, LlcShared, nr_idle_scan};
 pub use self::llc::{
-    CacheAware, Direction, LlcAvg, LlcIds, LlcLimits, LlcRoom, LlcRule, LlcStats, LlcVerdict,
-    LlcWakeup, MmId, OCCUPANCY_ONE, Occupancy, Processes, RqLlc, update_avg_scale,
+    CacheAware, CacheAwareVersion, Direction, Footprint, LlcAvg, LlcIds, LlcLimits, LlcRoom,
+    LlcRule, LlcStats, LlcTunables, LlcVerdict, LlcWakeup, MmId, OCCUPANCY_ONE, Occupancy,
+    Processes, RqLlc, WakeupLevel, update_avg_scale,
 };
 pub use self::order::cfs::{CfsOrder, wakeup_preempt_entity};
 pub use self::order::eevdf::{
     DeadlineTree, EevdfRq, Key, Nodes, QueuedCurr, Request, entity_lag, lag_limit,
 };
-pub use self::patches::{HookCx, Patch, Patches};
+pub use self::patches::{Form, HookCx, Patch, PatchSetting, Patches};
 pub use self::select::{AffineLoads, Hook, Points, WakeupCx, reason, wake_affine_weight};
 pub use self::task_hot::{HotCheck, task_hot};
 pub use self::timeline::Timeline;
@@ -141,8 +142,8 @@ impl Fair {
 
     /// Its patches.
     #[must_use]
-    pub fn patches(&self) -> Patches {
-        self.patches
+    pub fn patches(&self) -> &Patches {
+        &self.patches
     }
 
     /// Its features.

@@ -8,12 +8,9 @@ use simsched_core::{
 use simsched_topology::{CpuId, Domains, Kernel};
 
 use super::entity::EntityId as Se;
-use super::features::TgNode;
-use super::llc::WakeupRules;
-use super::patches::HookCx;
+use super::patches::{HookCx, cache_aware, cache_aware_wakeup, tg_per_node};
 use super::queueing::DequeueFlags;
 use super::select::Hooks;
-use super::tg_load::TgRules;
 use super::{
     Balance, CacheAware, EntityId, Fair, Features, GROUP_LEVEL, Hierarchy, LlcWakeup,
     TICK_GROUP_LEVEL, Tunables, Version,
@@ -25,7 +22,13 @@ impl Policy for Fair {
         let version = self.features.version;
         let tunables = Tunables::of(version, topology.nr_cpus(), &self.overrides);
         let groups = self.declared_groups();
-        self.all = Hierarchy::new(world, &groups, tunables, self.features, self.tg_rules());
+        self.all = Hierarchy::new(
+            world,
+            &groups,
+            tunables,
+            self.features,
+            tg_per_node::rules(&self.patches),
+        );
         self.move_into_group(world);
         let kernel = if version.is_eevdf() { Kernel::V6_12 } else { Kernel::V6_1 };
         self.domains = Some(Domains::build(topology, kernel, self.features.numa_imbalance));
@@ -241,31 +244,17 @@ impl Fair {
         self.stats[cpu.idx()].task_woken(world.rq(cpu).clock, world.jiffies(), max);
     }
 
-    /// What patches change of how `tg->load_avg` is kept.
-    fn tg_rules(&self) -> TgRules {
-        TgRules {
-            per_node: self.patches.is_on("tg_per_node"),
-            by_runqueue: self.features.tg_node == TgNode::Runqueue,
-            ratelimit: self.patches.is_on("tg_ratelimit"),
-            nomig: self.patches.is_on("tg_nomig"),
-        }
-    }
-
     /// What patches remember of this machine, and those that are asked at a wakeup.
     fn attach_patches(&mut self, world: &World) {
-        let patches = self.patches;
-        let llc = self.all.tunables.llc;
+        let patches = self.patches.clone();
         self.all.llc = match patches.is_on("cache_aware") {
-            true => CacheAware::new(world, self.domains(), &self.features, llc),
+            true => CacheAware::new(world, self.domains(), cache_aware::tunables(&patches)),
             false => None,
         };
-        let rules = WakeupRules {
-            level: self.features.cache_aware_wakeup_level,
-            always_check: patches.is_on("always_check"),
-            refresh_at_enqueue: patches.is_on("refresh_at_enqueue"),
-        };
+        let rules = cache_aware_wakeup::rules(&patches);
         self.all.cas = patches.is_on("cache_aware_wakeup").then(|| LlcWakeup::new(world, rules));
-        let cx = HookCx { features: &self.features, tunables: &self.all.tunables, patches };
+        let tunables = &self.all.tunables;
+        let cx = HookCx { features: &self.features, tunables, patches: &patches };
         let on = patches.known().iter().filter(|patch| patches.is_on(patch.key));
         self.hooks = Hooks::new(on.filter_map(|patch| patch.hook).map(|new| new(&cx)).collect());
     }

@@ -26,27 +26,6 @@ pub struct Tunables {
     pub busy_factor: u64,
     /// What `SIS_PROP` takes one CPU's idle check to cost.
     pub sis_prop_cpu_ns: u64,
-    /// What part of the previous CPU `wakeup_bias_prev` wants spare, of 1024.
-    pub wakeup_bias_prev_threshold_1024: u64,
-    /// Those of cache-aware load balancing.
-    pub llc: LlcTunables,
-}
-
-/// The numbers of cache-aware load balancing (`/sys/kernel/debug/sched/llc_balancing/`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LlcTunables {
-    /// 1: it is on where the machine has several LLCs.
-    pub enabled: u64,
-    /// How large a process may be to be gathered: 0 none, 1 strictly so that it fits, 100 any.
-    pub aggr_tolerance: u64,
-    /// The length of an epoch, in ticks; 0 is a hundredth of a second, at least one tick.
-    pub epoch_period: u64,
-    /// After how many epochs without a scan a preference is forgotten.
-    pub epoch_affinity_timeout: u64,
-    /// From this utilization on an LLC is busy, in percent.
-    pub overaggr_pct: u64,
-    /// What is clearly more utilization, in percent.
-    pub imb_pct: u64,
 }
 
 /// A tunable as it is listed and set.
@@ -173,76 +152,7 @@ pub const SETTINGS: &[Setting] = &[
         source: "Guess: the order of a read in the same LLC",
         field: |tunables| &mut tunables.sis_prop_cpu_ns,
     },
-    Setting {
-        key: "wakeup_bias_prev_threshold",
-        doc: "part of the previous CPU that must be spare for a wakee to stay there; matters only with \
-              wakeup_bias_prev",
-        unit: "1/1024",
-        range: 0..=1024,
-        default: 256,
-        scaled: false,
-        source: "\"sched/fair: Introduce WAKEUP_BIAS_PREV\", M. Desnoyers, 2023-10-17",
-        field: |tunables| &mut tunables.wakeup_bias_prev_threshold_1024,
-    },
-    llc_setting(
-        "llc_balancing.enabled",
-        ("1: cache_aware balances where the machine has several LLCs; 0: it does nothing", ""),
-        (0..=1, 1),
-        |tunables| &mut tunables.llc.enabled,
-    ),
-    llc_setting(
-        "llc_balancing.aggr_tolerance",
-        (
-            "how large a process may be that cache_aware gathers: 0 none is, 1 it must fit the LLC, more \
-             is that many times as many threads (and 256 times as much memory), 100 any size",
-            "",
-        ),
-        (0..=100, 1),
-        |tunables| &mut tunables.llc.aggr_tolerance,
-    ),
-    llc_setting(
-        "llc_balancing.epoch_period",
-        (
-            "length of an epoch, in which what cache_aware knows of runtime halves; 0 is HZ/100 ticks, at \
-             least one",
-            "ticks",
-        ),
-        (0..=10_000, 0),
-        |tunables| &mut tunables.llc.epoch_period,
-    ),
-    llc_setting(
-        "llc_balancing.epoch_affinity_timeout",
-        ("after how many epochs without a scan a process has no preferred LLC any more", "epochs"),
-        (0..=10_000, 5),
-        |tunables| &mut tunables.llc.epoch_affinity_timeout,
-    ),
-    llc_setting(
-        "llc_balancing.overaggr_pct",
-        ("utilization from which on an LLC is busy; half as much again without SMT", "%"),
-        (0..=100, 50),
-        |tunables| &mut tunables.llc.overaggr_pct,
-    ),
-    llc_setting(
-        "llc_balancing.imb_pct",
-        (
-            "by how much the utilization of one LLC must exceed that of another to count as more",
-            "%",
-        ),
-        (0..=100, 20),
-        |tunables| &mut tunables.llc.imb_pct,
-    ),
 ];
-
-/// A tunable of cache-aware load balancing, by what it is, its unit, its range and default.
-const fn llc_setting(
-    key: &'static str,
-    (doc, unit): (&'static str, &'static str),
-    (range, default): (RangeInclusive<u64>, u64),
-    field: fn(&mut Tunables) -> &mut u64,
-) -> Setting {
-    let source = "/sys/kernel/debug/sched/llc_balancing, Linux 7.2; matters only with cache_aware";
-    Setting { key, doc, unit, range, default, scaled: false, source, field }
-}
 
 /// The base slice on one CPU up to 6.14. Source: `sysctl_sched_base_slice`, Linux 6.6.
 const BASE_SLICE_6_6_NS: u64 = 750_000;
@@ -288,8 +198,6 @@ impl Tunables {
             migration_cost_ns: 0,
             busy_factor: 0,
             sis_prop_cpu_ns: 0,
-            wakeup_bias_prev_threshold_1024: 0,
-            llc: LlcTunables::default(),
         };
         for (setting, value) in SETTINGS.iter().zip(overrides.0) {
             let factor = if setting.scaled { scaling_factor(nr_cpus) } else { 1 };

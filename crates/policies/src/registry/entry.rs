@@ -4,13 +4,14 @@ use std::fmt;
 
 use simsched_core::{Policy, SETTINGS};
 
-use super::own::{Chosen, OwnSpec, Tunable};
+use super::own::{Chosen, OwnSpec};
 use super::spec::PolicySpec;
 use super::{RegistryError, is_word};
 use crate::catalog::{self, FeatureInfo, PolicyInfo, ReasonInfo, SettingInfo, VersionInfo};
 use crate::error::PolicyError;
 use crate::fair::Patches;
 use crate::fifo;
+use crate::tunable::Tunable;
 
 /// A policy as it is listed, and how it is made.
 #[derive(Clone)]
@@ -25,7 +26,7 @@ pub struct PolicyEntry {
 }
 
 /// Reads the start of an expression, `NAME[@VERSION]`, where there are these patches.
-pub type Head = fn(&str, Patches) -> Result<Box<dyn PolicySpec>, PolicyError>;
+pub type Head = fn(&str, &Patches) -> Result<Box<dyn PolicySpec>, PolicyError>;
 
 /// How a policy is made.
 #[derive(Clone)]
@@ -52,9 +53,9 @@ pub enum Make {
         /// Its versions, from old to new.
         versions: fn() -> Vec<VersionInfo>,
         /// Its features, these patches among them.
-        features: fn(Patches) -> Vec<FeatureInfo>,
-        /// Its settings.
-        settings: fn() -> Vec<SettingInfo>,
+        features: fn(&Patches) -> Vec<FeatureInfo>,
+        /// Its settings, those of these patches among them.
+        settings: fn(&Patches) -> Vec<SettingInfo>,
     },
 }
 
@@ -124,21 +125,23 @@ impl PolicyEntry {
 
     /// Its features, of a policy that patches change these among them.
     #[must_use]
-    pub fn features(&self, patches: Patches) -> Vec<FeatureInfo> {
+    pub fn features(&self, patches: &Patches) -> Vec<FeatureInfo> {
         match self.make {
             Make::Plain(_) | Make::File { .. } => Vec::new(),
-            Make::Tuned { tunables, .. } => tunables.iter().filter_map(Tunable::feature).collect(),
+            Make::Tuned { tunables, .. } => tunables.iter().filter_map(feature).collect(),
             Make::Parse { features, .. } => features(patches),
         }
     }
 
-    /// Its settings.
+    /// Its settings, of a policy that patches change these patches' among them.
     #[must_use]
-    pub fn settings(&self) -> Vec<SettingInfo> {
+    pub fn settings(&self, patches: &Patches) -> Vec<SettingInfo> {
         match self.make {
             Make::Plain(_) | Make::File { .. } => Vec::new(),
-            Make::Tuned { tunables, .. } => tunables.iter().filter_map(Tunable::setting).collect(),
-            Make::Parse { settings, .. } => settings(),
+            Make::Tuned { tunables, .. } => {
+                tunables.iter().filter(|it| feature(it).is_none()).map(setting).collect()
+            }
+            Make::Parse { settings, .. } => settings(patches),
         }
     }
 
@@ -176,7 +179,7 @@ impl PolicyEntry {
     pub(crate) fn head(
         &self,
         text: &str,
-        patches: Patches,
+        patches: &Patches,
     ) -> Result<Box<dyn PolicySpec>, PolicyError> {
         match self.make {
             Make::Parse { head, .. } => return head(text, patches),
@@ -188,6 +191,17 @@ impl PolicyEntry {
         }
         Ok(Box::new(OwnSpec::of(self)))
     }
+}
+
+/// A feature of a table as it is listed; none if it is a setting.
+fn feature(tunable: &Tunable) -> Option<FeatureInfo> {
+    let Tunable::Feature { key, doc, default } = *tunable else { return None };
+    Some(FeatureInfo { key, doc, source: "", default, is_patch: false })
+}
+
+/// A setting of a table as it is listed.
+fn setting(tunable: &Tunable) -> SettingInfo {
+    SettingInfo::of(tunable, "")
 }
 
 /// The file that `NAME:FILE` names; none if it is another head.

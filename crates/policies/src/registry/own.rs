@@ -1,7 +1,6 @@
 //! Policies that declare their features and settings as a table.
 
 use std::fmt;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use simsched_core::Policy;
@@ -9,36 +8,9 @@ use simsched_topology::nearest;
 
 use super::entry::{Make, PolicyEntry};
 use super::spec::PolicySpec;
-use crate::catalog::{Change, FeatureInfo, ReasonInfo, SettingInfo};
+use crate::catalog::{Change, ReasonInfo};
 use crate::error::PolicyError;
-
-/// A feature or setting of a policy that declares them as a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Tunable {
-    /// On or off.
-    Feature {
-        /// Its name.
-        key: &'static str,
-        /// What it does when it is on, in a line.
-        doc: &'static str,
-        /// Whether it is on without being asked for.
-        default: bool,
-    },
-    /// A whole number.
-    Number {
-        /// Its name.
-        key: &'static str,
-        /// What it does, in a line.
-        doc: &'static str,
-        /// The unit of its value.
-        unit: &'static str,
-        /// What it takes.
-        range: RangeInclusive<u64>,
-        /// Its value without being asked for.
-        default: u64,
-    },
-}
+use crate::tunable::Tunable;
 
 /// The values of a policy's features and settings, for which it is made.
 #[derive(Clone, Copy, Debug)]
@@ -66,81 +38,16 @@ impl Chosen<'_> {
     pub fn is_on(&self, key: &str) -> bool {
         self.number(key) != 0
     }
-}
 
-impl Tunable {
-    /// Its name.
+    /// The word of the setting `key`.
+    ///
+    /// # Panics
+    /// When the policy's table has no setting of that name that takes words.
     #[must_use]
-    pub fn key(&self) -> &'static str {
-        match self {
-            Tunable::Feature { key, .. } | Tunable::Number { key, .. } => key,
-        }
-    }
-
-    /// Whether its default is a value that it takes.
-    pub(super) fn is_sound(&self) -> bool {
-        match self {
-            Tunable::Feature { .. } => true,
-            Tunable::Number { range, default, .. } => range.contains(default),
-        }
-    }
-
-    /// The values at both ends of what it takes, as they are written.
-    pub(crate) fn ends(&self) -> [String; 2] {
-        match self {
-            Tunable::Feature { .. } => [self.written(0), self.written(1)],
-            Tunable::Number { range, .. } => {
-                [self.written(*range.start()), self.written(*range.end())]
-            }
-        }
-    }
-
-    fn default(&self) -> u64 {
-        match self {
-            Tunable::Feature { default, .. } => u64::from(*default),
-            Tunable::Number { default, .. } => *default,
-        }
-    }
-
-    /// A value as it is written.
-    fn written(&self, value: u64) -> String {
-        match self {
-            Tunable::Feature { .. } if value == 0 => "off".to_owned(),
-            Tunable::Feature { .. } => "on".to_owned(),
-            Tunable::Number { .. } => value.to_string(),
-        }
-    }
-
-    fn read(&self, text: &str) -> Result<u64, PolicyError> {
-        let bad = |expected: String| PolicyError::BadValue {
-            key: self.key().to_owned(),
-            value: text.to_owned(),
-            expected,
-        };
-        match self {
-            Tunable::Feature { .. } => match text {
-                "on" | "true" | "1" => Ok(1),
-                "off" | "false" | "0" => Ok(0),
-                _ => Err(bad("on or off".to_owned())),
-            },
-            Tunable::Number { range, unit, .. } => {
-                let found = text.parse().ok().filter(|value| range.contains(value));
-                let of = if unit.is_empty() { String::new() } else { format!(" of {unit}") };
-                let (from, to) = (range.start(), range.end());
-                found.ok_or_else(|| bad(format!("a whole number{of} from {from} to {to}")))
-            }
-        }
-    }
-
-    pub(super) fn feature(&self) -> Option<FeatureInfo> {
-        let Tunable::Feature { key, doc, default } = *self else { return None };
-        Some(FeatureInfo { key, doc, source: "", default, is_patch: false })
-    }
-
-    pub(super) fn setting(&self) -> Option<SettingInfo> {
-        let Tunable::Number { key, doc, unit, ref range, default } = *self else { return None };
-        let range = format!("{}..={}", range.start(), range.end());
-        Some(SettingInfo { key, doc, source: "", unit, range, default: default.to_string() })
+    pub fn word(&self, key: &str) -> &'static str {
+        let tunable = self.tunables.iter().find(|tunable| tunable.key() == key);
+        let word = tunable.and_then(|tunable| tunable.word(self.number(key)));
+        word.expect("the key of a word of the policy's table")
     }
 }
 
@@ -231,11 +138,10 @@ impl PolicySpec for OwnSpec {
         };
         match self.at(key).map(|at| &self.tunables[at]) {
             Some(Tunable::Feature { .. }) => self.set(key, value),
-            Some(Tunable::Number { range, unit, .. }) => {
-                let expected = format!("{}..={} {unit}", range.start(), range.end());
-                let expected = expected.trim().to_owned();
-                Err(PolicyError::NeedsValue { key: key.to_owned(), expected })
-            }
+            Some(tunable) => Err(PolicyError::NeedsValue {
+                key: key.to_owned(),
+                expected: format!("{} {}", tunable.takes(), tunable.unit()).trim().to_owned(),
+            }),
             None => Err(PolicyError::UnknownFeature {
                 policy: self.name.clone(),
                 key: key.to_owned(),

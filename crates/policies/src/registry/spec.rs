@@ -62,7 +62,7 @@ pub trait PolicySpec: Debug + Send + Sync {
     }
 
     /// The settings that were given and cannot matter, each with what it needs.
-    fn without_effect(&self) -> Vec<(&'static str, &'static str)> {
+    fn without_effect(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 

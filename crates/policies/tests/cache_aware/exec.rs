@@ -2,7 +2,7 @@
 
 use simsched_core::testkit::WorldKit;
 use simsched_core::{ProcId, TaskId, TaskState};
-use simsched_policies::fair::features::CacheAwareVersion;
+use simsched_policies::fair::CacheAwareVersion;
 use simsched_topology::CpuId;
 
 use crate::cache_aware::{MS, features, llc, pin, preferred, two_llcs};

@@ -1,9 +1,9 @@
 //! Tasks are pulled to the LLC that their process prefers, and left there.
 
 use simsched_core::{TaskId, WakeKind};
+use simsched_policies::fair::CacheAwareVersion;
 use simsched_policies::fair::CpuIdleType::{Idle, NewlyIdle};
 use simsched_policies::fair::RqLlc;
-use simsched_policies::fair::features::CacheAwareVersion;
 use simsched_topology::{CpuId, CpuSet};
 
 use crate::cache_aware::{MS, PKG, driver, features, llc, pin, places, preferred, two_llcs};

@@ -8,7 +8,7 @@ mod runs;
 
 use simsched_core::TaskId;
 use simsched_policies::catalog::FairSpec;
-use simsched_policies::fair::features::CacheAwareVersion;
+use simsched_policies::fair::CacheAwareVersion;
 use simsched_policies::fair::{CacheAware, Features, Version};
 use simsched_topology::{CpuId, CpuSet, Topology};
 
@@ -28,8 +28,9 @@ fn two_llcs() -> Topology {
 }
 
 fn features(version: CacheAwareVersion) -> FairSpec {
-    let plain = Features::of(Version::V7_0);
-    patched(Features { cache_aware_version: version, ..plain }, &["cache_aware"])
+    let mut class = patched(Features::of(Version::V7_0), &["cache_aware"]);
+    assert!(class.patches.assign("cache_aware_version", version.name()).unwrap());
+    class
 }
 
 /// [`two_llcs`] with so many threads of one process that have not started.

@@ -1,7 +1,7 @@
 //! Which LLC a process prefers, and since when, and until when.
 
 use simsched_core::TaskId;
-use simsched_policies::fair::features::CacheAwareVersion;
+use simsched_policies::fair::CacheAwareVersion;
 use simsched_topology::CpuId;
 
 use crate::cache_aware::{MS, driver, features, llc, pin, preferred, two_llcs};
@@ -106,9 +106,8 @@ fn a_new_thread_has_no_preference_before_it_is_accounted() {
     for (version, inherits) in [(CacheAwareVersion::Merged, None), (CacheAwareVersion::V4, Some(0))]
     {
         // Resident memory is not declared here, nor is the size of the LLC known.
-        let footprint = Some(simsched_policies::fair::features::Footprint::NumaFaults);
         let mut class = features(version);
-        class.features.llc_footprint = footprint;
+        class.patches.assign("llc_footprint", "numa_faults").unwrap();
         let mut driver = Driver::new(two_llcs(), class, &[0; 3]);
         for (task, cpu) in [(0, 0), (1, 1)] {
             pin(&mut driver, task, cpu);

@@ -10,7 +10,7 @@ use simsched_core::{
 };
 use simsched_policies::PolicySpec;
 use simsched_policies::catalog::FairSpec;
-use simsched_policies::fair::features::CacheAwareVersion;
+use simsched_policies::fair::CacheAwareVersion;
 use simsched_policies::fair::{Fair, Features, LlcIds, Version};
 use simsched_topology::{CpuId, CpuSet, OsCosts, Topology};
 

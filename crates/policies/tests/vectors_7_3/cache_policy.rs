@@ -1,7 +1,7 @@
 //! Single rules of cache-aware load balancing against the kernel's numbers: epochs, which processes are not gathered,
 //! whether utilization may go from one LLC to another, and the average number of running threads.
 
-use simsched_policies::fair::features::CacheAwareVersion::Merged;
+use simsched_policies::fair::CacheAwareVersion::Merged;
 use simsched_policies::fair::{
     Direction, LlcLimits, LlcRule, LlcStats, LlcVerdict, MmId, Occupancy, Processes,
     update_avg_scale,

@@ -1,33 +1,25 @@
 //! `Features`: what of a kernel is switched on and off by name, and what takes one of several words.
 
-mod cache_aware;
 mod differences;
-mod fits_capacity;
 mod grouping;
 mod numa_imbalance;
 mod switches;
-mod tg_node;
 mod version;
-mod wakeup_level;
 
-pub use cache_aware::{CacheAwareVersion, Footprint};
 pub use differences::Difference;
-pub use fits_capacity::FitsCapacity;
 pub use grouping::Grouping;
 pub use numa_imbalance::{
     BalanceImbalance, ForkImbalance, Imbalance, Surplus, adjust_numa_imbalance,
 };
 pub use switches::{CHOICES, Choice, FLAGS, FeatureFlag};
-pub use tg_node::TgNode;
 pub use version::Version;
-pub use wakeup_level::WakeupLevel;
 
 use simsched_topology::NumaImbalance;
 
 use super::group::CgroupMode;
 
-/// Switches of the fair class, named as in `kernel/sched/features.h`, and rules that are chosen by a word. Patches are
-/// apart ([`Patches`](super::Patches)).
+/// Switches of the fair class, named as in `kernel/sched/features.h`, and rules that are chosen by a word. Patches,
+/// with their settings, are apart ([`Patches`](super::Patches)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
     /// `GENTLE_FAIR_SLEEPERS`
@@ -84,16 +76,6 @@ pub struct Features {
     pub delay_dequeue: bool,
     /// `DELAY_ZERO`
     pub delay_zero: bool,
-    /// What room `util_fits_capacity` and `select_bias_prev` ask for.
-    pub fits_capacity: FitsCapacity,
-    /// Which node a write belongs to under `tg_per_node`.
-    pub tg_node: TgNode,
-    /// Which form of `cache_aware`.
-    pub cache_aware_version: CacheAwareVersion,
-    /// What `cache_aware` takes for the size of a process; `None` is what its form does.
-    pub llc_footprint: Option<Footprint>,
-    /// How much of `cache_aware_wakeup`.
-    pub cache_aware_wakeup_level: WakeupLevel,
     /// `NI_RATE`: a newly idle CPU balances a domain that is rarely tried (7.2 and later).
     pub ni_rate: bool,
     /// `HRTICK`: a slice ends when it is used up, not at the next tick (7.2 and later).
@@ -154,11 +136,6 @@ impl Features {
             pick_buddy: since_6_12,
             delay_dequeue: since_6_12,
             delay_zero: since_6_12,
-            fits_capacity: FitsCapacity::V2,
-            tg_node: TgNode::Executing,
-            cache_aware_version: CacheAwareVersion::Merged,
-            llc_footprint: None,
-            cache_aware_wakeup_level: WakeupLevel::L3,
             ni_rate: version.is_exact(),
             hrtick: version.is_exact(),
             cgroup_mode: CgroupMode::Concur,
@@ -168,12 +145,6 @@ impl Features {
             version,
             migrate_se_pelt_lag: since_6_0,
         }
-    }
-
-    /// What `cache_aware` takes for the size of a process.
-    #[must_use]
-    pub fn llc_footprint(&self) -> Footprint {
-        self.llc_footprint.unwrap_or_else(|| self.cache_aware_version.footprint())
     }
 
     /// The rule by which a fork leaves its NUMA node.

@@ -3,10 +3,7 @@
 use simsched_topology::NumaImbalance;
 
 use super::super::group::CgroupMode;
-use super::{
-    CacheAwareVersion, Features, FitsCapacity, Footprint, ForkImbalance, Grouping, TgNode, Version,
-    WakeupLevel,
-};
+use super::{Features, ForkImbalance, Grouping, Version};
 
 /// A switch as it is listed and set.
 #[derive(Clone, Copy, Debug)]
@@ -126,27 +123,6 @@ pub const CHOICES: &[Choice] = &[
         },
     },
     Choice {
-        key: "tg_node",
-        doc: "whose node's counter tg_per_node adds to: of the CPU that executes, or of the runqueue's \
-              CPU",
-        source: "\"sched/fair: Make tg->load_avg per node\", A. Lu, 2023, versions 2 and 1",
-        values: TgNode::VALUES,
-        get: |features| features.tg_node.name(),
-        set: |features, value| TgNode::from_name(value).map(|rule| features.tg_node = rule),
-    },
-    Choice {
-        key: "fits_capacity",
-        doc: "the room that util_fits_capacity and select_bias_prev ask for: no more than the CPU has \
-              (v1), or less than four fifths of what interrupts leave of it (v2)",
-        source: "\"sched/fair: Introduce UTIL_FITS_CAPACITY feature\", M. Desnoyers, 2023-10-18 (v1), \
-                 2023-10-19 (v2)",
-        values: FitsCapacity::VALUES,
-        get: |features| features.fits_capacity.name(),
-        set: |features, value| {
-            FitsCapacity::from_name(value).map(|rule| features.fits_capacity = rule)
-        },
-    },
-    Choice {
         key: "cgroup_mode",
         doc: "what a task group weighs on a CPU (7.3 and later): its shares (up), or of its shares (smp), of those of \
               as many CPUs as it has runnable tasks (concur), of those of all CPUs up to nice -20 (max), or of its \
@@ -155,40 +131,6 @@ pub const CHOICES: &[Choice] = &[
         values: CgroupMode::VALUES,
         get: |features| features.cgroup_mode.name(),
         set: |features, value| CgroupMode::from_name(value).map(|mode| features.cgroup_mode = mode),
-    },
-    Choice {
-        key: "cache_aware_version",
-        doc: "the form of cache_aware: that of Linux 7.2 (merged), or version 4 of the series (v4); \
-              cache_aware@v4 is the same",
-        source: "\"Cache aware scheduling\", T. Chen and Y. Chen, 2026-04-01; Linux 7.2",
-        values: CacheAwareVersion::VALUES,
-        get: |features| features.cache_aware_version.name(),
-        set: |features, value| {
-            CacheAwareVersion::from_name(value).map(|it| features.cache_aware_version = it)
-        },
-    },
-    Choice {
-        key: "cache_aware_wakeup_level",
-        doc: "how many patches of cache_aware_wakeup there are: the prototype (L1), three (L2), or all four \
-              with the guard against over-aggregation (L3); cache_aware_wakeup@L1 is the same",
-        source: "prototype of 2025-03-25, RFC of 2025-04-21 (\"sched: Introduce Cache aware scheduling\")",
-        values: WakeupLevel::VALUES,
-        get: |features| features.cache_aware_wakeup_level.name(),
-        set: |features, value| {
-            WakeupLevel::from_name(value).map(|it| features.cache_aware_wakeup_level = it)
-        },
-    },
-    Choice {
-        key: "llc_footprint",
-        doc: "what cache_aware takes for the size of a process: its resident memory (rss, default of v4), \
-              its NUMA hinting faults (numa_faults, default of merged; there are none here), or nothing",
-        source: "exceed_llc_capacity(), \"Cache aware scheduling\", 2026-04-01; Linux 7.2",
-        values: Footprint::VALUES,
-        get: |features| features.llc_footprint.map_or("default", Footprint::name),
-        set: |features, value| {
-            features.llc_footprint = Footprint::from_name(value);
-            Footprint::VALUES.contains(&value).then_some(())
-        },
     },
 ];
 

@@ -12,16 +12,14 @@ use super::jiffies::Jiffies;
 use super::numa::LlcNuma;
 use super::state::{Counts, CpuLlc, Proc, TaskLlc};
 use super::{
-    Direction, LlcIds, LlcLimits, LlcRule, LlcStats, LlcVerdict, MmId, Occupancy, Processes, RqLlc,
+    CacheAwareVersion, Direction, Footprint, LlcIds, LlcLimits, LlcRule, LlcStats, LlcTunables,
+    LlcVerdict, MmId, Occupancy, Processes, RqLlc,
 };
-use crate::fair::features::{CacheAwareVersion, Features, Footprint};
-use crate::fair::tunables::LlcTunables;
 
 /// All of it.
 #[derive(Clone, Debug)]
 pub struct CacheAware {
     pub(super) limits: LlcLimits,
-    footprint: Footprint,
     tunables: LlcTunables,
     /// The length of an epoch, in ticks.
     pub(super) period: u64,
@@ -53,10 +51,9 @@ impl CacheAware {
     pub(in crate::fair) fn new(
         world: &World,
         domains: &Domains,
-        features: &Features,
         tunables: LlcTunables,
     ) -> Option<Box<CacheAware>> {
-        let is_merged = features.cache_aware_version == CacheAwareVersion::Merged;
+        let is_merged = tunables.version == CacheAwareVersion::Merged;
         let topology = world.topology();
         if tunables.enabled != 1 || !is_present(topology, domains, is_merged) {
             return None;
@@ -70,10 +67,9 @@ impl CacheAware {
         let smt = topology.cpus().iter().map(|cpu| topology.smt_mask(cpu).len()).max().unwrap_or(1);
         Some(Box::new(CacheAware {
             limits: LlcLimits {
-                version: features.cache_aware_version,
+                version: tunables.version,
                 aggr_tolerance: tunables.aggr_tolerance,
             },
-            footprint: features.llc_footprint(),
             tunables,
             period,
             rule: LlcRule::new(tunables.overaggr_pct, tunables.imb_pct, smt > 1),
@@ -174,7 +170,7 @@ impl CacheAware {
     fn is_too_large(&self, mm: MmId, cpu: CpuId) -> bool {
         let (proc, cpu) = (&self.procs[mm.idx()], self.cpus[cpu.idx()]);
         let bytes = cpu.llc_bytes;
-        match self.footprint {
+        match self.tunables.footprint {
             Footprint::NumaFaults => {
                 let is_on = self.numa.is_on;
                 !cpu.has_domain || self.limits.exceed_llc_capacity(is_on, proc.footprint, bytes)

@@ -1,6 +1,6 @@
 //! How large a process may be to be gathered behind one LLC.
 
-use crate::fair::features::CacheAwareVersion;
+use super::CacheAwareVersion;
 
 /// The size of a page, in bytes.
 const PAGE_SIZE: u64 = 4096;

@@ -15,7 +15,9 @@ mod scan;
 mod state;
 #[cfg(feature = "testkit")]
 mod testkit;
+mod tunables;
 mod verdict;
+mod version;
 mod wakeup;
 
 pub use cache_aware::CacheAware;
@@ -26,6 +28,8 @@ pub use processes::{MmId, Processes};
 pub use scan::update_avg_scale;
 pub(in crate::fair) use state::OnRq;
 pub use state::RqLlc;
+pub use tunables::LlcTunables;
 pub use verdict::{Direction, LlcRule, LlcStats, LlcVerdict};
+pub use version::{CacheAwareVersion, Footprint};
 pub(in crate::fair) use wakeup::WakeupRules;
-pub use wakeup::{LlcAvg, LlcRoom, LlcWakeup};
+pub use wakeup::{LlcAvg, LlcRoom, LlcWakeup, WakeupLevel};

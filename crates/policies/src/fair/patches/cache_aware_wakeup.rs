@@ -1,8 +1,8 @@
 //! Cache-aware wakeups, the series before `cache_aware`; `fair/llc/wakeup/` and `fair/select/redirect.rs` are where it
 //! counts.
 
-use super::{Form, Need, Patch};
-use crate::fair::features::WakeupLevel;
+use super::{Form, Need, Patch, PatchSetting, Patches};
+use crate::fair::llc::{WakeupLevel, WakeupRules};
 
 pub(super) static PATCH: Patch = Patch {
     more: &[
@@ -26,10 +26,17 @@ pub(super) static PATCH: Patch = Patch {
              2025-04-21",
     policy: "eevdf",
     version: Some("7.0"),
+    settings: &[PatchSetting::word(
+        LEVEL,
+        "how many patches of cache_aware_wakeup there are: the prototype (L1), three (L2), or all four with the guard \
+         against over-aggregation (L3); cache_aware_wakeup@L1 is the same",
+        (WakeupLevel::VALUES, "L3"),
+        "prototype of 2025-03-25, RFC of 2025-04-21 (\"sched: Introduce Cache aware scheduling\")",
+    )],
     forms: &[
-        Form { name: "L1", setting: "cache_aware_wakeup_level", version: None },
-        Form { name: "L2", setting: "cache_aware_wakeup_level", version: None },
-        Form { name: "L3", setting: "cache_aware_wakeup_level", version: None },
+        Form { name: "L1", setting: LEVEL, version: None },
+        Form { name: "L2", setting: LEVEL, version: None },
+        Form { name: "L3", setting: LEVEL, version: None },
     ],
     ..Patch::new(
         "cache_aware_wakeup",
@@ -41,7 +48,20 @@ pub(super) static PATCH: Patch = Patch {
 /// Its fourth patch decides only where there is room.
 pub(super) const GUARD: Need = Need {
     what: "cache_aware_wakeup@L3",
-    is_met: |features, patches| {
-        patches.is_on("cache_aware_wakeup") && features.cache_aware_wakeup_level == WakeupLevel::L3
-    },
+    is_met: |_, patches| patches.is_on("cache_aware_wakeup") && level(patches) == WakeupLevel::L3,
 };
+
+const LEVEL: &str = "cache_aware_wakeup_level";
+
+fn level(patches: &Patches) -> WakeupLevel {
+    WakeupLevel::from_name(patches.word(LEVEL)).unwrap_or_default()
+}
+
+/// How much of the series there is, and what other patches change of it.
+pub(in crate::fair) fn rules(patches: &Patches) -> WakeupRules {
+    WakeupRules {
+        level: level(patches),
+        always_check: patches.is_on("always_check"),
+        refresh_at_enqueue: patches.is_on("refresh_at_enqueue"),
+    }
+}

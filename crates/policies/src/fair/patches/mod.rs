@@ -1,18 +1,19 @@
 //! Patches of the fair class: changes that are switched on by name, one file each.
 //!
-//! A patch is a [`Patch`]: its name, its texts, and a [`Hook`] that is asked where it changes
+//! A patch is a [`Patch`]: its name, its texts, its settings, and a [`Hook`] that is asked where it changes
 //! `select_idle_sibling()`. A new one is a file here, its `mod` and a line in [`PATCHES`]; `--policy cfs+NAME` switches
-//! it on, and `simsched policies show` lists it.
+//! it on, `+SETTING=VALUE` behind that sets it, and `simsched policies show` lists both.
 
 mod always_check;
 mod bias_pays_search;
-mod cache_aware;
-mod cache_aware_wakeup;
+pub(super) mod cache_aware;
+pub(super) mod cache_aware_wakeup;
 mod known;
 mod refresh_at_enqueue;
 mod select_bias_prev;
+mod setting;
 mod tg_nomig;
-mod tg_per_node;
+pub(super) mod tg_per_node;
 mod tg_ratelimit;
 pub mod util_fits_capacity;
 pub mod wakeup_bias_prev;
@@ -23,6 +24,7 @@ use super::select::reason::ReasonRow;
 use super::tunables::Tunables;
 
 pub use self::known::Patches;
+pub use self::setting::PatchSetting;
 
 /// All patches, in the order in which they are listed and asked.
 pub static PATCHES: &[&Patch] = &[
@@ -56,6 +58,9 @@ pub struct Patch {
     pub version: Option<&'static str>,
     /// Since which version it is on without being asked for; never, if there is none.
     pub since: Option<Version>,
+    /// Its settings, which `+KEY=VALUE` and `--set KEY=VALUE` change; [`Patches`] has their values. Patches of this
+    /// crate may share one.
+    pub settings: &'static [PatchSetting],
     /// Forms of it that an expression may name, as in `cache_aware@v4`.
     pub forms: &'static [Form],
     /// What must be so for it to have an effect; none if it always has.
@@ -86,6 +91,7 @@ impl Patch {
             policy: "cfs",
             version: None,
             since: None,
+            settings: &[],
             forms: &[],
             needs: None,
             reasons: &[],
@@ -97,6 +103,12 @@ impl Patch {
     #[must_use]
     pub fn is_of(&self, version: Version) -> bool {
         self.since.is_some_and(|since| version >= since)
+    }
+
+    /// Whether it has a setting of this name.
+    #[must_use]
+    pub fn has(&self, setting: &str) -> bool {
+        self.settings.iter().any(|it| it.key() == setting)
     }
 
     /// The form of this name.
@@ -111,7 +123,7 @@ impl Patch {
 pub struct Form {
     /// Its name.
     pub name: &'static str,
-    /// The setting of which it is a word.
+    /// The setting of the patch of which it is a word.
     pub setting: &'static str,
     /// The version of the policy that it changes, where it stands alone; none is that of the patch.
     pub version: Option<&'static str>,
@@ -126,7 +138,7 @@ pub struct Need {
     /// In words, as it could be written in an expression.
     pub what: &'static str,
     /// Whether it is so.
-    pub is_met: fn(&Features, Patches) -> bool,
+    pub is_met: fn(&Features, &Patches) -> bool,
 }
 
 /// What a patch is made of for a machine.
@@ -136,6 +148,6 @@ pub struct HookCx<'a> {
     pub features: &'a Features,
     /// Its numbers on this machine.
     pub tunables: &'a Tunables,
-    /// All patches that are on.
-    pub patches: Patches,
+    /// All patches: which are on, and the values of their settings.
+    pub patches: &'a Patches,
 }

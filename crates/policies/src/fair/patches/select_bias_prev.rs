@@ -6,9 +6,8 @@
 use simsched_core::Placement;
 
 use super::Patch;
-use super::util_fits_capacity::fits;
+use super::util_fits_capacity::{FitsCapacity, SETTINGS, fits};
 use super::wakeup_bias_prev::{POINTS, REASONS, prev_at_last, prev_first};
-use crate::fair::features::FitsCapacity;
 use crate::fair::select::{Hook, Points, WakeupCx};
 
 pub(super) static PATCH: Patch = Patch {
@@ -20,7 +19,8 @@ pub(super) static PATCH: Patch = Patch {
     ],
     source: "\"sched/fair: Introduce SELECT_BIAS_PREV\", M. Desnoyers, 2023-10-19",
     reasons: REASONS,
-    hook: Some(|cx| Box::new(SelectBiasPrev { rule: cx.features.fits_capacity })),
+    settings: SETTINGS,
+    hook: Some(|cx| Box::new(SelectBiasPrev { rule: FitsCapacity::of(cx.patches) })),
     ..Patch::new(
         "select_bias_prev",
         "a wakee stays on its previous CPU while that is idle or the wakee fits beside what is queued \

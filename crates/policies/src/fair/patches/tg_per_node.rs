@@ -1,7 +1,8 @@
 //! A counter of `tg->load_avg` for each NUMA node; `fair/tg_load.rs` is where it counts.
 
-use super::{Need, Patch};
+use super::{Need, Patch, PatchSetting, Patches};
 use crate::fair::features::Grouping;
+use crate::fair::tg_load::TgRules;
 
 pub(super) static PATCH: Patch = Patch {
     more: &[
@@ -11,6 +12,12 @@ pub(super) static PATCH: Patch = Patch {
          tg_node.",
     ],
     source: "\"sched/fair: Make tg->load_avg per node\", A. Lu, 2023",
+    settings: &[PatchSetting::word(
+        TG_NODE,
+        "whose node's counter tg_per_node adds to: of the CPU that executes, or of the runqueue's CPU",
+        (&["executing", RUNQUEUE], "executing"),
+        "\"sched/fair: Make tg->load_avg per node\", A. Lu, 2023, versions 2 and 1",
+    )],
     needs: Some(GROUP),
     ..Patch::new(
         "tg_per_node",
@@ -24,3 +31,18 @@ pub(super) const GROUP: Need = Need {
     what: "group=container or deeper",
     is_met: |features, _| features.grouping != Grouping::ROOT,
 };
+
+/// Which node's counter a write changes. `executing` is version 2: a writer touches memory of its own node only.
+const TG_NODE: &str = "tg_node";
+/// Version 1: a waker, or a balancer, on another node writes there.
+const RUNQUEUE: &str = "runqueue";
+
+/// What patches change of how `tg->load_avg` is kept.
+pub(in crate::fair) fn rules(patches: &Patches) -> TgRules {
+    TgRules {
+        per_node: patches.is_on("tg_per_node"),
+        by_runqueue: patches.word(TG_NODE) == RUNQUEUE,
+        ratelimit: patches.is_on("tg_ratelimit"),
+        nomig: patches.is_on("tg_nomig"),
+    }
+}

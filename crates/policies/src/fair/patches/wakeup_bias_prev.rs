@@ -5,7 +5,7 @@
 use simsched_core::{Placement, Reason};
 use simsched_topology::CpuId;
 
-use super::{HookCx, Patch};
+use super::{HookCx, Patch, PatchSetting};
 use crate::fair::select::reason::ReasonRow;
 use crate::fair::select::{Hook, Points, WakeupCx};
 
@@ -18,12 +18,23 @@ pub(super) static PATCH: Patch = Patch {
     ],
     source: "\"sched/fair: Introduce WAKEUP_BIAS_PREV\", M. Desnoyers, 2023-10-17",
     reasons: REASONS,
+    settings: &[PatchSetting::number(
+        THRESHOLD,
+        (
+            "part of the previous CPU that must be spare for a wakee to stay there; matters only with wakeup_bias_prev",
+            "1/1024",
+        ),
+        (0..=1024, 256),
+        "\"sched/fair: Introduce WAKEUP_BIAS_PREV\", M. Desnoyers, 2023-10-17",
+    )],
     hook: Some(|cx| Box::new(WakeupBiasPrev::new(cx))),
     ..Patch::new(
         "wakeup_bias_prev",
         "a wakee stays on its previous CPU while that is idle or has spare capacity",
     )
 };
+
+const THRESHOLD: &str = "wakeup_bias_prev_threshold";
 
 /// The previous CPU was free.
 pub const IDLE: Reason = Reason(9);
@@ -63,7 +74,7 @@ struct WakeupBiasPrev {
 
 impl WakeupBiasPrev {
     fn new(cx: &HookCx<'_>) -> WakeupBiasPrev {
-        let threshold_1024 = cx.tunables.wakeup_bias_prev_threshold_1024;
+        let threshold_1024 = cx.patches.number(THRESHOLD);
         WakeupBiasPrev { threshold_1024: cx.features.util_est.then_some(threshold_1024) }
     }
 

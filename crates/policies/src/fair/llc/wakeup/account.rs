@@ -3,8 +3,8 @@
 use simsched_core::{ProcId, TaskId};
 use simsched_topology::CpuId;
 
+use super::WakeupLevel;
 use super::{EPOCH_OLD, LlcWakeup, MmId};
-use crate::fair::features::WakeupLevel;
 
 impl LlcWakeup {
     /// `task` has run on `cpu` for `ns`. A process that has not asked for a scan for so many epochs, or

@@ -9,6 +9,7 @@
 mod account;
 mod counts;
 mod guard;
+mod level;
 mod redirect;
 mod scan;
 
@@ -17,10 +18,10 @@ use simsched_topology::CpuId;
 
 use self::counts::Counts;
 pub use self::guard::{LlcAvg, LlcRoom};
+pub use self::level::WakeupLevel;
 use super::homes::Homes;
 use super::jiffies::Jiffies;
 use super::{LlcIds, MmId, Occupancy, Processes};
-use crate::fair::features::WakeupLevel;
 
 /// Epochs without a scan after which a preference is forgotten. Source: `EPOCH_OLD`.
 const EPOCH_OLD: u64 = 5;

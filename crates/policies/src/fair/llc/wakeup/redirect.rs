@@ -4,7 +4,7 @@ use simsched_core::{TaskId, World};
 use simsched_topology::CpuId;
 
 use super::LlcWakeup;
-use crate::fair::features::WakeupLevel;
+use super::WakeupLevel;
 
 impl LlcWakeup {
     /// The CPU that is taken for the previous one of `task`, which was `prev`.

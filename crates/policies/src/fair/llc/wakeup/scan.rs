@@ -3,8 +3,8 @@
 use simsched_core::{TaskId, World};
 use simsched_topology::{CpuId, CpuSet};
 
+use super::WakeupLevel;
 use super::{EPOCH_OLD, LlcWakeup, MmId};
-use crate::fair::features::WakeupLevel;
 use crate::fair::llc::OCCUPANCY_ONE;
 
 impl LlcWakeup {
