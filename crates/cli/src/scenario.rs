@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use simsched_core::{Config, Nanos, Seed};
+use simsched_core::{Config, Nanos, Seed, Workload};
 use simsched_policies::{PolicySpec, Registry};
 use simsched_topology::Topology;
 use simsched_trace::schedstat::SchedStat;
 use simsched_workloads::catalog::{self as workloads, Benchmark};
+use simsched_workloads::lab::{Kernel, WithKthreads};
 use simsched_workloads::{OwnBenchmark, WorkloadError};
 
 use crate::args::RunArgs;
@@ -290,6 +291,17 @@ impl Scenario {
         self.measure_into(seed, progress, Outputs::default())
     }
 
+    /// What runs on the machine: the program, and the threads of its kernel where the user wants them.
+    fn workload(&self, benchmark: &dyn Benchmark, config: Config) -> Box<dyn Workload + Send> {
+        let program = benchmark.workload_on(&self.topology);
+        if !config.kthreads || benchmark.has_kthreads() {
+            return program;
+        }
+        let kernel = Kernel::named(self.spec.kernel().unwrap_or_default());
+        let program = WithKthreads::new(program, &self.topology, config.seed).ticking(config.hz);
+        Box::new(program.under(kernel, &self.topology))
+    }
+
     /// Runs with this seed, and writes the schedule to these files.
     ///
     /// # Errors
@@ -307,7 +319,7 @@ impl Scenario {
             topology: Arc::clone(&self.topology),
             policy: self.spec.build(),
             reasons: self.spec.reasons(),
-            workload: benchmark.workload_on(&self.topology),
+            workload: self.workload(benchmark.as_ref(), config),
             config: Config { launcher, ..config },
             duration: self.duration,
             span: self.extent.slice(&self.topology, benchmark.least_part()),

@@ -30,6 +30,9 @@ pub struct Config {
     /// Which process forks the first task of the workload, and so which `wakee_flips` its tasks inherit. `None`
     /// is [`Launcher::None`] here; the command sets the launcher of the workload.
     pub launcher: Option<Launcher>,
+    /// Whether the threads of the kernel run beside the workload. The core does not read it: they are tasks of the
+    /// workload, and the command adds them.
+    pub kthreads: bool,
     /// Whether ops on pipes that neither block nor wake are done in a loop of their own. The run is the
     /// same without it, and takes longer.
     pub batch_ops: bool,
@@ -59,6 +62,7 @@ impl Default for Config {
             max_cstate: MAX_CSTATE,
             spurious_writer_wakeups: None,
             launcher: None,
+            kthreads: false,
             batch_ops: true,
         }
     }
@@ -139,6 +143,15 @@ pub const SETTINGS: &[SettingInfo] = &[
               none unless it is given",
     },
     SettingInfo {
+        name: "kthreads",
+        default: "off",
+        range: "on or off",
+        doc: "the kernel's own threads run beside the workload: a kworker of each CPU (vmstat_update()), rcu_preempt, \
+              kcompactd of each node, one for writeback, from 7.2 on kdamond; as often as in recordings of Debian's \
+              6.1 and 7.3. A CPU that one of them wakes up balances, and where it runs beside a task the tick \
+              kicks idle CPUs to do so (lab scenarios always have these threads, recordings never)",
+    },
+    SettingInfo {
         name: "batch_ops",
         default: "on",
         range: "on or off",
@@ -193,6 +206,7 @@ impl Config {
                 self.launcher =
                     Some(found.ok_or_else(|| setting_error(name, value, Launcher::VALUES))?);
             }
+            "kthreads" => self.kthreads = switch(name, value)?,
             "batch_ops" => self.batch_ops = switch(name, value)?,
             _ => return Ok(false),
         }

@@ -53,6 +53,11 @@ pub trait Benchmark: Send + Sync {
         Launcher::Script
     }
 
+    /// Whether the threads of the machine's kernel are among its tasks already, or were where it was recorded.
+    fn has_kthreads(&self) -> bool {
+        false
+    }
+
     /// How its tasks share a fixed number of messages, if they send one.
     fn teams(&self) -> Option<Teams> {
         None

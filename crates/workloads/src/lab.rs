@@ -38,6 +38,7 @@ mod grace;
 mod hogs;
 mod ids;
 mod kernel;
+mod kthread;
 mod kthreads;
 mod launch;
 mod life;

@@ -120,6 +120,29 @@ fn they_wake_up_at_ticks() {
     assert!(woken.iter().all(|behind| *behind < 50_000), "{woken:?}");
 }
 
+/// Where a second has another number of ticks they wake up at those, as often.
+#[test]
+fn at_another_rate_of_ticks_they_wake_up_at_its_ticks() {
+    let wakings = |hz: u32| {
+        let (topology, seed) = (topology("t16"), Seed(1));
+        let program = Lab::new("hogs-free-16", 16).unwrap().build(seed).unwrap();
+        let program = WithKthreads::new(program, &topology, seed).ticking(hz);
+        let policy = policies::build("cfs@6.1", &[]).unwrap();
+        let config = Config { seed, hz, ..Config::default() };
+        let mut sim = Simulator::new(topology, policy, program, Told::default(), config).unwrap();
+        sim.run_until(SimTime(20_000_000_000)).unwrap();
+        let told = sim.into_parts().3;
+        let own = |name: &str| name.starts_with('k') || name == "rcu_preempt";
+        told.wakings.iter().filter(|(_, name)| own(name)).map(|(at, _)| *at).collect::<Vec<_>>()
+    };
+    let usual = wakings(250).len();
+    for hz in [100, 300, 1000] {
+        let (woken, tick) = (wakings(hz), 1_000_000_000 / u64::from(hz));
+        assert!(woken.iter().all(|at| at % tick < 60_000), "{hz}: {woken:?}");
+        assert!(woken.len().abs_diff(usual) < 6, "{hz}: {} and {usual}", woken.len());
+    }
+}
+
 #[test]
 fn each_cpu_and_each_node_has_its_thread_which_may_not_leave_it() {
     for (name, cpus, nodes) in [("t16", 16, 2), ("t8", 8, 1)] {

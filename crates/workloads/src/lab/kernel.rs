@@ -13,12 +13,13 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// The kernel of this name, such as `6.12`.
+    /// The kernel of this name, such as `6.12`, or of this release of it, such as `7.3.4`.
     #[must_use]
     pub fn named(name: &str) -> Kernel {
-        match name {
-            "6.12" => Kernel::V6_12,
-            "7.2" | "7.3" => Kernel::V7_3,
+        let mut parts = name.split('.');
+        match (parts.next(), parts.next()) {
+            (Some("6"), Some("12")) => Kernel::V6_12,
+            (Some("7"), Some("2" | "3")) => Kernel::V7_3,
             _ => Kernel::V6_1,
         }
     }

@@ -28,36 +28,20 @@
 
 use rand::distr::{Distribution, Uniform};
 use simsched_core::{
-    MarkId, Nanos, Op, Outcome, ProcId, SchedPolicy, Seed, Setup, SimTime, Start, Stream, TaskId,
-    TaskSpec, Workload,
+    MarkId, Nanos, Notes, Op, Outcome, ProcId, Seed, Setup, SimTime, Stream, TaskId, Workload,
 };
 use simsched_topology::{CpuId, CpuSet, NodeId, Topology};
 
 use super::damon::{self, Damon};
 use super::grace::Grace;
 use super::kernel::Kernel;
+use super::kthread::{HZ, Kthread, PAIRS, Plan, SLOT, TICK, start_of, tick_of};
 use super::replay::Replay;
 use super::shell::{CLOSES, GRACE};
 use super::{START, STOP};
 
-/// A tick of the lab's kernels (`CONFIG_HZ=250`).
-const TICK: Nanos = Nanos::from_millis(4);
-
-/// Ticks in a second.
-const HZ: u64 = 250;
-
 /// By how many ticks the seconds of two neighbouring CPUs differ.
 const SPREAD: u64 = 3;
-
-/// The ticks of a slot in the second level of the timer wheel, where timers of a second are.
-const SLOT: u64 = 8;
-
-/// How often `kworker/N:1` finds changed counters once tasks have been born on CPU N, and so comes back
-/// after a second: it wakes up 1.0 times in the first second of a run, 1.1 in the next, and 0.1 in
-/// each one later.
-const FOLDS: u64 = 2;
-/// After so many seconds the next time.
-const REST: u64 = 10;
 
 /// Ticks between two turns of `kcompactdX`: 584 of 586.
 const KCOMPACTD: u64 = 128;
@@ -65,13 +49,8 @@ const KCOMPACTD: u64 = 128;
 /// Ticks between two turns of `kworker/uM:1` (`wb_workfn()`).
 const UNBOUND: u64 = 504;
 
-/// Ticks between two looks of `rcu_preempt` at a grace period: 904 of 1,109 that are at most three.
-const LOOK: u64 = 2;
 /// How many wakeups of `rcu_preempt` the births of a scenario cause, with how many traces of each.
 const LOOKS: [(u64, u32); 6] = [(3, 34), (4, 75), (5, 46), (6, 8), (7, 34), (8, 3)];
-/// The later ones come in twos, one such each 350 ticks: 1.42 and 1.44 wakeups a second.
-const PAIRS: u64 = 350;
-
 /// What a turn takes, from the return to the thread to its next sleep: the times of the table without
 /// the system call, the dequeue and the switch that the machine adds.
 const TURN: Nanos = Nanos(2_200);
@@ -95,126 +74,9 @@ pub struct WithKthreads<W> {
     starts: Vec<MarkId>,
     /// The marks with which those end behind which another one begins.
     stops: Vec<MarkId>,
+    /// A tick of the run, at which timers expire.
+    tick: Nanos,
     seed: Seed,
-}
-
-/// A thread of the kernel: it sleeps until an instant of its plan, and computes for a turn.
-#[derive(Clone, Debug)]
-struct Kthread {
-    name: String,
-    cpu: CpuId,
-    allowed: Option<CpuSet>,
-    plan: Plan,
-    turn: Nanos,
-    /// Turns done, or missed.
-    turns: u64,
-    /// It is in a turn.
-    runs: bool,
-    /// The tick in which the scenario began, 0 before, and whether it has begun.
-    epoch: u64,
-    begun: bool,
-}
-
-/// At which ticks of the run a thread wakes up.
-#[derive(Clone, Copy, Debug)]
-enum Plan {
-    /// At `first`, and each `period` ticks.
-    Periodic { first: u64, period: u64 },
-    /// At `first`, and each second or only [`FOLDS`] of them, at a slot of the wheel that is `wheel`
-    /// ticks on.
-    Seconds { first: u64, wheel: u64, always: bool },
-    /// So many `looks` from the first tick on, then twos from `later` on.
-    Grace { looks: u64, later: u64 },
-    /// As [`damon`] says.
-    Damon(Damon),
-    /// In no run: its timer is only in the wheel of its CPU.
-    Never,
-}
-
-impl Plan {
-    /// The tick of turn `nth`, from 0 on.
-    fn tick(self, nth: u64, begun: bool) -> u64 {
-        match self {
-            Plan::Periodic { first, period } => first + nth * period,
-            Plan::Seconds { first, wheel, always } => {
-                let finds = always || !begun || nth < FOLDS;
-                let seconds = if finds { nth } else { (nth + 1 - FOLDS) * REST };
-                (first + seconds * HZ + wheel).next_multiple_of(SLOT) - wheel
-            }
-            Plan::Grace { looks, .. } if nth < looks => 1 + nth * LOOK,
-            Plan::Grace { looks, later } => {
-                let nth = nth - looks;
-                later + nth / 2 * PAIRS + nth % 2 * LOOK
-            }
-            Plan::Damon(damon) => damon.tick(nth),
-            Plan::Never => u64::MAX / TICK.get() / 2,
-        }
-    }
-}
-
-impl Kthread {
-    fn new(name: String, cpu: CpuId, allowed: Option<CpuSet>, plan: Plan, turn: Nanos) -> Kthread {
-        let (turns, runs, epoch, begun) = (0, false, 0, true);
-        Kthread { name, cpu, allowed, plan, turn, turns, runs, epoch, begun }
-    }
-
-    fn wakes_at(&self) -> SimTime {
-        SimTime((self.epoch + self.plan.tick(self.turns, self.begun)) * TICK.get())
-    }
-
-    /// A scenario begins at `now`; `drawn` is the plan of `rcu_preempt` in it.
-    fn begin(&mut self, now: SimTime, drawn: Plan) {
-        let tick = tick_of(now);
-        match &mut self.plan {
-            Plan::Periodic { .. } | Plan::Damon(_) | Plan::Never => {}
-            // Its next second stays the next one, and is the first of the scenario.
-            Plan::Seconds { first, wheel, .. } => {
-                let later = tick - self.epoch;
-                *first = (*first + HZ - later % HZ) % HZ;
-                *wheel = (*wheel + later) % SLOT;
-                (self.epoch, self.turns, self.begun) = (tick, 0, true);
-            }
-            Plan::Grace { .. } => (self.plan, self.epoch, self.turns) = (drawn, tick, 0),
-        }
-    }
-
-    fn spec(&self, proc: ProcId) -> TaskSpec {
-        TaskSpec {
-            name: self.name.clone(),
-            proc,
-            nice: 0,
-            policy: SchedPolicy::Normal,
-            allowed: self.allowed,
-            start: Start::Background {
-                cpu: self.cpu,
-                until: self.wakes_at(),
-                deferrable: matches!(self.plan, Plan::Seconds { always: false, .. }),
-            },
-        }
-    }
-
-    fn next_op(&mut self, now: SimTime, grace: Option<&mut Grace>) -> Op {
-        self.runs = !self.runs;
-        if self.runs {
-            return Op::Run(self.turn);
-        }
-        if let (Some(grace), Plan::Grace { .. }) = (grace, self.plan) {
-            return Op::SleepUntil(grace.next(tick_of(now)).map_or(SimTime::NEVER, start_of));
-        }
-        while self.wakes_at() <= now {
-            self.turns += 1;
-        }
-        Op::SleepUntil(self.wakes_at())
-    }
-}
-
-/// The last tick that is not behind `now`.
-fn tick_of(now: SimTime) -> u64 {
-    now.get() / TICK.get()
-}
-
-fn start_of(tick: u64) -> SimTime {
-    SimTime(tick * TICK.get())
 }
 
 /// Draws for the threads of one machine.
@@ -298,7 +160,8 @@ impl<W: Workload> WithKthreads<W> {
         let threads = threads(topology, seed);
         let (starts, stops) = (Vec::new(), Vec::new());
         let first_does = Vec::new();
-        WithKthreads { program, first, threads, grace: None, first_does, starts, stops, seed }
+        let (grace, tick) = (None, TICK);
+        WithKthreads { program, first, threads, grace, first_does, starts, stops, tick, seed }
     }
 }
 
@@ -328,6 +191,15 @@ impl<W: Workload> WithKthreads<W> {
     #[must_use]
     pub fn beside(program: W, topology: &Topology, seed: Seed) -> WithKthreads<W> {
         WithKthreads::new(program, topology, seed).waiting(0)
+    }
+
+    /// The same where a second has so many ticks.
+    ///
+    /// # Panics
+    /// When `hz` is 0.
+    #[must_use]
+    pub fn ticking(self, hz: u32) -> WithKthreads<W> {
+        WithKthreads { tick: Nanos(1_000_000_000 / u64::from(hz)), ..self }
     }
 
     /// The same under this kernel, for a run that begins with the boot: some have another thread.
@@ -409,7 +281,7 @@ impl<W: Workload> Workload for WithKthreads<W> {
         let mut setup = self.program.setup();
         let proc = ProcId::new(setup.procs.len());
         setup.procs.push("kthreadd".to_owned());
-        setup.tasks.extend(self.threads.iter().map(|thread| thread.spec(proc)));
+        setup.tasks.extend(self.threads.iter().map(|thread| thread.spec(proc, self.tick)));
         setup
     }
 
@@ -422,7 +294,33 @@ impl<W: Workload> Workload for WithKthreads<W> {
                 let op = self.program.next_op(task, now, last);
                 self.before_scenario(task, now, op)
             }
-            Some(nth) => self.threads[nth].next_op(now, self.grace.as_mut()),
+            Some(nth) => self.threads[nth].next_op(now, self.tick, self.grace.as_mut()),
+        }
+    }
+
+    fn notes(&self) -> Notes {
+        self.program.notes()
+    }
+
+    fn dispatch(&self, task: TaskId) -> Option<Nanos> {
+        (task.idx() < self.first).then(|| self.program.dispatch(task))?
+    }
+
+    fn leave(&mut self, task: TaskId) -> Option<Nanos> {
+        (task.idx() < self.first).then(|| self.program.leave(task))?
+    }
+
+    fn measure_from(&mut self, now: SimTime) {
+        self.program.measure_from(now);
+    }
+
+    fn turns_left(&self, task: TaskId) -> Option<u64> {
+        (task.idx() < self.first).then(|| self.program.turns_left(task))?
+    }
+
+    fn skip_turns(&mut self, task: TaskId, turns: u64) {
+        if task.idx() < self.first {
+            self.program.skip_turns(task, turns);
         }
     }
 }

@@ -101,6 +101,10 @@ impl Benchmark for Run {
         Launcher::None
     }
 
+    fn has_kthreads(&self) -> bool {
+        true
+    }
+
     fn workload(&self) -> Box<dyn Workload + Send> {
         Box::new(self.programs())
     }

@@ -180,6 +180,10 @@ impl Benchmark for Replay {
         Launcher::None
     }
 
+    fn has_kthreads(&self) -> bool {
+        true
+    }
+
     fn workload(&self) -> Box<dyn Workload + Send> {
         Box::new(Players::new(Arc::clone(&self.lowered), self.ends.clone()))
     }
