@@ -23,6 +23,7 @@ mod inside;
 mod interrupt;
 #[cfg(feature = "kernel")]
 mod kernel;
+mod kthreads;
 mod lab;
 pub mod library;
 mod list;

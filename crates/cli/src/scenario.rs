@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use simsched_core::{Config, Nanos, Seed, Workload};
+use simsched_core::{Config, Nanos, Seed};
 use simsched_policies::{PolicySpec, Registry};
 use simsched_topology::Topology;
 use simsched_trace::schedstat::SchedStat;
 use simsched_workloads::catalog::{self as workloads, Benchmark};
-use simsched_workloads::lab::{Kernel, WithKthreads};
 use simsched_workloads::{OwnBenchmark, WorkloadError};
 
 use crate::args::RunArgs;
@@ -18,6 +17,7 @@ use crate::extent::Extent;
 use crate::failure::Failure;
 use crate::identity;
 use crate::input;
+use crate::kthreads;
 use crate::meter::Totals;
 use crate::precision::{Ask, Goal};
 use crate::program;
@@ -291,17 +291,6 @@ impl Scenario {
         self.measure_into(seed, progress, Outputs::default())
     }
 
-    /// What runs on the machine: the program, and the threads of its kernel where the user wants them.
-    fn workload(&self, benchmark: &dyn Benchmark, config: Config) -> Box<dyn Workload + Send> {
-        let program = benchmark.workload_on(&self.topology);
-        if !config.kthreads || benchmark.has_kthreads() {
-            return program;
-        }
-        let kernel = Kernel::named(self.spec.kernel().unwrap_or_default());
-        let program = WithKthreads::new(program, &self.topology, config.seed).ticking(config.hz);
-        Box::new(program.under(kernel, &self.topology))
-    }
-
     /// Runs with this seed, and writes the schedule to these files.
     ///
     /// # Errors
@@ -319,7 +308,7 @@ impl Scenario {
             topology: Arc::clone(&self.topology),
             policy: self.spec.build(),
             reasons: self.spec.reasons(),
-            workload: self.workload(benchmark.as_ref(), config),
+            workload: kthreads::workload(benchmark.as_ref(), &self.topology, self.kernel(), config),
             config: Config { launcher, ..config },
             duration: self.duration,
             span: self.extent.slice(&self.topology, benchmark.least_part()),

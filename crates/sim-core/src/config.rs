@@ -149,7 +149,7 @@ pub const SETTINGS: &[SettingInfo] = &[
         doc: "the kernel's own threads run beside the workload: a kworker of each CPU (vmstat_update()), rcu_preempt, \
               kcompactd of each node, one for writeback, from 7.2 on kdamond; as often as in recordings of Debian's \
               6.1 and 7.3. A CPU that one of them wakes up balances, and where it runs beside a task the tick \
-              kicks idle CPUs to do so (lab scenarios always have these threads, recordings never)",
+              kicks idle CPUs to do so (reports count them; lab scenarios always have them, recordings never)",
     },
     SettingInfo {
         name: "batch_ops",

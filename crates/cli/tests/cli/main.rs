@@ -14,6 +14,7 @@ mod determinism;
 mod interrupt;
 mod json;
 mod kept;
+mod kthreads;
 mod lab;
 mod library;
 mod llc;

@@ -193,7 +193,7 @@ impl<W: Workload> WithKthreads<W> {
         WithKthreads::new(program, topology, seed).waiting(0)
     }
 
-    /// The same where a second has so many ticks.
+    /// A run with `CONFIG_HZ=hz`: the threads wake up as often in a second, at its ticks.
     ///
     /// # Panics
     /// When `hz` is 0.
