@@ -1,6 +1,7 @@
 //! The results of `simsched validate` that are kept in `claims/kept`: README.md tells what they say, and a
 //! sample of their claims still comes out as it was kept.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
@@ -106,6 +107,44 @@ fn the_readme_tells_how_often_published_results_come_out() {
         return;
     }
     assert_eq!(shown, table, "README.md; see CONTRIBUTING.md on goldens");
+}
+
+/// docs/figures.md quotes the scores of every file that is kept, and no others: `docs/figures.py` writes them,
+/// and this finds them forgotten.
+#[test]
+fn the_figures_quote_the_scores_that_are_kept() {
+    let Ok(page) = fs::read_to_string(repository("docs/figures.md")) else { return };
+    let (_, part) = page.split_once("\n## Published results\n").unwrap();
+    let shown: BTreeSet<&str> =
+        part.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
+    let mut due = BTreeSet::new();
+    for (family, _) in FAMILIES {
+        let Some(kept) = kept(family) else { continue };
+        let kinds = kept["score_by_kind"].as_object().unwrap().iter();
+        for (kind, score) in
+            kinds.map(|(kind, it)| (kind.as_str(), it)).chain([("all", &kept["score"])])
+        {
+            let count = |name: &str| score[name].as_u64().unwrap();
+            let value =
+                |name: &str| score[name].as_f64().map_or("-".to_owned(), |it| format!("{it:.2}"));
+            if count("judged") > 0 {
+                due.insert(format!(
+                    "| {family} | {} | {} | {} | {} | {} | {} |",
+                    kind.replace('_', " "),
+                    count("judged"),
+                    count("agree"),
+                    count("undecided"),
+                    value("balanced_accuracy"),
+                    value("median_error_points"),
+                ));
+            }
+        }
+    }
+    assert_eq!(
+        shown,
+        due.iter().map(String::as_str).collect(),
+        "docs/figures.py renews docs/figures.md"
+    );
 }
 
 /// Each says with which program it was made, and is whole.
