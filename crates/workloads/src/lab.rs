@@ -29,6 +29,7 @@
 //!
 //! [`Lab::latency`] says which marks bound the latency that the lab's tasks measure themselves.
 
+mod between;
 mod cache_set;
 mod costs;
 mod counted;
@@ -51,6 +52,7 @@ mod pairs_until;
 mod places;
 mod procs;
 mod replay;
+mod rouses;
 mod script;
 mod shell;
 mod star;
@@ -178,9 +180,18 @@ impl Lab {
     /// # Errors
     /// When a run cannot hold it.
     pub fn build(&self, seed: Seed) -> Result<Programs, WorkloadError> {
+        self.build_within(seed, Script::behind_probes)
+    }
+
+    /// The same where scenarios behind probes are scripts that `behind_probes` has changed.
+    fn build_within(
+        &self,
+        seed: Seed,
+        behind_probes: impl Fn(Script) -> Script,
+    ) -> Result<Programs, WorkloadError> {
         let script = || {
             let script = Script::new(self.machine.nr_cpus, self.machine.kernel, seed);
-            if cache_set::has(&self.name) { script.behind_probes() } else { script }
+            if cache_set::has(&self.name) { behind_probes(script) } else { script }
         };
         match &self.scenario {
             Scenario::Pairs(pairs) => pairs.build(script()),
@@ -211,7 +222,8 @@ impl Lab {
     /// # Errors
     /// When a run cannot hold them.
     pub fn series(labs: &[Lab], seed: Seed) -> Result<Replay, WorkloadError> {
-        let program = |lab: &Lab| Ok(Program::Scenario(Box::new(lab.build(seed)?)));
+        let program =
+            |lab: &Lab| Ok(Program::Scenario(Box::new(lab.build_within(seed, Script::of_shell)?)));
         let programs = labs.iter().map(program).collect::<Result<Vec<_>, WorkloadError>>()?;
         let machine =
             labs.first().map_or_else(|| Machine::of_one_llc(1), |lab| lab.machine.clone());

@@ -18,6 +18,7 @@ fn cache_fact_12_threads_that_never_run_at_a_tick_are_never_scanned() {
 
 /// Twelve threads that run for a quarter of the time are born unevenly, and some stay behind for good.
 #[test]
+#[ignore = "MISSED: ours sl-12-1-3 gathered_procs: [1.0, 0.0, 0.0] instead of -1e-6..=1e-6"]
 fn cache_fact_12_late_sleepers_stay_behind() {
     assert_is(&on("n2x8"), "sl-12-1-3", "gathered_procs", 0);
     assert_ends(&on("n2x8"), "sl-12-1-3", &[&[2, 10], &[3, 9]]);
@@ -25,6 +26,7 @@ fn cache_fact_12_late_sleepers_stay_behind() {
 
 /// All eight workers come to one LLC; the message thread comes with them, or never, and then nearly all wakeups cross.
 #[test]
+#[ignore = "MISSED: ours [0.494, 0.452, 0.493]"]
 fn cache_fact_12_schbenchs_message_thread_comes_along_or_never() {
     let found = numbers(&on("s2x8"), "sb-1x8", "xllc_wakeups_per_wakeup");
     let is_one = |part: &Option<f64>| part.is_some_and(|part| !(0.1..=0.9).contains(&part));
@@ -34,7 +36,6 @@ fn cache_fact_12_schbenchs_message_thread_comes_along_or_never() {
 }
 
 #[test]
-#[ignore = "MISSED: ours sl-4-2-2 gathered_procs: [1.0, 1.0, 0.0] instead of 0.999999..=1.000001"]
 fn cache_fact_12_half_busy_threads_gather() {
     for machine in ["n2x8", "s2x8", "s2d2"] {
         assert_is(&on(machine), "sl-4-2-2", "gathered_procs", 1);
@@ -77,7 +78,6 @@ fn cache_fact_13_off_four_pairs_of_one_process_stay_apart() {
 }
 
 #[test]
-#[ignore = "MISSED: ours tpp-4: [[2, 6], [4, 4], [4, 4]] instead of [[4, 4]]"]
 fn cache_fact_13_off_two_of_four_pairs_are_in_each_node() {
     assert_ends(&super::off("s2x8"), "tpp-4", &[&[4, 4]]);
 }

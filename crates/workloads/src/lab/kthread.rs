@@ -93,6 +93,10 @@ impl Kthread {
         Kthread { name, cpu, allowed, plan, turn, turns, runs, epoch, begun }
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// At the first tick of the run that is not before the instant of its plan.
     fn wakes_at(&self, tick: Nanos) -> SimTime {
         let at = start_of(self.epoch + self.plan.tick(self.turns, self.begun));

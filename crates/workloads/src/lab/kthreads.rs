@@ -32,12 +32,13 @@ use simsched_core::{
 };
 use simsched_topology::{CpuId, CpuSet, NodeId, Topology};
 
+use super::between::{CLOSES, GRACE};
 use super::damon::{self, Damon};
 use super::grace::Grace;
 use super::kernel::Kernel;
 use super::kthread::{HZ, Kthread, PAIRS, Plan, SLOT, TICK, start_of, tick_of};
 use super::replay::Replay;
-use super::shell::{CLOSES, GRACE};
+use super::rouses::Rouses;
 use super::{START, STOP};
 
 /// By how many ticks the seconds of two neighbouring CPUs differ.
@@ -70,6 +71,8 @@ pub struct WithKthreads<W> {
     grace: Option<Grace>,
     /// What a task does before it goes on in its program.
     first_does: Vec<(TaskId, Op)>,
+    /// Which of them wake up others, where that is known.
+    rouses: Option<Rouses>,
     /// The marks with which scenarios begin, where they do not begin at once or never.
     starts: Vec<MarkId>,
     /// The marks with which those end behind which another one begins.
@@ -160,8 +163,19 @@ impl<W: Workload> WithKthreads<W> {
         let threads = threads(topology, seed);
         let (starts, stops) = (Vec::new(), Vec::new());
         let first_does = Vec::new();
-        let (grace, tick) = (None, TICK);
-        WithKthreads { program, first, threads, grace, first_does, starts, stops, tick, seed }
+        let (grace, rouses, tick) = (None, None, TICK);
+        WithKthreads {
+            program,
+            first,
+            threads,
+            grace,
+            first_does,
+            rouses,
+            starts,
+            stops,
+            tick,
+            seed,
+        }
     }
 }
 
@@ -182,7 +196,18 @@ impl WithKthreads<Replay> {
         let marks =
             |own: MarkId| parts.iter().map(move |part| MarkId(part.marks.start + own.0)).collect();
         let (starts, stops) = (marks(START), marks(STOP));
-        WithKthreads { starts, stops, ..WithKthreads::new(program, topology, seed).waiting(0) }
+        let mut all = WithKthreads::new(program, topology, seed).waiting(0);
+        let kworkers = (0..topology.nr_cpus()).map(|cpu| all.kworker_of(CpuId::new(cpu)));
+        let kworkers = kworkers.collect::<Option<Vec<TaskId>>>().unwrap_or_default();
+        let mut dice = Dice(seed.stream("pm_runtime_work", 0));
+        let unbound = [2, 3].map(|nth| {
+            let name = format!("kworker/u{}:{nth}", 2 * topology.nr_cpus());
+            let cpu = dice.cpu(topology.cpus());
+            all.threads.push(Kthread::new(name, cpu, None, Plan::Never, TURN));
+            TaskId::new(all.first + all.threads.len() - 1)
+        });
+        let rouses = Some(Rouses::new(kworkers, unbound, seed));
+        WithKthreads { starts, stops, rouses, ..all }
     }
 }
 
@@ -245,6 +270,8 @@ impl<W: Workload> WithKthreads<W> {
             if let Some(nth) = self.starts.iter().position(|start| *start == mark) {
                 self.begin(nth, now);
                 self.first_does.push((task, self.rouse(tick + 1)));
+                let more = self.rouses.as_mut().map(|rouses| (task, rouses.begin(now)));
+                self.first_does.extend(more);
             } else if let Some(nth) = self.stops.iter().position(|stop| *stop == mark) {
                 self.wait(nth as u64 + 1);
             }
@@ -270,6 +297,13 @@ impl<W: Workload> WithKthreads<W> {
         self.rouse(next)
     }
 
+    /// The kworker of a CPU that comes back each second.
+    fn kworker_of(&self, cpu: CpuId) -> Option<TaskId> {
+        let name = format!("kworker/{cpu}:1");
+        let nth = self.threads.iter().position(|thread| thread.name() == name)?;
+        Some(TaskId::new(self.first + nth))
+    }
+
     /// `rcu_preempt` is woken up at a tick.
     fn rouse(&self, tick: u64) -> Op {
         Op::Rouse { task: TaskId::new(self.first), at: start_of(tick) }
@@ -286,15 +320,25 @@ impl<W: Workload> Workload for WithKthreads<W> {
     }
 
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
+        if let Some(at) = self.first_does.iter().rposition(|does| does.0 == task) {
+            return self.first_does.remove(at).1;
+        }
         match task.idx().checked_sub(self.first) {
             None => {
-                if let Some(at) = self.first_does.iter().rposition(|does| does.0 == task) {
-                    return self.first_does.remove(at).1;
-                }
                 let op = self.program.next_op(task, now, last);
                 self.before_scenario(task, now, op)
             }
-            Some(nth) => self.threads[nth].next_op(now, self.tick, self.grace.as_mut()),
+            Some(nth) => {
+                let op = self.threads[nth].next_op(now, self.tick, self.grace.as_mut());
+                let Some(rouses) = &mut self.rouses else { return op };
+                if !matches!(op, Op::SleepUntil(_)) {
+                    return op;
+                }
+                self.first_does.push((task, op));
+                self.first_does
+                    .extend(rouses.behind_turn(task, now).into_iter().map(|op| (task, op)));
+                self.first_does.pop().map_or(op, |(_, op)| op)
+            }
         }
     }
 

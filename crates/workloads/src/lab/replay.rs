@@ -13,9 +13,10 @@ use simsched_core::{
 };
 use simsched_topology::CpuId;
 
+use super::between::{Between, OF_PROBES, OF_TRACES};
 use super::counted::Counted;
 use super::ids::Base;
-use super::shell::{PARENT, SHELL, SHELL_OF_PROBES, Shell, Step};
+use super::shell::{Shell, Step};
 use crate::program::Programs;
 
 /// A thread of kernel 6.12 tests the ciphers (`alg_test()`) since before the first process, on a CPU of its
@@ -111,7 +112,7 @@ impl Replay {
     pub fn new(program: Program, before: Vec<Program>, cpu: CpuId, nr_cpus: usize) -> Replay {
         let order = std::iter::once(0).chain((1..=before.len()).rev()).collect();
         let programs = std::iter::once(program).chain(before);
-        let mut replay = Replay::of(programs, order, &SHELL, cpu, nr_cpus);
+        let mut replay = Replay::of(programs, order, &OF_TRACES, cpu, nr_cpus);
         replay.parts.iter_mut().skip(1).for_each(|part| part.is_before = true);
         replay
     }
@@ -121,14 +122,14 @@ impl Replay {
     #[must_use]
     pub fn series(programs: Vec<Program>, cpu: CpuId, nr_cpus: usize) -> Replay {
         let order = (0..programs.len()).rev().collect();
-        Replay::of(programs.into_iter(), order, &SHELL_OF_PROBES, cpu, nr_cpus)
+        Replay::of(programs.into_iter(), order, &OF_PROBES, cpu, nr_cpus)
     }
 
     /// The ids of these programs follow each other; they are run from the end of `order` on.
     fn of(
         programs: impl Iterator<Item = Program>,
         order: Vec<usize>,
-        steps: &'static [Step],
+        between: &'static Between,
         cpu: CpuId,
         nr_cpus: usize,
     ) -> Replay {
@@ -146,7 +147,7 @@ impl Replay {
             (part, TaskId(base.tasks + program.parent().0))
         };
         let order = order.into_iter().map(parent).collect();
-        let shell = Shell::new(base.tasks, cpu, nr_cpus, order, steps);
+        let shell = Shell::new(base.tasks, cpu, nr_cpus, order, between);
         Replay { parts, owner, shell, test: None }
     }
 
@@ -177,14 +178,14 @@ impl Replay {
 }
 
 impl Part {
-    /// The next op of a task of this program.
-    fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
+    /// The next op of a task of this program, whose parent does `prelude` before all that is in it.
+    fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome, prelude: &[Step]) -> Op {
         let own = TaskId(task.0 - self.base.tasks);
         let is_scenario = matches!(self.program, Program::Scenario(_));
         // The shell of counted runs is a copy of the shell that starts it, and executes nothing.
         if is_scenario
             && own == self.program.parent()
-            && let Some(&Step::Op(op)) = PARENT.get(self.prelude)
+            && let Some(&Step::Op(op)) = prelude.get(self.prelude)
         {
             self.prelude += 1;
             return op;
@@ -242,7 +243,10 @@ impl Workload for Replay {
     #[inline]
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
         match self.owner.get(task.idx()) {
-            Some(&part) => self.parts[part as usize].next_op(task, now, last),
+            Some(&part) => {
+                let prelude = self.shell.between.parent;
+                self.parts[part as usize].next_op(task, now, last, prelude)
+            }
             None if task.0 == self.test_id() => match &mut self.test {
                 Some((_, has_run @ false)) => {
                     *has_run = true;

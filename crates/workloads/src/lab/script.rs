@@ -5,7 +5,9 @@ use rand::distr::{Distribution, Uniform};
 use simsched_core::{MaskId, ProcId, Seed, TaskId};
 use simsched_topology::{CpuId, CpuSet};
 
-use super::costs::{Birth, REAP, before_fork, before_fork_pinned, lead, lead_behind_probes};
+use super::costs::{
+    Birth, REAP, before_fork, before_fork_pinned, lead, lead_behind_probes, lead_of_shell,
+};
 use super::kernel::Kernel;
 use super::{START, STOP};
 use crate::builder::{Body, Builder, ProgramId};
@@ -60,6 +62,14 @@ impl Script {
     /// The same where the lab has set probes before: the start lies elsewhere between two ticks.
     pub(super) fn behind_probes(self) -> Script {
         Script { lead: lead_behind_probes(self.nr_cpus), ..self }
+    }
+
+    /// The same where the shell has forked the parent behind the last grace period ([`OF_PROBES`]): the program
+    /// begins when that has executed the lab's program.
+    ///
+    /// [`OF_PROBES`]: super::between::OF_PROBES
+    pub(super) fn of_shell(self) -> Script {
+        Script { lead: lead_of_shell(self.nr_cpus), ..self }
     }
 
     /// Writes the parent's program, from its first look at the clock to its last.
