@@ -180,18 +180,34 @@ impl Lab {
     /// # Errors
     /// When a run cannot hold it.
     pub fn build(&self, seed: Seed) -> Result<Programs, WorkloadError> {
-        self.build_within(seed, Script::behind_probes)
+        self.build_within(seed, self.is_behind_probes().then_some(Script::behind_probes))
     }
 
-    /// The same where scenarios behind probes are scripts that `behind_probes` has changed.
+    /// The same where the lab's shell has started the parent behind other programs.
+    fn behind_others(&self, seed: Seed) -> Result<Programs, WorkloadError> {
+        let of_shell = match self.machine.kernel {
+            _ if self.is_behind_probes() => Some(Script::of_shell as fn(Script) -> Script),
+            Kernel::V6_1 | Kernel::V6_12 => None,
+            Kernel::V7_3 => Some(Script::of_sleeper as fn(Script) -> Script),
+        };
+        self.build_within(seed, of_shell)
+    }
+
+    fn is_behind_probes(&self) -> bool {
+        cache_set::has(&self.name)
+    }
+
     fn build_within(
         &self,
         seed: Seed,
-        behind_probes: impl Fn(Script) -> Script,
+        change: Option<impl Fn(Script) -> Script>,
     ) -> Result<Programs, WorkloadError> {
         let script = || {
             let script = Script::new(self.machine.nr_cpus, self.machine.kernel, seed);
-            if cache_set::has(&self.name) { behind_probes(script) } else { script }
+            match &change {
+                Some(change) => change(script),
+                None => script,
+            }
         };
         match &self.scenario {
             Scenario::Pairs(pairs) => pairs.build(script()),
@@ -213,7 +229,11 @@ impl Lab {
     /// # Errors
     /// When a run cannot hold it.
     pub fn replay(&self, seed: Seed) -> Result<Replay, WorkloadError> {
-        self.machine.replay(&self.name, Program::Scenario(Box::new(self.build(seed)?)), seed)
+        self.machine.replay(
+            &self.name,
+            Program::Scenario(Box::new(self.behind_others(seed)?)),
+            seed,
+        )
     }
 
     /// The programs of these scenarios of the lab's cache set on one machine, one behind the other as the lab's script
@@ -222,8 +242,7 @@ impl Lab {
     /// # Errors
     /// When a run cannot hold them.
     pub fn series(labs: &[Lab], seed: Seed) -> Result<Replay, WorkloadError> {
-        let program =
-            |lab: &Lab| Ok(Program::Scenario(Box::new(lab.build_within(seed, Script::of_shell)?)));
+        let program = |lab: &Lab| Ok(Program::Scenario(Box::new(lab.behind_others(seed)?)));
         let programs = labs.iter().map(program).collect::<Result<Vec<_>, WorkloadError>>()?;
         let machine =
             labs.first().map_or_else(|| Machine::of_one_llc(1), |lab| lab.machine.clone());

@@ -31,7 +31,6 @@ fn cache_fact_04_off_hogs_stay_where_fork_put_them_with_two_llcs_in_each_node() 
 }
 
 #[test]
-#[ignore = "MISSED: ours pr-2x4 xllc_migrations: [1.0, 0.0, 0.0] instead of -1e-6..=1e-6"]
 fn cache_fact_04_off_hogs_of_several_processes_stay_where_fork_put_them() {
     for machine in ["n2x8", "s2x8"] {
         for scenario in ["pr-2x4", "pr-3x2"] {
@@ -49,7 +48,6 @@ fn cache_fact_04_off_four_workers_of_schbench_stay_where_fork_put_them() {
 }
 
 #[test]
-#[ignore = "MISSED: ours sb-1x8 xllc_migrations: [1.0, 1.0, 0.0] instead of -1e-6..=1e-6"]
 fn cache_fact_04_off_eight_workers_of_schbench_stay_where_fork_put_them() {
     for machine in ["n2x8", "s2x8", "s2d2"] {
         assert_is(&off(machine), "sb-1x8", "xllc_migrations", 0);
@@ -211,6 +209,7 @@ fn cache_fact_11_four_threads_beside_eight_come_to_the_empty_llc_of_four() {
 
 /// Eight hogs, 8 cores: nobody leaves before 0.9 s.
 #[test]
+#[ignore = "MISSED: ours assertion `left == right` failed: 2: [Move { ms: 241.984, pid: 2066, from: 0, to: 1, by: IdlePeriodic }]   left: [3, 1]  right: [4, 0]"]
 fn cache_fact_11_four_threads_beside_four_stay_for_long() {
     for seed in SEEDS {
         let watched = Watched::new(&on("n2x8"), "th-load-4", seed);

@@ -26,7 +26,6 @@ fn cache_fact_12_late_sleepers_stay_behind() {
 
 /// All eight workers come to one LLC; the message thread comes with them, or never, and then nearly all wakeups cross.
 #[test]
-#[ignore = "MISSED: ours [0.494, 0.452, 0.493]"]
 fn cache_fact_12_schbenchs_message_thread_comes_along_or_never() {
     let found = numbers(&on("s2x8"), "sb-1x8", "xllc_wakeups_per_wakeup");
     let is_one = |part: &Option<f64>| part.is_some_and(|part| !(0.1..=0.9).contains(&part));
@@ -84,7 +83,6 @@ fn cache_fact_13_off_two_of_four_pairs_are_in_each_node() {
 
 /// All in one LLC with it: within 34, 30 and 74 ms, give or take two passes of 32 or 64 ms.
 #[test]
-#[ignore = "MISSED: ours tpp-4 gathered_procs: [1.0, 0.0, 1.0] instead of 0.999999..=1.000001"]
 fn cache_fact_13_four_pairs_of_one_process_share_an_llc() {
     for (name, most) in [("n2x8", 34.0 + 32.0), ("s2x8", 30.0 + 64.0), ("s2d2", 74.0 + 64.0)] {
         assert_is(&on(name), "tpp-4", "gathered_procs", 1);

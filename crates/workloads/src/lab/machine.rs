@@ -59,12 +59,12 @@ impl Machine {
                 return Ok(Program::Counted(runs));
             }
             let lab = Lab { machine: self.clone(), ..Lab::new(name, self.nr_cpus)? };
-            Ok(Program::Scenario(Box::new(lab.build(seed)?)))
+            Ok(Program::Scenario(Box::new(lab.behind_others(seed)?)))
         };
         let names = name::before(name, self.nr_cpus);
         let before = names.iter().map(before).collect::<Result<Vec<_>, _>>()?;
         let cpu = program.cpu();
-        Ok(self.tested(Replay::new(program, before, cpu, self.nr_cpus), cpu, seed))
+        Ok(self.tested(Replay::new(program, before, self.kernel, cpu, self.nr_cpus), cpu, seed))
     }
 
     /// Programs one behind the other, since the boot, on a kernel with probes.

@@ -13,9 +13,10 @@ use simsched_core::{
 };
 use simsched_topology::CpuId;
 
-use super::between::{Between, OF_PROBES, OF_TRACES};
+use super::between::{Between, OF_PROBES, OF_TRACES, OF_TRACES_7_3};
 use super::counted::Counted;
 use super::ids::Base;
+use super::kernel::Kernel;
 use super::shell::{Shell, Step};
 use crate::program::Programs;
 
@@ -107,12 +108,22 @@ struct Part {
 }
 
 impl Replay {
-    /// `program` behind the programs `before`, started by a shell on `cpu` of so many.
+    /// `program` behind the programs `before`, started by a shell on `cpu` of so many under this kernel.
     #[must_use]
-    pub fn new(program: Program, before: Vec<Program>, cpu: CpuId, nr_cpus: usize) -> Replay {
+    pub fn new(
+        program: Program,
+        before: Vec<Program>,
+        kernel: Kernel,
+        cpu: CpuId,
+        nr_cpus: usize,
+    ) -> Replay {
+        let between = match kernel {
+            Kernel::V6_1 | Kernel::V6_12 => &OF_TRACES,
+            Kernel::V7_3 => &OF_TRACES_7_3,
+        };
         let order = std::iter::once(0).chain((1..=before.len()).rev()).collect();
         let programs = std::iter::once(program).chain(before);
-        let mut replay = Replay::of(programs, order, &OF_TRACES, cpu, nr_cpus);
+        let mut replay = Replay::of(programs, order, between, cpu, nr_cpus);
         replay.parts.iter_mut().skip(1).for_each(|part| part.is_before = true);
         replay
     }

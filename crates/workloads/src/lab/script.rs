@@ -7,6 +7,7 @@ use simsched_topology::{CpuId, CpuSet};
 
 use super::costs::{
     Birth, REAP, before_fork, before_fork_pinned, lead, lead_behind_probes, lead_of_shell,
+    lead_of_sleeper,
 };
 use super::kernel::Kernel;
 use super::{START, STOP};
@@ -70,6 +71,13 @@ impl Script {
     /// [`OF_PROBES`]: super::between::OF_PROBES
     pub(super) fn of_shell(self) -> Script {
         Script { lead: lead_of_shell(self.nr_cpus), ..self }
+    }
+
+    /// The same where the shell has forked the parent behind a helper that sleeps for 20 ms ([`OF_TRACES_7_3`]).
+    ///
+    /// [`OF_TRACES_7_3`]: super::between::OF_TRACES_7_3
+    pub(super) fn of_sleeper(self) -> Script {
+        Script { lead: lead_of_sleeper(), ..self }
     }
 
     /// Writes the parent's program, from its first look at the clock to its last.

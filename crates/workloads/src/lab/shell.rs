@@ -3,7 +3,7 @@
 use simsched_core::{Nanos, Op, ProcId, SchedPolicy, Start, TaskId, TaskSpec};
 use simsched_topology::CpuId;
 
-use super::between::{Between, FIRST_STEP};
+use super::between::Between;
 use super::costs::LEAD_CPU;
 
 /// What is left when all lines are printed: the trace is closed, and the helper ends.
@@ -60,7 +60,7 @@ impl Shell {
             |steps: &[Step]| steps.iter().filter(|step| matches!(step, Step::Helper(_))).count();
         let steps = between.steps;
         let nr_helpers =
-            helpers(&steps[FIRST_STEP..]) + helpers(steps) * parts.len().saturating_sub(1);
+            helpers(&steps[between.first..]) + helpers(steps) * parts.len().saturating_sub(1);
         Shell {
             first,
             cpu,
@@ -68,7 +68,7 @@ impl Shell {
             parts,
             part: None,
             between,
-            step: FIRST_STEP,
+            step: between.first,
             joins: None,
             helper: 0,
             helpers: vec![&[]; nr_helpers],
@@ -92,7 +92,8 @@ impl Shell {
             _ => {
                 let [line, of_cpu] = self.between.line;
                 let line = line.get() + of_cpu.get() * self.nr_cpus;
-                Op::Run(Nanos(waits * LINES * line) + PRINTED)
+                let lines = waits * LINES + self.between.other_lines;
+                Op::Run(Nanos(lines * line) + PRINTED)
             }
         }
     }
