@@ -13,6 +13,9 @@
 //! | `kcompactdX` | pinned to node X | one each 128 ticks | 5 us |
 //! | `rcu_preempt` | everywhere | from the first tick on 3 to 8, two ticks apart; then 1.4 a second, in pairs | 5 and 4 us |
 //! | `kdamond.0` | everywhere, 7.2 and 7.3 only | see [`damon`] | 14 us |
+//! | `kworker/uM:2`, `kworker/uM:3` | everywhere, in a series only | see [`Rouses`] | |
+//!
+//! In a series, which is that of 7.3, `kworker/0:1` also wakes up others ([`Rouses`]).
 //!
 //! A `kworker/N:1` folds the counters of CPU N (`vmstat_update()`). It comes back after a second as
 //! long as it finds some changed, which is so while tasks are born there and touch their memory; a
