@@ -101,9 +101,9 @@ fn scenarios_of_the_first_set_begin_as_far_behind_a_tick_as_in_the_kernel() {
 }
 
 /// On the 32 CPUs of s2d2 the first fork of the cache set comes 2.28 to 2.33 ms behind a tick in the middle half of 49
-/// recorded runs. Its child is born on the CPU of the shell, which is the last one behind its LLC that has become idle,
-/// and the child's first thread on that of the parent, behind the node's other LLC: so in four boots of 7.3.4, where the
-/// child of four scenarios is each time on one CPU. Here it is each time behind one LLC.
+/// recorded runs. Its child is born on the CPU of the shell, which is the last of its LLC to become idle, and the child's
+/// first thread on that of the parent, in the node's other LLC. The shell's CPU was recorded in one boot of 7.3.4; in
+/// three others the children of four scenarios are born on one CPU. Here they are born in one LLC.
 #[test]
 fn the_first_task_of_a_scenario_is_born_where_the_shell_is() {
     let topology = |mode| Arc::new(Topology::builtin("s2d2", Some(mode)).unwrap());

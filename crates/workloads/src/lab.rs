@@ -183,7 +183,7 @@ impl Lab {
         self.build_within(seed, self.is_behind_probes().then_some(Script::behind_probes))
     }
 
-    /// The same where the lab's shell has started the parent behind other programs.
+    /// The programs of all tasks ([`Lab::build`]) where the lab's shell has started the parent behind other programs.
     fn behind_others(&self, seed: Seed) -> Result<Programs, WorkloadError> {
         let of_shell = match self.machine.kernel {
             _ if self.is_behind_probes() => Some(Script::of_shell as fn(Script) -> Script),

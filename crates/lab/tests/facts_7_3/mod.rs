@@ -1,7 +1,7 @@
 //! What the lab has found on kernel 7.3.4: the numbered facts about cache-aware scheduling in its `CACHE.md`
 //! (`cache_fact_NN_...`), what its description of the rules says beside them, and the numbered findings of
 //! `FINDINGS-7.3.md` (`finding_NN_...`). The numbers are the kernel's; a test that is ignored holds one that the
-//! simulator misses.
+//! simulator misses. `just facts` runs those, says what comes out instead, and fails where one holds after all.
 //!
 //! Not asserted here:
 //!

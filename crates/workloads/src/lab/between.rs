@@ -59,9 +59,9 @@ pub(super) const OF_TRACES: Between = Between {
     other_lines: 0,
 };
 
-/// The same under 7.3.4. To open a trace takes no grace period there, to empty it two; then the shell starts a helper that
-/// sleeps for 20 ms, and the parent behind that, which sleeps no more: it is at its first fork 5.4 ms behind
-/// sched_process_exec ([`CALIBRATES`]).
+/// The script of the first set under 7.3.4. To open a trace takes no grace period there, to empty it two; then the shell
+/// starts a helper that sleeps for 20 ms, and behind that the parent, which does not sleep: it is at its first fork 5.4 ms
+/// behind sched_process_exec ([`CALIBRATES`]).
 pub(super) const OF_TRACES_7_3: Between = Between {
     steps: &[
         Step::Op(run(165)),
@@ -86,9 +86,10 @@ pub(super) const OF_TRACES_7_3: Between = Between {
 /// one is emptied a helper sleeps for 20 ms. Recorded (three gaps): to print the trace of the probes takes 3.3 to 4.7 ms
 /// from sched_process_exec to sched_process_exit with 128 to 190 lines, the other one 6.6 and 7.6 ms with 220 and 252; the
 /// shell sleeps twice until a grace period has ended, runs for 935 us, starts the helper, sleeps twice more, and
-/// starts the parent 290 us behind the end of the last one. The parent sleeps no more: it is in its scenario 5.3 ms
-/// behind sched_process_exec ([`CALIBRATES`]). So the shell's CPU is the last one behind its LLC that
-/// has become idle, and the scenario's first task is born there, in all recordings.
+/// starts the parent 290 us behind the end of the last one. The parent does not sleep: it is in its scenario 5.3 ms
+/// behind sched_process_exec ([`CALIBRATES`]). So the shell's CPU is the last of its LLC to become idle, and the
+/// scenario's first task is born there. This was seen in the one boot whose shell was recorded; in three others,
+/// where it was not, the first tasks of four scenarios are born on one CPU.
 pub(super) const OF_PROBES: Between = Between {
     steps: &[
         Step::Op(run(165)),

@@ -31,8 +31,8 @@ pub(super) fn lead(nr_cpus: usize) -> Dist {
     Dist::Uniform(Nanos(middle - LEAD_SPREAD.get()), Nanos(middle + LEAD_SPREAD.get()))
 }
 
-/// The same where the lab empties the buffers earlier, sleeps for 20 ms, and then sets probes of the kernel: so
-/// it ran the set of `cache.sh`. The first fork comes 2,205 us after a tick on 16 CPUs (quartiles 2,184 and
+/// From a tick to the parent's first look at the clock where the lab empties the buffers, sleeps for 20 ms, and then sets
+/// probes of the kernel: so it ran the set of `cache.sh`. The first fork comes 2,205 us after a tick on 16 CPUs (quartiles 2,184 and
 /// 2,215, 31 runs on `n2x8`) and 2,295 on 32 (2,286 and 2,325, 49 runs on `s2x8` and `s2d2`), 7.3.4; with
 /// the price of a fork and what is before it off, 2,048 and 2,138 are left. So a task that
 /// sleeps until 20 ms behind the start and runs for 2 ms runs at a tick, which it does not behind [`lead`].
@@ -40,7 +40,7 @@ pub(super) fn lead_behind_probes(nr_cpus: usize) -> Dist {
     behind_probes(nr_cpus, Nanos::ZERO)
 }
 
-/// The part of that behind the parent's sched_process_exec.
+/// The part of [`lead_behind_probes`] that is behind the parent's sched_process_exec.
 pub(super) fn lead_of_shell(nr_cpus: usize) -> Dist {
     behind_probes(nr_cpus, TO_EXEC)
 }

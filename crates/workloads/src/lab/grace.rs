@@ -47,7 +47,7 @@ impl Grace {
     /// How long the next one is.
     fn length(&mut self) -> u64 {
         let all = Uniform::new(0, LENGTH.1 + LONGER.1).expect("a range that is not empty");
-        let is_longer = self.lengths.as_mut().is_some_and(|dice| all.sample(dice) >= LENGTH.1);
+        let is_longer = self.lengths.as_mut().is_some_and(|stream| all.sample(stream) >= LENGTH.1);
         if is_longer { LONGER.0 } else { LENGTH.0 }
     }
 

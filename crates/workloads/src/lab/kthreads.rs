@@ -86,9 +86,9 @@ pub struct WithKthreads<W> {
 }
 
 /// Draws for the threads of one machine.
-struct Dice(Stream);
+struct Draws(Stream);
 
-impl Dice {
+impl Draws {
     fn below(&mut self, end: u64) -> u64 {
         Uniform::new(0, end.max(1)).expect("a range that is not empty").sample(&mut self.0)
     }
@@ -111,27 +111,27 @@ impl Dice {
 }
 
 /// What `rcu_preempt` does in a scenario.
-fn grace_of(dice: &mut Dice) -> Plan {
-    Plan::Grace { looks: dice.looks(), later: 20 + dice.below(PAIRS) }
+fn grace_of(draws: &mut Draws) -> Plan {
+    Plan::Grace { looks: draws.looks(), later: 20 + draws.below(PAIRS) }
 }
 
 /// The kernel threads of a machine, in the order of their ids.
 fn threads(topology: &Topology, seed: Seed) -> Vec<Kthread> {
-    let dice = &mut Dice(seed.stream("kthreads", 0));
+    let draws = &mut Draws(seed.stream("kthreads", 0));
     let (all, nr_cpus) = (topology.cpus(), topology.nr_cpus());
     let thread = Kthread::new;
-    let grace = grace_of(dice);
-    let mut threads = vec![thread("rcu_preempt".to_owned(), dice.cpu(all), None, grace, TURN)];
+    let grace = grace_of(draws);
+    let mut threads = vec![thread("rcu_preempt".to_owned(), draws.cpu(all), None, grace, TURN)];
     for node in (0..topology.nr_nodes()).map(NodeId::new) {
         let span = topology.node_span(node);
-        let plan = Plan::Periodic { first: 1 + dice.below(KCOMPACTD), period: KCOMPACTD };
-        let cpu = dice.cpu(span);
+        let plan = Plan::Periodic { first: 1 + draws.below(KCOMPACTD), period: KCOMPACTD };
+        let cpu = draws.cpu(span);
         threads.push(thread(format!("kcompactd{node}"), cpu, Some(*span), plan, TURN));
     }
-    let plan = Plan::Periodic { first: 1 + dice.below(UNBOUND), period: UNBOUND };
+    let plan = Plan::Periodic { first: 1 + draws.below(UNBOUND), period: UNBOUND };
     let name = format!("kworker/u{}:1", 2 * nr_cpus);
-    threads.push(thread(name, dice.cpu(all), None, plan, TURN_UNBOUND));
-    let (second, wheel) = (dice.below(HZ), dice.below(SLOT));
+    threads.push(thread(name, draws.cpu(all), None, plan, TURN_UNBOUND));
+    let (second, wheel) = (draws.below(HZ), draws.below(SLOT));
     for cpu in all.iter() {
         let earlier = SPREAD * cpu.idx() as u64 % HZ;
         let first = 1 + (second + HZ - earlier) % HZ;
@@ -141,7 +141,7 @@ fn threads(topology: &Topology, seed: Seed) -> Vec<Kthread> {
         let own = Some(CpuSet::single(cpu));
         threads.push(thread(format!("kworker/{cpu}:1"), cpu, own, plan, turn));
     }
-    for cpu in all.iter().filter(|cpu| has_timer(topology, *cpu, dice)) {
+    for cpu in all.iter().filter(|cpu| has_timer(topology, *cpu, draws)) {
         let name = format!("kworker/{cpu}:2");
         threads.push(thread(name, cpu, Some(CpuSet::single(cpu)), Plan::Never, TURN));
     }
@@ -152,10 +152,10 @@ fn threads(topology: &Topology, seed: Seed) -> Vec<Kthread> {
 /// wakes up runs 7.38 us behind it, else 7.03 (`lat_p50_ns` of `periodic`): 24 of 24 on the machine
 /// with one node; else 5 of 5 on the first CPU of a node, 12 of 21 on the others of the boot CPU's node and
 /// none of 18 elsewhere.
-fn has_timer(topology: &Topology, cpu: CpuId, dice: &mut Dice) -> bool {
+fn has_timer(topology: &Topology, cpu: CpuId, draws: &mut Draws) -> bool {
     let node = topology.node_of(cpu);
     let is_first = topology.node_span(node).first() == Some(cpu);
-    topology.nr_nodes() == 1 || is_first || node.idx() == 0 && dice.below(21) < 12
+    topology.nr_nodes() == 1 || is_first || node.idx() == 0 && draws.below(21) < 12
 }
 
 impl<W: Workload> WithKthreads<W> {
@@ -202,10 +202,10 @@ impl WithKthreads<Replay> {
         let mut all = WithKthreads::new(program, topology, seed).waiting(0);
         let kworkers = (0..topology.nr_cpus()).map(|cpu| all.kworker_of(CpuId::new(cpu)));
         let kworkers = kworkers.collect::<Option<Vec<TaskId>>>().unwrap_or_default();
-        let mut dice = Dice(seed.stream("pm_runtime_work", 0));
+        let mut draws = Draws(seed.stream("pm_runtime_work", 0));
         let unbound = [2, 3].map(|nth| {
             let name = format!("kworker/u{}:{nth}", 2 * topology.nr_cpus());
-            let cpu = dice.cpu(topology.cpus());
+            let cpu = draws.cpu(topology.cpus());
             all.threads.push(Kthread::new(name, cpu, None, Plan::Never, TURN));
             TaskId::new(all.first + all.threads.len() - 1)
         });
@@ -234,10 +234,10 @@ impl<W: Workload> WithKthreads<W> {
     #[must_use]
     pub fn under(mut self, kernel: Kernel, topology: &Topology) -> WithKthreads<W> {
         if kernel == Kernel::V7_3 {
-            let mut dice = Dice(self.seed.stream("kdamond", 0));
+            let mut draws = Draws(self.seed.stream("kdamond", 0));
             let ends = if self.stops.is_empty() { damon::ENDS } else { damon::ENDS_BEHIND_PROBES };
-            let plan = Plan::Damon(Damon::new(ends.start + dice.below(ends.end - ends.start)));
-            let cpu = dice.cpu(topology.cpus());
+            let plan = Plan::Damon(Damon::new(ends.start + draws.below(ends.end - ends.start)));
+            let cpu = draws.cpu(topology.cpus());
             self.threads.push(Kthread::new("kdamond.0".to_owned(), cpu, None, plan, damon::TURN));
         }
         self
@@ -260,8 +260,8 @@ impl<W: Workload> WithKthreads<W> {
     /// Scenario `nth` begins: each has its own grace periods.
     fn begin(&mut self, nth: usize, now: SimTime) {
         self.grace = None;
-        let mut dice = Dice(self.seed.stream("kthreads", nth as u64));
-        let drawn = grace_of(&mut dice);
+        let mut draws = Draws(self.seed.stream("kthreads", nth as u64));
+        let drawn = grace_of(&mut draws);
         self.threads.iter_mut().for_each(|thread| thread.begin(now, drawn));
     }
 

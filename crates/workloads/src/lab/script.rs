@@ -60,20 +60,21 @@ impl Script {
         Script { b, zero, kernel, proc, seed, nr_cpus, lead, cpu, masks }
     }
 
-    /// The same where the lab has set probes before: the start lies elsewhere between two ticks.
+    /// This script where the lab has set probes before: the start lies elsewhere between two ticks.
     pub(super) fn behind_probes(self) -> Script {
         Script { lead: lead_behind_probes(self.nr_cpus), ..self }
     }
 
-    /// The same where the shell has forked the parent behind the last grace period ([`OF_PROBES`]): the program
-    /// begins when that has executed the lab's program.
+    /// This script where a shell has forked the parent behind a grace period ([`OF_PROBES`]): it begins when the parent has
+    /// executed the lab's program.
     ///
     /// [`OF_PROBES`]: super::between::OF_PROBES
     pub(super) fn of_shell(self) -> Script {
         Script { lead: lead_of_shell(self.nr_cpus), ..self }
     }
 
-    /// The same where the shell has forked the parent behind a helper that sleeps for 20 ms ([`OF_TRACES_7_3`]).
+    /// This script where a shell has forked the parent behind a helper that sleeps for 20 ms ([`OF_TRACES_7_3`]): it
+    /// begins when the parent has executed the lab's program.
     ///
     /// [`OF_TRACES_7_3`]: super::between::OF_TRACES_7_3
     pub(super) fn of_sleeper(self) -> Script {
