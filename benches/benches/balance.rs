@@ -66,7 +66,7 @@ impl Bench {
         loop {
             match self.host.balance_step(cpu, &mut self.moves) {
                 BalanceStep::Look(look) => cpus += u32::from(look.cpus),
-                BalanceStep::Lock(_) | BalanceStep::Stop { .. } => {}
+                BalanceStep::Lock(_) | BalanceStep::Skip | BalanceStep::Stop { .. } => {}
                 BalanceStep::Move => unreachable!("all tasks are pinned"),
                 BalanceStep::Done => return cpus,
             }

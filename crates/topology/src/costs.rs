@@ -256,6 +256,9 @@ costs! {
     balance_group,
     /// Load balance: each search for the busiest group of a domain, beside its CPUs and groups.
     balance_domain,
+    /// Load balance: asking which CPU balances a domain where that is another one (`should_we_balance()`), which ends the
+    /// attempt.
+    balance_skip,
     /// An atomic operation on a line that this core alone holds.
     line_hit,
     /// A load from a line of which this core holds a copy.

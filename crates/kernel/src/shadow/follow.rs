@@ -114,7 +114,7 @@ impl<P: Inside> Ask<'_, P> {
                     done("idle_since", self.library.class.idle_since(number(cpu), 0))?;
                 }
             }
-            BalanceStep::Look(_) | BalanceStep::Stop { .. } => {}
+            BalanceStep::Look(_) | BalanceStep::Skip | BalanceStep::Stop { .. } => {}
         }
         Ok(())
     }

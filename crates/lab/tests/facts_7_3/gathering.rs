@@ -129,7 +129,6 @@ fn cache_fact_07_four_pinned_threads_gather_at_226_to_386_ms_with_16_cpus() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_07_six_pinned_threads_gather_at_386_to_390_ms_with_16_cpus() {
     assert_gathers("n2x8", "th-spread-6", [386.0, 390.0], ON_16);
 }

@@ -52,6 +52,7 @@ impl Driver {
                     done.looked_at += u32::from(look.cpus);
                     self.spend(self.look_ns);
                 }
+                BalanceStep::Skip => {}
                 // The clocks are always up to date here.
                 BalanceStep::Lock(locked) => done.locked.push(locked),
                 BalanceStep::Move => {

@@ -157,7 +157,7 @@ impl Scene {
                     looks += 1;
                     look(&mut self.driver);
                 }
-                BalanceStep::Lock(_) => {}
+                BalanceStep::Lock(_) | BalanceStep::Skip => {}
                 BalanceStep::Move => self.attach(&moves),
                 BalanceStep::Stop { from } => stops.push(from),
                 BalanceStep::Done => return (looks, stops),

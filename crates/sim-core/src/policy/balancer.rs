@@ -88,6 +88,8 @@ pub enum BalanceStep {
     /// Read the state of CPUs and groups. The policy has not read it yet: it does so, and decides,
     /// when it is asked for the next step, after the time that the reading takes.
     Look(Look),
+    /// A domain is left alone, since another CPU balances it (`should_we_balance`).
+    Skip,
     /// Bring the clock of this runqueue to the present (`rq_lock`, `update_rq_clock`).
     Lock(CpuId),
     /// The tasks in [`Moves`] have been detached by the policy, in this order, from a runqueue whose

@@ -14,6 +14,9 @@ use crate::policy::{BalanceStep, Enqueue, Policy};
 use crate::time::Nanos;
 use crate::workload::Workload;
 
+/// More domains than the CPUs of one pass have.
+const MAX_SKIPS: u32 = 1 << 16;
+
 /// What one CPU asks another to call (`call_single_data_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
@@ -159,12 +162,22 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// (`load_balance()`, `detach_tasks()`): both are part of what the domain's balance has cost.
     pub(super) fn balance(&mut self, cpu: CpuId) -> Step {
         let mut wait = Nanos::ZERO;
-        let ns = match self.balance_step(cpu) {
+        let skip = self.prices.list().balance_skip;
+        let mut step = self.balance_step(cpu);
+        // What takes no time is no event. A pass that does nothing else is one, so that it is found.
+        for _ in 0..MAX_SKIPS {
+            if step != BalanceStep::Skip || skip != 0 {
+                break;
+            }
+            step = self.balance_step(cpu);
+        }
+        let ns = match step {
             BalanceStep::Look(look) => {
                 let lines = if self.hardware.free { 0 } else { self.prices.balance_lines(&look) };
                 wait = Nanos(u64::from(lines));
                 self.prices.balance_look(&look)
             }
+            BalanceStep::Skip => skip,
             BalanceStep::Lock(locked) => {
                 self.desk(cpu).locking = Some(locked);
                 let ns = self.prices.list().balance_cpu_same_llc;

@@ -26,6 +26,8 @@ pub(super) struct Attempt {
 enum At {
     /// Whether this CPU is the one to balance.
     Ask,
+    /// Another one is.
+    Skipped,
     /// The CPUs of the domain have been read.
     Decide,
     /// The source is locked.
@@ -98,6 +100,7 @@ impl Fair {
         let attempt = pass.attempt.as_mut()?;
         let next = match attempt.at {
             At::Ask => self.ask(world, this, attempt),
+            At::Skipped => self.balanced(&attempt.env, Balanced::Yes),
             At::Decide => self.decide(world, attempt),
             At::Detach => self.detach(world, attempt, moves),
             At::Attached => self.attached(world, attempt),
@@ -134,7 +137,7 @@ impl Fair {
         let env = &attempt.env;
         if !self.should_we_balance(world, env) {
             attempt.goes_on = false;
-            return self.balanced(env, Balanced::Yes);
+            return Next::Step(At::Skipped, BalanceStep::Skip);
         }
         if self.features.version >= Version::V7_2
             && self.domain(env).flags.contains(SdFlags::SERIALIZE)
