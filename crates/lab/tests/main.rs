@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
 mod bed;
+mod births;
 mod facts_7_3;
 mod findings;
 mod kthreads;

@@ -30,6 +30,7 @@ mod lognormal;
 mod loopback;
 mod measured;
 mod own;
+mod page_fault;
 mod postbox;
 mod program;
 mod ziggurat;

@@ -1,11 +1,12 @@
 //! What surrounds hackbench's messages when a run is timed from outside: births, ends, and what threads do
 //! under the lock of the address space that they share.
 
-use simsched_core::{Nanos, SemId};
+use simsched_core::Nanos;
 
 use super::Plan;
 use crate::builder::Body;
 use crate::dist::Dist;
+use crate::page_fault::{FaultLock, TO_PREPARE};
 use crate::program::Operand;
 
 /// What surrounds the messages, when a run is timed from outside.
@@ -61,8 +62,8 @@ pub(crate) struct Space {
     pub(crate) to_fault: Nanos,
     /// A page fault.
     pub(crate) fault: u32,
-    /// Whether a page fault takes the lock (before 6.4).
-    pub(crate) faults_lock: bool,
+    /// When a page fault takes the lock.
+    pub(crate) faults_lock: FaultLock,
     /// The heap of its own that a thread gets when it first frees something: `mmap()`, `munmap()` of what is too much
     /// before and behind, and `mprotect()` for writing.
     pub(crate) heap: [u32; 4],
@@ -70,18 +71,6 @@ pub(crate) struct Space {
     pub(crate) heap_fault: u32,
     /// Leaving the address space.
     pub(crate) leave: u32,
-}
-
-impl Space {
-    /// A page fault that takes so many ns.
-    fn fault(&self, p: &mut Body<'_>, lock: SemId, ns: u32) {
-        if self.faults_lock {
-            p.down_read(lock);
-            p.up_read(lock, ns);
-        } else {
-            p.run(Dist::Constant(Nanos(u64::from(ns))));
-        }
-    }
 }
 
 /// One of these lengths, each with the same chance.
@@ -138,7 +127,7 @@ impl Plan {
                             p.down_write(lock);
                             p.up_write(lock, held);
                         }
-                        space.fault(p, lock, space.stack_fault);
+                        space.faults_lock.fault(p, lock, space.stack_fault, Some(TO_PREPARE[0]));
                         p.run(one_of(&space.to_create));
                     });
                 }
@@ -172,7 +161,7 @@ impl Plan {
     pub(super) fn first_fault(&self, p: &mut Body<'_>) {
         if let Some((lock, space)) = self.space {
             p.run(Dist::Constant(space.to_fault));
-            space.fault(p, lock, space.fault);
+            space.faults_lock.fault(p, lock, space.fault, None);
         }
     }
 
@@ -183,7 +172,7 @@ impl Plan {
                 p.down_write(lock);
                 p.up_write(lock, held);
             }
-            space.fault(p, lock, space.heap_fault);
+            space.faults_lock.fault(p, lock, space.heap_fault, Some(TO_PREPARE[1]));
         }
     }
 

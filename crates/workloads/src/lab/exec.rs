@@ -8,7 +8,7 @@ use simsched_core::{FutexId, Nanos, SemId};
 
 use super::costs::{PIECE, SLACK, birth, table, us};
 use super::life::{FORKED, FORKS, behind, hogs, joins};
-use super::memory::Memory;
+use super::memory::{Code, Memory};
 use super::script::{FIRST, Script};
 use crate::builder::ProgramId;
 use crate::dist::Dist;
@@ -71,7 +71,7 @@ pub(super) fn write(script: &mut Script) {
 fn victim(script: &mut Script, space: Memory, killed: FutexId) -> ProgramId {
     let from = When::after(script.zero, FORKS);
     script.b.program("victim", |p| {
-        space.begins(p);
+        space.begins(p, Code::Known);
         p.run_until(from, PIECE);
         p.forever(|p| {
             p.run(NOTICE);

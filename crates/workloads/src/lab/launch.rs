@@ -8,6 +8,7 @@ use super::costs::{FAULT, STACK, STACK_FAULT, STACK_LEAVE};
 use super::kernel::Kernel;
 use crate::error::WorkloadError;
 use crate::hackbench::{Hackbench, Mode, Outside, Space};
+use crate::page_fault::FaultLock;
 use crate::program::Programs;
 
 /// What surrounds the messages, read from the traces of `hackbench-g1f4l10` and `-g2f4l10`. From fork
@@ -57,7 +58,7 @@ const SPACE: Space = Space {
     to_create: [Nanos(16_500); 12],
     to_fault: Nanos(3_000),
     fault: FAULT,
-    faults_lock: true,
+    faults_lock: FaultLock::Whole,
     heap: [7_000, 15_000, 9_000, 13_000],
     heap_fault: FAULT,
     leave: 500,

@@ -9,7 +9,7 @@ use super::costs::{
     Birth, PIECE, REAP, REPORT_MESSENGER, SLACK, before_fork, before_fork_of_threads, birth, us,
 };
 use super::exec;
-use super::memory::Memory;
+use super::memory::{Code, Memory};
 use super::script::{FIRST, Script, wait_any};
 use crate::builder::{Body, ProgramId};
 use crate::error::WorkloadError;
@@ -188,7 +188,7 @@ pub(super) fn hogs(
 fn hog(script: &mut Script, space: Memory, end: Nanos) -> ProgramId {
     let end = When::after(script.zero, end);
     script.b.program("hog", |p| {
-        space.begins(p);
+        space.begins(p, Code::Known);
         p.run_until(end, PIECE);
         p.run(REPORT_MESSENGER);
     })

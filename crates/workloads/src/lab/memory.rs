@@ -10,6 +10,7 @@ use super::costs::{
 use super::kernel::Kernel;
 use crate::builder::Body;
 use crate::dist::Dist;
+use crate::page_fault::{FaultLock, TO_PREPARE};
 use crate::program::Operand;
 
 /// The address space of a process: its lock, and the kernel under which it is.
@@ -32,18 +33,18 @@ struct Prices {
     to_create: Dist,
     /// A page fault in memory that no one has touched.
     fault: u32,
-    /// From the page fault at a thread's stack to its own work.
-    from_fault: Dist,
+    /// From the page fault at a thread's stack to its own work, by [`Code`].
+    from_fault: [Dist; 2],
     /// See [`HEAP_MAP`].
     heap_map: [u32; 2],
-    /// See [`HEAP_UNMAP`].
-    heap_unmap: [u32; 2],
+    /// See [`HEAP_UNMAP`]; by whether two pieces are too many.
+    heap_unmap: [[u32; 2]; 2],
     /// See [`HEAP_LEAVE`].
     heap_leave: [u32; 2],
     /// See [`HEAP_FAULTS`].
     heap_faults: &'static [u32],
-    /// Whether a page fault takes the lock of the address space.
-    faults_lock: bool,
+    /// When a page fault takes the lock of the address space.
+    faults_lock: FaultLock,
 }
 
 impl Prices {
@@ -56,12 +57,12 @@ impl Prices {
                 stack_fault: STACK_FAULT,
                 to_create: TO_CREATE,
                 fault: FAULT,
-                from_fault: FROM_FAULT,
+                from_fault: [FROM_FAULT, FROM_FAULT],
                 heap_map: HEAP_MAP,
-                heap_unmap: HEAP_UNMAP,
+                heap_unmap: [HEAP_UNMAP; 2],
                 heap_leave: HEAP_LEAVE,
                 heap_faults: &HEAP_FAULTS,
-                faults_lock: true,
+                faults_lock: FaultLock::Whole,
             },
             Kernel::V7_3 => Prices::v7_3(),
         }
@@ -71,8 +72,10 @@ impl Prices {
     /// does without the lock (`lock_vma_under_rcu()`, 6.4 and later). The traces of 7.3.4 tell the sums
     /// (`schbench`, 8 and 16 CPUs, 5 seeds): from a sched_wakeup_new to the second sched_process_fork
     /// behind it 53 us (53 and 54, 17 births), where nobody has the lock; later ones 60 (54 to 65, 67
-    /// births). A message thread sleeps for the first time 25 us after its first sched_switch (24 to 28,
-    /// 20 births), a worker, which gets a heap between, wakes it after 43 to 75 (96 births; 55 to 70 here).
+    /// births). The first message thread sleeps for the first time 25 us after its first sched_switch (24 to 28, 10
+    /// births), another one or a wakee of `pc` after 14 (14 to 18, 11 births): the code that they run is mapped then.
+    /// What is unmapped, and in which order a worker takes the lock until it wakes its message thread, was recorded
+    /// with the events of `mmap_lock`, of page faults and of system calls (7.3.4, `schbench` on 8 CPUs, 24 births).
     fn v7_3() -> Prices {
         Prices {
             stack: 3_900,
@@ -81,14 +84,23 @@ impl Prices {
             stack_fault: 7_800,
             to_create: Dist::Constant(Nanos(1_800 + 9_000)),
             fault: 6_800,
-            from_fault: Dist::Constant(Nanos(12_000)),
+            from_fault: [12_000, 1_500].map(|ns| Dist::Constant(Nanos(ns))),
             heap_map: [4_300; 2],
-            heap_unmap: [7_900, 6_800],
+            heap_unmap: [[3_600, 2_500], [8_500, 1_800]],
             heap_leave: [4_000; 2],
             heap_faults: &[12_700, 6_800],
-            faults_lock: false,
+            faults_lock: FaultLock::FirstTouch,
         }
     }
+}
+
+/// Whether a thread is the first one of its process to run its code, which it maps by a page fault then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Code {
+    /// It is.
+    Fresh,
+    /// It is not.
+    Known,
 }
 
 impl Memory {
@@ -102,7 +114,7 @@ impl Memory {
         p.run(prices.stack_leave_more.clone());
         p.up_write(self.lock, prices.stack_leave);
         p.run(BETWEEN_CALLS);
-        self.faults(p, prices.faults_lock, prices.stack_fault);
+        prices.faults_lock.fault(p, self.lock, prices.stack_fault, Some(TO_PREPARE[0]));
         p.run(prices.to_create);
         p.spawn(thread);
     }
@@ -113,43 +125,57 @@ impl Memory {
     pub(super) fn creates_again(self, p: &mut Body<'_>, thread: Operand) {
         let prices = Prices::of(self.kernel);
         p.run(TO_STACK);
-        self.faults(p, prices.faults_lock, prices.stack_fault);
+        prices.faults_lock.fault(p, self.lock, prices.stack_fault, None);
         p.run(prices.to_create);
         p.spawn(thread);
     }
 
-    /// Makes room for what a thread measures that is too large for its heap.
-    pub(super) fn maps_large(self, p: &mut Body<'_>) {
-        let prices = Prices::of(self.kernel);
-        self.maps(p, prices.heap_map[1]);
-        p.run(BETWEEN_CALLS);
-        self.faults(p, prices.faults_lock, prices.fault);
-    }
-
     /// What a thread does first: it touches its stack.
-    pub(super) fn begins(self, p: &mut Body<'_>) {
+    pub(super) fn begins(self, p: &mut Body<'_>, code: Code) {
         let prices = Prices::of(self.kernel);
         p.run(TO_FAULT);
-        self.faults(p, prices.faults_lock, prices.fault);
-        p.run(prices.from_fault);
+        prices.faults_lock.fault(p, self.lock, prices.fault, None);
+        let [fresh, known] = prices.from_fault;
+        p.run(if code == Code::Fresh { fresh } else { known });
     }
 
     /// A thread gets a heap of its own with its first allocation.
     pub(super) fn gets_heap(self, p: &mut Body<'_>, pieces: usize) {
+        let faults = Prices::of(self.kernel).heap_faults;
+        self.makes_heap(p, pieces, faults);
+    }
+
+    /// A thread gets a heap with its first allocation, which is too large for that and is mapped by itself.
+    pub(super) fn gets_large(self, p: &mut Body<'_>, pieces: usize) {
+        let prices = Prices::of(self.kernel);
+        match self.kernel {
+            // Not recorded: the sum is in the faults of the heap.
+            Kernel::V6_1 | Kernel::V6_12 => self.makes_heap(p, pieces, prices.heap_faults),
+            Kernel::V7_3 => {
+                self.makes_heap(p, pieces, &prices.heap_faults[..1]);
+                self.maps(p, prices.heap_map[1]);
+                p.run(BETWEEN_CALLS);
+                prices.faults_lock.fault(p, self.lock, prices.fault, Some(TO_PREPARE[0]));
+            }
+        }
+    }
+
+    fn makes_heap(self, p: &mut Body<'_>, pieces: usize, faults: &[u32]) {
         let prices = Prices::of(self.kernel);
         let row = usize::from(pieces == 0);
         self.maps(p, prices.heap_map[row]);
         for _ in 0..pieces {
             p.run(BETWEEN_CALLS);
-            let [written, read] = prices.heap_unmap;
+            let [written, read] = prices.heap_unmap[usize::from(pieces > 1)];
             self.maps(p, written);
-            self.faults(p, true, read);
+            FaultLock::Whole.fault(p, self.lock, read, None);
         }
         p.run(BETWEEN_CALLS);
         self.maps(p, prices.heap_leave[row]);
         p.run(BETWEEN_CALLS);
-        for &held in prices.heap_faults {
-            self.faults(p, prices.faults_lock, held);
+        // The first one needs a table.
+        for (&ns, first) in faults.iter().zip([Some(TO_PREPARE[1]), None, None]) {
+            prices.faults_lock.fault(p, self.lock, ns, first);
             p.run(BETWEEN_FAULTS);
         }
     }
@@ -158,16 +184,6 @@ impl Memory {
     fn maps(self, p: &mut Body<'_>, held: u32) {
         p.down_write(self.lock);
         p.up_write(self.lock, held);
-    }
-
-    /// Touches a page that is not there, or takes the lock to read for another reason.
-    fn faults(self, p: &mut Body<'_>, locks: bool, held: u32) {
-        if locks {
-            p.down_read(self.lock);
-            p.up_read(self.lock, held);
-        } else {
-            p.run(Dist::Constant(Nanos(u64::from(held))));
-        }
     }
 }
 

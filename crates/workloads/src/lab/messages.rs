@@ -9,7 +9,7 @@
 use simsched_core::{FutexId, MarkId, Nanos, TaskId};
 
 use super::costs::{REPORT_MESSENGER, REPORT_WORKER, SLACK, work};
-use super::memory::{Memory, heap_pieces};
+use super::memory::{Code, Memory, heap_pieces};
 use super::script::{FIRST, Script};
 use crate::builder::{Body, ProgramId};
 use crate::dist::Dist;
@@ -54,9 +54,11 @@ impl Messages {
         let stacks = script.b.stacks(self.messengers, all);
         let space = Memory { lock: script.b.sems(1), kernel: script.kernel };
         script.parent(|p| self.parent(p, space));
-        let messenger = self.messenger(&mut script, stacks, space);
+        let messengers =
+            [Code::Fresh, Code::Known].map(|code| self.messenger(&mut script, stacks, space, code));
         let workers = [0, 1, 2].map(|pieces| self.worker(&mut script, stacks, space, pieces));
         for group in 0..self.messengers {
+            let messenger = messengers[usize::from(group > 0)];
             script.thread(&format!("msg{group:03}"), messenger, [WORDS + group, group]);
             for nth in group * self.workers..(group + 1) * self.workers {
                 let worker = workers[heap_pieces(nth)];
@@ -101,10 +103,17 @@ impl Messages {
     }
 
     /// Arguments: its own word, and its stack.
-    fn messenger(&self, script: &mut Script, stacks: StackId, space: Memory) -> ProgramId {
+    fn messenger(
+        &self,
+        script: &mut Script,
+        stacks: StackId,
+        space: Memory,
+        code: Code,
+    ) -> ProgramId {
         let (own, stack) = (Operand::arg(0), Operand::arg(1).offset(stacks.0));
-        script.b.program("msg", |p| {
-            space.begins(p);
+        let name = if code == Code::Fresh { "msg" } else { "msg known" };
+        script.b.program(name, |p| {
+            space.begins(p, code);
             p.forever(|p| {
                 p.futex_set(own, u32::from(BLOCKED));
                 p.each(stack, |p, worker| {
@@ -137,8 +146,8 @@ impl Messages {
             });
         };
         script.b.program(&format!("wrk{pieces}"), |p| {
-            space.begins(p);
-            space.gets_heap(p, pieces);
+            space.begins(p, Code::Known);
+            space.gets_large(p, pieces);
             p.forever(|p| {
                 end(p);
                 p.futex_set(own, u32::from(BLOCKED));

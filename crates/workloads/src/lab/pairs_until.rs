@@ -7,7 +7,7 @@ use simsched_core::{FutexId, Nanos, PipeId, TaskId};
 use super::costs::{
     Birth, CLOCK, CLOCKS, PIPES, REPORT_MESSENGER, before_fork, birth, report_of_thread, work,
 };
-use super::memory::{Memory, heap_pieces};
+use super::memory::{Code, Memory, heap_pieces};
 use super::pairs::{PING, PONG, mark};
 use super::script::{FIRST, Script, wait_any};
 use crate::builder::ProgramId;
@@ -80,9 +80,8 @@ impl PairsUntil {
         (end, ended): (When, FutexId),
     ) -> ProgramId {
         script.b.program("asks", |p| {
-            space.begins(p);
-            space.gets_heap(p, pieces);
-            space.maps_large(p);
+            space.begins(p, Code::Known);
+            space.gets_large(p, pieces);
             p.forever(|p| {
                 p.leave_when(end);
                 p.mark(PING);
@@ -108,7 +107,7 @@ impl PairsUntil {
     /// Waits for a question, works, and answers. Arguments: the pipes there and back.
     fn answers(&self, script: &mut Script, space: Memory, ended: FutexId) -> ProgramId {
         script.b.program("answers", |p| {
-            space.begins(p);
+            space.begins(p, Code::Known);
             p.forever(|p| {
                 p.read(Operand::arg(0), 1);
                 p.leave_unless(ended, 0);

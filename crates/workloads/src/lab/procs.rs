@@ -7,7 +7,7 @@ use simsched_core::{MarkId, MaskId, Nanos, SemId, TaskId};
 use simsched_topology::CpuSet;
 
 use super::costs::{Birth, PIECE, REPORT_MESSENGER, before_fork, birth, birth_timer, work};
-use super::memory::{Memory, heap_pieces};
+use super::memory::{Code, Memory, heap_pieces};
 use super::places::{Place, Places, RELEASE_TIMER, pins, releases};
 use super::script::{FIRST, Script, wait_any};
 use super::{RELEASE, timers};
@@ -164,7 +164,7 @@ impl Procs {
                     p.repeat(others, |p, nth| space.creates(p, first.plus(nth)));
                 }
             } else {
-                space.begins(p);
+                space.begins(p, Code::Known);
             }
             if let Some(mask) = mask {
                 pins(p, own, mask);

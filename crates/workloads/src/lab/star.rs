@@ -8,7 +8,7 @@ use simsched_core::{FutexId, Nanos, PipeId, TaskId};
 use super::costs::{
     Birth, CLOCK, CLOCKS, PIPE, REPORT_MESSENGER, before_fork, birth_waker, report_of, work,
 };
-use super::memory::Memory;
+use super::memory::{Code, Memory};
 use super::pairs::{PING, PONG, mark};
 use super::script::{FIRST, Script, wait_any};
 use crate::builder::{Body, ProgramId};
@@ -110,7 +110,7 @@ impl Star {
     /// Argument: its pipe.
     fn wakee(&self, script: &mut Script, objects: Objects) -> ProgramId {
         script.b.program("wakee", |p| {
-            objects.space.begins(p);
+            objects.space.begins(p, Code::Known);
             p.forever(|p| {
                 p.read(Operand::arg(0), 1);
                 p.leave_unless(objects.ended, 0);

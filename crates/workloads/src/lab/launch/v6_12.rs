@@ -7,6 +7,7 @@ use simsched_core::Nanos;
 
 use super::super::kernel::Kernel;
 use super::{Outside, Space, nanos};
+use crate::page_fault::FaultLock;
 
 /// By how much the main task is sooner at its first thread: 212 and 265 us.
 const SOONER: Nanos = Nanos::from_micros(238);
@@ -52,7 +53,7 @@ fn space(space: Space) -> Space {
         fault: 6_800,
         heap: [4_300, 7_900, 6_800, 4_000],
         heap_fault: 12_700,
-        faults_lock: false,
+        faults_lock: FaultLock::Never,
         ..space
     }
 }
@@ -78,6 +79,7 @@ fn traced_7_3(space: Space) -> Space {
             18_500, 20_000, 22_000, 23_000, 24_000, 24_300, 25_000, 25_700, 27_000, 28_500, 31_000,
             37_000,
         ]),
+        faults_lock: FaultLock::FirstTouch,
         ..space
     }
 }
@@ -96,6 +98,7 @@ fn untraced_7_3(space: Space) -> Space {
         fault: 7_060,
         heap: [4_750, 6_300, 6_200, 4_330],
         heap_fault: 13_250,
+        faults_lock: FaultLock::FirstTouch,
         ..space
     }
 }

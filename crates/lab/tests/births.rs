@@ -1,0 +1,60 @@
+//! Births of threads under 7.3: how far they are apart, and when a thread has slept first, as in recordings of `schbench`
+//! on `t8` (seven boots of 7.3.4).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use simsched_lab::event::{Event, What};
+use simsched_lab::run::Bed;
+use simsched_topology::Topology;
+use simsched_workloads::lab::Kernel;
+
+fn events(name: &str, seed: u64) -> Vec<Event> {
+    let topology = |mode| Arc::new(Topology::builtin("t8", Some(mode)).unwrap());
+    let bed = Bed {
+        topology: topology("lab-7.3"),
+        untraced: topology("untraced-7.3"),
+        kernel: Kernel::V7_3,
+        ..crate::bed::bed("eevdf@7.3")
+    };
+    crate::bed::run(&bed, name, seed).events
+}
+
+/// From a birth to the next one are 55 to 58 us at least in each of seven boots, where nobody has the lock of the address
+/// space, and 80 to 98 at most, where the parent waits for it: a worker maps its heap meanwhile.
+#[test]
+fn births_wait_for_the_lock_of_the_address_space() {
+    for seed in 1..=3 {
+        let forks = events("schbench-1xN", seed).into_iter();
+        let forks: Vec<u64> = forks
+            .filter(|event| matches!(event.what, What::Fork { .. }))
+            .map(|event| event.us)
+            .collect();
+        let gaps: Vec<u64> = forks.windows(2).map(|two| two[1] - two[0]).collect();
+        assert_eq!(gaps.len(), 8, "{seed}: {gaps:?}");
+        assert!((53..=62).contains(gaps.iter().min().unwrap()), "{seed}: {gaps:?}");
+        assert!((68..=115).contains(gaps.iter().max().unwrap()), "{seed}: {gaps:?}");
+    }
+}
+
+/// The first message thread sleeps 24 to 28 us behind its first sched_switch (10 births), the second one 14 to 18
+/// (5 births): the code that it runs has been mapped.
+#[test]
+fn the_first_thread_maps_the_code_that_all_run() {
+    for seed in 1..=3 {
+        let (mut first, mut slept) = (BTreeMap::new(), BTreeMap::new());
+        for event in events("schbench-2xH", seed) {
+            let What::Switch { prev, next, .. } = event.what else { continue };
+            if let Some(begun) = first.get(&prev.pid) {
+                slept.entry(prev.pid).or_insert(event.us - begun);
+            }
+            first.entry(next.pid).or_insert(event.us);
+        }
+        // The parent, a message thread, its workers, and the other message thread.
+        let pids: Vec<u32> =
+            first.keys().copied().filter(|pid| (2_001..2_011).contains(pid)).collect();
+        let [one, other] = [pids[0], pids[5]].map(|pid| slept[&pid]);
+        assert!((23..=29).contains(&one), "{seed}: {one}");
+        assert!((13..=19).contains(&other), "{seed}: {other}");
+    }
+}
