@@ -9,6 +9,7 @@ test:
 # Facts of kernel 7.3 that are marked as missed: what comes out instead. Fails where one of them holds.
 facts:
     cargo test -p simsched-lab --test all -- --ignored facts_7_3 | tee target/facts.txt
+    grep -q '^test result' target/facts.txt
     ! grep ' ok$' target/facts.txt
 
 # CPU time: ns per event and per context switch.

@@ -256,8 +256,7 @@ costs! {
     balance_group,
     /// Load balance: each search for the busiest group of a domain, beside its CPUs and groups.
     balance_domain,
-    /// Load balance: asking which CPU balances a domain where that is another one (`should_we_balance()`), which ends the
-    /// attempt.
+    /// Load balance: an attempt to balance a domain that this CPU is not to balance (`should_we_balance()`), all in all.
     balance_skip,
     /// An atomic operation on a line that this core alone holds.
     line_hit,

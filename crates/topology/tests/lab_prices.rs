@@ -147,9 +147,10 @@ fn messages_of_7_3_differ_from_those_of_6_12_by_what_was_counted() {
 }
 
 /// Counted in Linux 7.3.4 on t16, n2x8, s2d2 and s2x8, each instruction one ns: from sched_balance_rq() of an idle CPU's
-/// domain to the next domain or CPU, where that CPU balances it, by the domain's CPUs and groups, probes off. Where another
-/// CPU balances it, that takes 766; and a pass for idle CPUs takes 3,824 for each of twelve with a domain of eight CPUs
-/// and 1,866 for each of 28 with one of two, so that what is done for a CPU beside its domain is two looks at it.
+/// domain to the next domain or CPU, where that CPU balances it, by the domain's CPUs and groups, less the probe: within
+/// 15 % (of 16 CPUs in two groups on two machines, whose CPUs were idle and busy). Where another CPU balances it, that
+/// takes 766; and a pass for idle CPUs takes 3,824 for each of twelve with a domain of eight CPUs and 1,866 for each of 28
+/// with one of two, so that what is done for a CPU beside its domain is two looks at it: within 5 %.
 #[test]
 fn the_passes_of_the_balancer_under_7_3_take_as_long_as_was_counted() {
     for mode in ["lab-7.3", "untraced-7.3"] {
@@ -175,7 +176,7 @@ fn the_passes_of_the_balancer_under_7_3_take_as_long_as_was_counted() {
             let here = domain(cpus, groups) + 2 * c.balance_cpu_same_llc;
             assert!(here.abs_diff(ns) <= ns / 20, "{mode} {cpus} {groups}: {here} {ns}");
         }
-        assert!(c.balance_skip < c.balance_domain, "{mode}");
+        assert_eq!(c.balance_skip, 766, "{mode}");
         assert_eq!(c.balance_cpu_same_llc, c.balance_cpu_cross_socket, "{mode}");
     }
 }

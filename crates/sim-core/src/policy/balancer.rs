@@ -88,7 +88,8 @@ pub enum BalanceStep {
     /// Read the state of CPUs and groups. The policy has not read it yet: it does so, and decides,
     /// when it is asked for the next step, after the time that the reading takes.
     Look(Look),
-    /// A domain is left alone, since another CPU balances it (`should_we_balance`).
+    /// This CPU does not balance a domain: another one is to, or, where this one was about to become idle, a task has come
+    /// (`should_we_balance`). The attempt ends when that has taken its time, which may be none.
     Skip,
     /// Bring the clock of this runqueue to the present (`rq_lock`, `update_rq_clock`).
     Lock(CpuId),

@@ -14,7 +14,7 @@ use crate::policy::{BalanceStep, Enqueue, Policy};
 use crate::time::Nanos;
 use crate::workload::Workload;
 
-/// More domains than the CPUs of one pass have.
+/// How many domains in a row may be skipped where that takes no time: more than all CPUs of a machine have.
 const MAX_SKIPS: u32 = 1 << 16;
 
 /// What one CPU asks another to call (`call_single_data_t`).
@@ -164,7 +164,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let mut wait = Nanos::ZERO;
         let skip = self.prices.list().balance_skip;
         let mut step = self.balance_step(cpu);
-        // What takes no time is no event. A pass that does nothing else is one, so that it is found.
+        // A skip that takes no time is no event; a pass that has no other step is one in the end, so that it is found.
         for _ in 0..MAX_SKIPS {
             if step != BalanceStep::Skip || skip != 0 {
                 break;

@@ -13,6 +13,7 @@ mod parts;
 mod rearm;
 mod rig;
 mod sem;
+mod skip;
 mod stopper;
 mod throttle;
 mod time;

@@ -50,7 +50,7 @@ pub(super) fn topology() -> Arc<Topology> {
 
 /// A built-in machine whose cores have one speed, so that times are sums of prices.
 pub(super) fn steady(name: &str) -> Arc<Topology> {
-    let machine = Topology::builtin(name, None).unwrap();
+    let machine = Topology::resolve(name).unwrap();
     let facts = Facts {
         frequency_ghz: Frequency::default(),
         smt: Smt::default(),

@@ -68,8 +68,8 @@ impl Prices {
         }
     }
 
-    /// Sections of the lock and page faults as they were counted in 6.12.107 (`launch/v6_12.rs`): a page fault
-    /// does without the lock (`lock_vma_under_rcu()`, 6.4 and later). The traces of 7.3.4 tell the sums
+    /// Sections of the lock and page faults as they were counted in 6.12.107 (`launch/v6_12.rs`), `heap_unmap` in 7.3.4:
+    /// only the first page fault of an area takes the lock ([`FaultLock::FirstTouch`]). The traces of 7.3.4 tell the sums
     /// (`schbench`, 8 and 16 CPUs, 5 seeds): from a sched_wakeup_new to the second sched_process_fork
     /// behind it 53 us (53 and 54, 17 births), where nobody has the lock; later ones 60 (54 to 65, 67
     /// births). The first message thread sleeps for the first time 25 us after its first sched_switch (24 to 28, 10
@@ -94,7 +94,8 @@ impl Prices {
     }
 }
 
-/// Whether a thread is the first one of its process to run its code, which it maps by a page fault then.
+/// Whether a thread is the first one of its process to run its code, which it maps by a page fault then. Recorded of
+/// message threads and of wakees of `pc`; all others are taken to be [`Code::Known`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Code {
     /// It is.
@@ -145,19 +146,17 @@ impl Memory {
         self.makes_heap(p, pieces, faults);
     }
 
-    /// A thread gets a heap with its first allocation, which is too large for that and is mapped by itself.
+    /// A thread makes a heap with its first allocation, which is too large for it and is mapped by itself.
     pub(super) fn gets_large(self, p: &mut Body<'_>, pieces: usize) {
         let prices = Prices::of(self.kernel);
-        match self.kernel {
-            // Not recorded: the sum is in the faults of the heap.
-            Kernel::V6_1 | Kernel::V6_12 => self.makes_heap(p, pieces, prices.heap_faults),
-            Kernel::V7_3 => {
-                self.makes_heap(p, pieces, &prices.heap_faults[..1]);
-                self.maps(p, prices.heap_map[1]);
-                p.run(BETWEEN_CALLS);
-                prices.faults_lock.fault(p, self.lock, prices.fault, Some(TO_PREPARE[0]));
-            }
-        }
+        let faults = match self.kernel {
+            Kernel::V6_1 | Kernel::V6_12 => prices.heap_faults,
+            Kernel::V7_3 => &prices.heap_faults[..1],
+        };
+        self.makes_heap(p, pieces, faults);
+        self.maps(p, prices.heap_map[1]);
+        p.run(BETWEEN_CALLS);
+        prices.faults_lock.fault(p, self.lock, prices.fault, Some(TO_PREPARE[0]));
     }
 
     fn makes_heap(self, p: &mut Body<'_>, pieces: usize, faults: &[u32]) {
@@ -173,8 +172,9 @@ impl Memory {
         p.run(BETWEEN_CALLS);
         self.maps(p, prices.heap_leave[row]);
         p.run(BETWEEN_CALLS);
-        // The first one needs a table.
-        for (&ns, first) in faults.iter().zip([Some(TO_PREPARE[1]), None, None]) {
+        for (nth, &ns) in faults.iter().enumerate() {
+            // The first one needs a table.
+            let first = (nth == 0).then_some(TO_PREPARE[1]);
             prices.faults_lock.fault(p, self.lock, ns, first);
             p.run(BETWEEN_FAULTS);
         }

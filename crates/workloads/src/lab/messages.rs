@@ -9,6 +9,7 @@
 use simsched_core::{FutexId, MarkId, Nanos, TaskId};
 
 use super::costs::{REPORT_MESSENGER, REPORT_WORKER, SLACK, work};
+use super::kernel::Kernel;
 use super::memory::{Code, Memory, heap_pieces};
 use super::script::{FIRST, Script};
 use crate::builder::{Body, ProgramId};
@@ -147,7 +148,11 @@ impl Messages {
         };
         script.b.program(&format!("wrk{pieces}"), |p| {
             space.begins(p, Code::Known);
-            space.gets_large(p, pieces);
+            match space.kernel {
+                // Counted as faults of the heap there.
+                Kernel::V6_1 | Kernel::V6_12 => space.gets_heap(p, pieces),
+                Kernel::V7_3 => space.gets_large(p, pieces),
+            }
             p.forever(|p| {
                 end(p);
                 p.futex_set(own, u32::from(BLOCKED));

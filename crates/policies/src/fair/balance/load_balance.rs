@@ -26,7 +26,7 @@ pub(super) struct Attempt {
 enum At {
     /// Whether this CPU is the one to balance.
     Ask,
-    /// Another one is.
+    /// It is not; asking has taken its time.
     Skipped,
     /// The CPUs of the domain have been read.
     Decide,

@@ -34,7 +34,8 @@ const SOONER_AT_THE_END: Nanos = Nanos::from_micros(375);
 /// parent's wakeup.
 const SOONER_WITH_FEW: Nanos = Nanos::from_micros(40);
 
-/// The lock of the address space: a page fault does without it (`lock_vma_under_rcu()`, 6.4 and later),
+/// The lock of the address space: a page fault does without it (`lock_vma_under_rcu()`, 6.4 and later; under 7.3 the
+/// first one of an area takes it),
 /// and who writes holds it for less. A mapping holds it for 3.9 us, `mprotect()` of the stack for 6.5; the fault at
 /// the thread's descriptor takes 7.8, the first one at a worker's stack 6.8. From there to sched_wakeup_new
 /// are 23.7 us with a stack of an ended thread and what belongs to it at hand (3 of 20 births), 40.8
