@@ -1,23 +1,13 @@
 //! Births of threads under 7.3: how far they are apart, and when a thread has slept first, as in recordings of `schbench`
-//! on `t8` (seven boots of 7.3.4).
+//! under 7.3.4: the gaps in seven boots of `t8` (two of them in the shared recordings), the first sleeps in boots of
+//! `t8` and `t16`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use simsched_lab::event::{Event, What};
-use simsched_lab::run::Bed;
-use simsched_topology::Topology;
-use simsched_workloads::lab::Kernel;
 
 fn events(name: &str, seed: u64) -> Vec<Event> {
-    let topology = |mode| Arc::new(Topology::builtin("t8", Some(mode)).unwrap());
-    let bed = Bed {
-        topology: topology("lab-7.3"),
-        untraced: topology("untraced-7.3"),
-        kernel: Kernel::V7_3,
-        ..crate::bed::bed("eevdf@7.3")
-    };
-    crate::bed::run(&bed, name, seed).events
+    crate::bed::run(&crate::bed::of_7_3("t8", "eevdf@7.3"), name, seed).events
 }
 
 /// From a birth to the next one are 55 to 58 us at least in each of seven boots, where nobody has the lock of the address

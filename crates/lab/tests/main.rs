@@ -4,6 +4,7 @@
 
 mod bed;
 mod births;
+mod ciphers;
 mod facts_7_3;
 mod findings;
 mod kthreads;

@@ -1,25 +1,15 @@
 //! The scenarios of the lab's cache set, one behind the other on one machine.
 
-use std::sync::Arc;
-
 use simsched_lab::event::What;
 use simsched_lab::reference::{Scenario, Turn};
 use simsched_lab::run::Bed;
-use simsched_topology::Topology;
-use simsched_workloads::lab::Kernel;
 
 /// Scenarios with short traces, in the order of their runs.
 const SHORT: [&str; 7] =
     ["th-free-2", "th-free-3", "th-free-4", "th-free-6", "th-free-8", "th-free-12", "th-spread-2"];
 
 fn bed() -> Bed {
-    let topology = |mode| Arc::new(Topology::builtin("n2x8", Some(mode)).unwrap());
-    Bed {
-        topology: topology("lab-7.3"),
-        untraced: topology("untraced-7.3"),
-        kernel: Kernel::V7_3,
-        ..crate::bed::bed("eevdf@7.3+cache_aware")
-    }
+    crate::bed::of_7_3("n2x8", "eevdf@7.3+cache_aware")
 }
 
 fn scenario(names: &[&str], name: &str) -> Scenario {
@@ -88,13 +78,7 @@ fn first_forks(bed: &Bed, scenario: &Scenario) -> Vec<u64> {
 #[test]
 fn scenarios_of_the_first_set_begin_as_far_behind_a_tick_as_in_the_kernel() {
     for (machine, recorded) in [("t8", 570..=680), ("t16", 740..=930)] {
-        let topology = |mode| Arc::new(Topology::builtin(machine, Some(mode)).unwrap());
-        let bed = Bed {
-            topology: topology("lab-7.3"),
-            untraced: topology("untraced-7.3"),
-            kernel: Kernel::V7_3,
-            ..crate::bed::bed("eevdf@7.3")
-        };
+        let bed = crate::bed::of_7_3(machine, "eevdf@7.3");
         let found = first_forks(&bed, &Scenario::new("hogs-free-4", Vec::new()));
         assert!(found.iter().all(|us| recorded.contains(us)), "{machine}: {found:?}");
     }
@@ -106,13 +90,7 @@ fn scenarios_of_the_first_set_begin_as_far_behind_a_tick_as_in_the_kernel() {
 /// three others the children of four scenarios are born on one CPU. Here they are born in one LLC.
 #[test]
 fn the_first_task_of_a_scenario_is_born_where_the_shell_is() {
-    let topology = |mode| Arc::new(Topology::builtin("s2d2", Some(mode)).unwrap());
-    let bed = Bed {
-        topology: topology("lab-7.3"),
-        untraced: topology("untraced-7.3"),
-        kernel: Kernel::V7_3,
-        ..crate::bed::bed("eevdf@7.3+cache_aware")
-    };
+    let bed = crate::bed::of_7_3("s2d2", "eevdf@7.3+cache_aware");
     let names = ["th-spread-2", "th-free-2", "th-free-4", "th-free-6", "th-free-8"];
     for seed in [1, 2, 3] {
         let born = |name| {

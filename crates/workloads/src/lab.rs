@@ -31,6 +31,7 @@
 
 mod between;
 mod cache_set;
+mod ciphers;
 mod costs;
 mod counted;
 mod damon;

@@ -25,14 +25,13 @@ mod waking;
 mod watched;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use simsched_lab::folder::Recorded;
 use simsched_lab::reference::{Scenario, Turn};
 use simsched_lab::run::Bed;
 use simsched_lab::value::Value;
-use simsched_topology::Topology;
-use simsched_workloads::lab::{Kernel, cache_set};
+use simsched_workloads::lab::cache_set;
 
 const SEEDS: [u64; 3] = [1, 2, 3];
 
@@ -69,15 +68,8 @@ fn run(bed: &Bed, name: &str, seed: u64) -> Recorded {
 
 /// A machine of the lab under this policy of kernel 7.3, with these settings.
 fn machine(name: &str, policy: &str, settings: Vec<(String, String)>) -> Bed {
-    let topology = |mode| Arc::new(Topology::builtin(name, Some(mode)).unwrap());
     let key = format!("{name} {policy} {settings:?}");
-    let new = || Bed {
-        topology: topology("lab-7.3"),
-        untraced: topology("untraced-7.3"),
-        kernel: Kernel::V7_3,
-        settings,
-        ..crate::bed::bed(policy)
-    };
+    let new = || Bed { settings, ..crate::bed::of_7_3(name, policy) };
     let mut machines = MACHINES.lock().unwrap_or_else(PoisonError::into_inner);
     machines.entry(key).or_insert_with(new).clone()
 }

@@ -1,9 +1,9 @@
 //! `Machine`: a machine of the lab and its kernel, and what was run there one behind the other.
 
-use rand::distr::{Distribution, Uniform};
 use simsched_core::Seed;
 use simsched_topology::{CpuId, CpuSet, LlcId, Topology};
 
+use super::ciphers::Ends;
 use super::counted::{Counted, counted};
 use super::kernel::Kernel;
 use super::replay::{Program, Replay};
@@ -64,27 +64,23 @@ impl Machine {
         let names = name::before(name, self.nr_cpus);
         let before = names.iter().map(before).collect::<Result<Vec<_>, _>>()?;
         let cpu = program.cpu();
-        Ok(self.tested(Replay::new(program, before, self.kernel, cpu, self.nr_cpus), cpu, seed))
+        let replay = Replay::new(program, before, self.kernel, cpu, self.nr_cpus);
+        Ok(self.tested(replay, Ends::of_traces(self.kernel), cpu, seed))
     }
 
     /// Programs one behind the other, since the boot, on a kernel with probes.
     pub(super) fn series(&self, programs: Vec<Program>, seed: Seed) -> Replay {
         let cpu = programs.first().map_or(CpuId(0), Program::cpu);
-        self.tested(Replay::series(programs, cpu, self.nr_cpus), cpu, seed)
+        let replay = Replay::series(programs, cpu, self.nr_cpus);
+        self.tested(replay, Ends::of_probes(self.kernel), cpu, seed)
     }
 
-    /// The same where the kernel tests its ciphers behind its boot, if it has such a test.
-    fn tested(&self, replay: Replay, cpu: CpuId, seed: Seed) -> Replay {
-        match self.kernel {
-            Kernel::V6_1 => replay,
-            Kernel::V6_12 | Kernel::V7_3 => replay.testing(self.testing_cpu(cpu, seed)),
+    /// Those programs with the kernel's tests of ciphers that end then, if it has such tests; `shell` is the CPU of
+    /// the shell, on which none runs.
+    fn tested(&self, replay: Replay, ends: Option<&Ends>, shell: CpuId, seed: Seed) -> Replay {
+        match ends {
+            Some(ends) => replay.testing(ends.tests(self.nr_cpus, shell, seed)),
+            None => replay,
         }
-    }
-
-    /// Any CPU but that of the shell.
-    fn testing_cpu(&self, shell: CpuId, seed: Seed) -> CpuId {
-        let others = Uniform::new(0, self.nr_cpus.saturating_sub(1).max(1)).expect("one or more");
-        let nth = others.sample(&mut seed.stream("cryptomgr", 0));
-        CpuId::new(nth + usize::from(nth >= shell.idx() && self.nr_cpus > 1))
     }
 }

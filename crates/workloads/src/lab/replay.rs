@@ -8,24 +8,16 @@
 
 use std::ops::Range;
 
-use simsched_core::{
-    Nanos, Op, Outcome, ProcId, Setup, SimTime, Start, TaskId, TaskSpec, Workload,
-};
+use simsched_core::{Op, Outcome, ProcId, Setup, SimTime, Start, TaskId, Workload};
 use simsched_topology::CpuId;
 
 use super::between::{Between, OF_PROBES, OF_TRACES, OF_TRACES_7_3};
+use super::ciphers::CipherTest;
 use super::counted::Counted;
 use super::ids::Base;
 use super::kernel::Kernel;
 use super::shell::{Shell, Step};
 use crate::program::Programs;
-
-/// A thread of kernel 6.12 tests the ciphers (`alg_test()`) since before the first process, on a CPU of its
-/// own; 6.1 has none in its traces. It ends 362 to 416 ms behind the first fork of the first scenario
-/// (4 recordings: 382, 362, 367 and 416), which here comes 68 ms after the begin.
-const TEST: Nanos = Nanos::from_millis(382 + 68 - 4);
-/// The first tick.
-const TEST_BEGINS: SimTime = SimTime(4_000_000);
 
 /// A program behind those that the lab ran before it.
 ///
@@ -38,8 +30,8 @@ pub struct Replay {
     /// Of each task that is no part of the shell, whose it is.
     owner: Vec<u32>,
     shell: Shell,
-    /// The test of the ciphers, where it has slept and whether it has run, if the kernel has one.
-    test: Option<(CpuId, bool)>,
+    /// The kernel's threads that test ciphers meanwhile.
+    tests: Vec<CipherTest>,
 }
 
 /// The ids of a scenario among others.
@@ -159,7 +151,7 @@ impl Replay {
         };
         let order = order.into_iter().map(parent).collect();
         let shell = Shell::new(base.tasks, cpu, nr_cpus, order, between);
-        Replay { parts, owner, shell, test: None }
+        Replay { parts, owner, shell, tests: Vec::new() }
     }
 
     /// Which ids each of its programs has, in the order of the ids.
@@ -176,14 +168,14 @@ impl Replay {
         self.parts.iter().map(ids).collect()
     }
 
-    /// The same on a machine whose kernel tests its ciphers, at first on `cpu`: see `TEST`.
+    /// These programs while such threads of the kernel test ciphers.
     #[must_use]
-    pub fn testing(self, cpu: CpuId) -> Replay {
-        Replay { test: Some((cpu, false)), ..self }
+    pub(super) fn testing(self, tests: Vec<CipherTest>) -> Replay {
+        Replay { tests, ..self }
     }
 
-    /// The id of that test: behind the shell and its helpers.
-    fn test_id(&self) -> u32 {
+    /// The id of the first of those threads: behind the shell and its helpers.
+    fn first_test(&self) -> u32 {
         self.shell.first + 1 + u32::try_from(self.shell.helpers.len()).expect("few scenarios")
     }
 }
@@ -240,13 +232,12 @@ impl Workload for Replay {
             all.procs.push("sh".to_owned());
             all.tasks.push(self.shell.spec(nth, proc));
         }
-        if let Some((cpu, _)) = self.test {
+        if !self.tests.is_empty() {
             let proc = ProcId::new(all.procs.len());
             all.procs.push("kthreadd".to_owned());
-            debug_assert!(all.tasks.len() == self.test_id() as usize, "it comes last");
-            let start = Start::Background { cpu, until: TEST_BEGINS, deferrable: false };
-            let name = "cryptomgr_test".to_owned();
-            all.tasks.push(TaskSpec { name, start, ..self.shell.spec(0, proc) });
+            debug_assert!(all.tasks.len() == self.first_test() as usize, "they come last");
+            let spec = |test: &CipherTest| test.spec(proc, self.shell.spec(0, proc));
+            all.tasks.extend(self.tests.iter().map(spec));
         }
         all
     }
@@ -258,13 +249,10 @@ impl Workload for Replay {
                 let prelude = self.shell.between.parent;
                 self.parts[part as usize].next_op(task, now, last, prelude)
             }
-            None if task.0 == self.test_id() => match &mut self.test {
-                Some((_, has_run @ false)) => {
-                    *has_run = true;
-                    Op::Run(TEST)
-                }
-                _ => Op::Exit,
-            },
+            None if task.0 >= self.first_test() => {
+                let nth = (task.0 - self.first_test()) as usize;
+                self.tests[nth].next_op()
+            }
             None => {
                 let waits = self.shell.part.map_or(0, |part| self.parts[part].waits);
                 self.shell.next_op(task, waits)
