@@ -359,9 +359,12 @@ impl Observer for Recorder {
             Tracepoint::Waking { wakee, waker, .. } => self.waking(world, wakee, waker),
             Tracepoint::Wakeup { wakee, cpu, .. } => self.wakeup(world, wakee, cpu),
             Tracepoint::Switch { cpu, prev, next, preempted } => {
-                let state = match prev.map(|task| world.task(task).state) {
-                    Some(TaskState::Dead) => PrevState::Dead('Z'),
-                    Some(_) if !preempted => PrevState::Asleep('S'),
+                let row = prev.map(|task| world.task(task));
+                let state = match row {
+                    Some(row) if row.state == TaskState::Dead => PrevState::Dead('Z'),
+                    Some(row) if !preempted => {
+                        PrevState::Asleep(if row.uninterruptible { 'D' } else { 'S' })
+                    }
                     _ => PrevState::Runnable,
                 };
                 self.switched(world, cpu, [prev, next], state);

@@ -195,6 +195,9 @@ pub enum Op {
     Unlock(LockId),
     /// Take a semaphore of the kernel to read, together with other readers (`down_read`).
     DownRead(SemId),
+    /// Take a semaphore of the kernel to read if nobody writes and nobody waits for it (`down_read_trylock`); does not
+    /// sleep, and ends with [`Outcome::Busy`] where it does not get it.
+    DownReadTrylock(SemId),
     /// Work in the kernel for so long with a semaphore held to read, then release it.
     UpRead {
         /// The semaphore.
@@ -294,6 +297,8 @@ pub enum Outcome {
     Started,
     /// It is done.
     Done,
+    /// It has not got what it tried to take, and has changed nothing.
+    Busy,
     /// It is done and moved that many bytes.
     Bytes(u32),
     /// A child has ended.

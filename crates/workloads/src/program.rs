@@ -55,6 +55,8 @@ pub enum Inst {
     Unlock(Operand),
     /// Take a semaphore of the kernel to read.
     DownRead(Operand),
+    /// Take a semaphore of the kernel to read, if nobody writes and nobody waits for it.
+    DownReadTrylock(Operand),
     /// Hold a semaphore to read for so many ns, and release it.
     UpRead(Operand, u32),
     /// Take a semaphore of the kernel to write.
@@ -117,6 +119,10 @@ pub enum Inst {
     Unless(u8, Operand, u32),
     /// Go on at `to` if the last system call has received nothing: the stream has ended.
     AtEnd(u32),
+    /// Go on at `to` if the last system call has not got what it tried to take.
+    IfBusy(u32),
+    /// Go on at `to`.
+    Goto(u32),
     /// Go on at `to` if the instant of this row of the table of instants has come.
     Past {
         /// A row of the table of instants.
@@ -332,10 +338,11 @@ impl Thread {
                 self.regs[PC] += 1;
                 return Some(Op::SleepUntil(self.when(parts, memory, when)));
             }
-            Inst::Forever(to) => self.regs[PC] = to,
+            Inst::Forever(to) | Inst::Goto(to) => self.regs[PC] = to,
+            Inst::IfBusy(to) if last == Outcome::Busy => self.regs[PC] = to,
             Inst::AtEnd(to) if last == Outcome::Bytes(0) => self.regs[PC] = to,
             Inst::Past { when, to } if now >= self.when(parts, memory, when) => self.regs[PC] = to,
-            Inst::AtEnd(_) | Inst::Past { .. } => self.regs[PC] += 1,
+            Inst::AtEnd(_) | Inst::IfBusy(_) | Inst::Past { .. } => self.regs[PC] += 1,
             Inst::Clock(..)
             | Inst::Push(..)
             | Inst::Take(..)

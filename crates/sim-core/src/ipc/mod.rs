@@ -185,9 +185,11 @@ impl Ipc {
             Op::Send { .. } | Op::Recv { .. } | Op::PollSocket(_) | Op::Shutdown(_) => {
                 self.attempt_socket(task, op, retry, wakes)
             }
-            Op::DownRead(_) | Op::UpRead { .. } | Op::DownWrite(_) | Op::UpWrite { .. } => {
-                self.attempt_sem(task, op, retry, wakes)
-            }
+            Op::DownRead(_)
+            | Op::DownReadTrylock(_)
+            | Op::UpRead { .. }
+            | Op::DownWrite(_)
+            | Op::UpWrite { .. } => self.attempt_sem(task, op, retry, wakes),
             _ => self.attempt_user(task, op, retry, wakes),
         }
     }
@@ -278,6 +280,7 @@ impl Ipc {
             Op::Shutdown(socket) => self.ends.get(socket.idx()).is_some_and(End::is_tcp),
             Op::Lock(lock) | Op::Unlock(lock) => lock.idx() < self.locks.len(),
             Op::DownRead(sem)
+            | Op::DownReadTrylock(sem)
             | Op::UpRead { sem, .. }
             | Op::DownWrite(sem)
             | Op::UpWrite { sem, .. } => sem.idx() < self.sems.len(),
@@ -342,6 +345,7 @@ impl Ipc {
             Op::DownRead(id) => {
                 self.sems[id.idx()].down_read(rwsem::Call { id, task, retry, sleepers })
             }
+            Op::DownReadTrylock(id) => self.sems[id.idx()].down_read_trylock(),
             Op::DownWrite(id) => {
                 self.sems[id.idx()].down_write(rwsem::Call { id, task, retry, sleepers })
             }

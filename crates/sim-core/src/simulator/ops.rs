@@ -161,7 +161,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             Op::Spawn(_) => list.process_create,
             Op::Exit if self.ipc.is_last_of_process(task) => list.process_exit,
             Op::Exit => list.thread_exit,
-            Op::DownRead(_) | Op::DownWrite(_) => list.lock,
+            Op::DownRead(_) | Op::DownReadTrylock(_) | Op::DownWrite(_) => list.lock,
             Op::UpRead { held, .. } | Op::UpWrite { held, .. } => held,
             _ => syscall,
         };

@@ -137,6 +137,7 @@ fn what_a_task_waits_for_is_said_in_words() {
 }
 
 const READ_SEM: Op = Op::DownRead(SemId(0));
+const TRY_READ_SEM: Op = Op::DownReadTrylock(SemId(0));
 const WRITE_SEM: Op = Op::DownWrite(SemId(0));
 const READ_OVER: Op = Op::UpRead { sem: SemId(0), held: 0 };
 const WRITE_OVER: Op = Op::UpWrite { sem: SemId(0), held: 0 };
@@ -154,6 +155,23 @@ fn readers_share_a_semaphore_until_a_writer_waits() {
     assert_eq!(rig.retry(2, WRITE_SEM), (DONE, nobody()));
     assert_eq!(rig.op(2, WRITE_OVER), (DONE, plain([3])));
     assert_eq!(rig.retry(3, READ_SEM), (DONE, nobody()));
+}
+
+/// `down_read_trylock()`: readers have it together, and nobody gets it who would have to wait; it never sleeps.
+#[test]
+fn a_trylock_fails_at_a_writer_who_has_it_or_waits() {
+    let busy = Verdict::Done(Outcome::Busy);
+    let mut rig = rig();
+    assert_eq!(rig.op(0, TRY_READ_SEM), (DONE, nobody()), "it is free");
+    assert_eq!(rig.op(1, TRY_READ_SEM), (DONE, nobody()), "with another reader");
+    assert_eq!(rig.op(2, WRITE_SEM), (BLOCK, nobody()));
+    assert_eq!(rig.op(3, TRY_READ_SEM), (busy, nobody()), "a writer waits");
+    assert_eq!(rig.op(0, READ_OVER), (DONE, nobody()));
+    assert_eq!(rig.op(1, READ_OVER), (DONE, plain([2])), "both had it");
+    assert_eq!(rig.retry(2, WRITE_SEM), (DONE, nobody()));
+    assert_eq!(rig.op(3, TRY_READ_SEM), (busy, nobody()), "a writer has it");
+    assert_eq!(rig.op(2, WRITE_OVER), (DONE, nobody()), "who tried does not wait");
+    assert_eq!(rig.op(3, TRY_READ_SEM), (DONE, nobody()));
 }
 
 #[test]

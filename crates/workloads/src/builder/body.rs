@@ -224,6 +224,27 @@ impl<'a> Body<'a> {
         self.builder.code[at as usize] = Inst::Unless(value, futex, to);
     }
 
+    /// Takes a semaphore of the kernel to read if nobody writes and nobody waits for it, and does `taken`; else does
+    /// `busy`.
+    pub fn down_read_trylock(
+        &mut self,
+        sem: impl Into<Operand>,
+        taken: impl FnOnce(&mut Body<'_>),
+        busy: impl FnOnce(&mut Body<'_>),
+    ) {
+        let sem = sem.into();
+        self.declare(Kind::Sem, sem);
+        self.push(Inst::DownReadTrylock(sem));
+        let branch = self.builder.here();
+        self.push(Inst::IfBusy(branch));
+        taken(self);
+        let over = self.builder.here();
+        self.push(Inst::Goto(over));
+        self.builder.code[branch as usize] = Inst::IfBusy(self.builder.here());
+        busy(self);
+        self.builder.code[over as usize] = Inst::Goto(self.builder.here());
+    }
+
     /// Ends.
     pub fn exit(&mut self) {
         self.push(Inst::Exit);
@@ -334,6 +355,8 @@ impl<'a> Body<'a> {
                     | Inst::Next { .. }
                     | Inst::Unless(..)
                     | Inst::AtEnd(_)
+                    | Inst::IfBusy(_)
+                    | Inst::Goto(_)
                     | Inst::Past { .. }
             )
         };

@@ -69,6 +69,7 @@ impl Base {
             Op::Lock(id) => Op::Lock(lock(id)),
             Op::Unlock(id) => Op::Unlock(lock(id)),
             Op::DownRead(id) => Op::DownRead(sem(id)),
+            Op::DownReadTrylock(id) => Op::DownReadTrylock(sem(id)),
             Op::UpRead { sem: id, held } => Op::UpRead { sem: sem(id), held },
             Op::DownWrite(id) => Op::DownWrite(sem(id)),
             Op::UpWrite { sem: id, held } => Op::UpWrite { sem: sem(id), held },

@@ -55,8 +55,8 @@ impl Messages {
         let stacks = script.b.stacks(self.messengers, all);
         let space = Memory { lock: script.b.sems(1), kernel: script.kernel };
         script.parent(|p| self.parent(p, space));
-        let messengers =
-            [Code::Fresh, Code::Known].map(|code| self.messenger(&mut script, stacks, space, code));
+        let messengers = [Code::Messages, Code::Known]
+            .map(|code| self.messenger(&mut script, stacks, space, code));
         let workers = [0, 1, 2].map(|pieces| self.worker(&mut script, stacks, space, pieces));
         for group in 0..self.messengers {
             let messenger = messengers[usize::from(group > 0)];
@@ -112,7 +112,7 @@ impl Messages {
         code: Code,
     ) -> ProgramId {
         let (own, stack) = (Operand::arg(0), Operand::arg(1).offset(stacks.0));
-        let name = if code == Code::Fresh { "msg" } else { "msg known" };
+        let name = if code == Code::Messages { "msg" } else { "msg known" };
         script.b.program(name, |p| {
             space.begins(p, code);
             p.forever(|p| {

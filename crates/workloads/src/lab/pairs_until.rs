@@ -64,7 +64,7 @@ impl PairsUntil {
         for nth in 0..self.pairs {
             let args = [pipes + 2 * nth, pipes + 2 * nth + 1];
             let ended = FutexId(ended.0 + nth);
-            let asks = self.asks(&mut script, (space, heap_pieces(nth)), (end, ended));
+            let asks = self.asks(&mut script, (space, nth), (end, ended));
             script.b.thread(&format!("a{nth:03}"), proc, asks, args);
             let answers = self.answers(&mut script, space, ended);
             script.b.thread(&format!("b{nth:03}"), proc, answers, args);
@@ -76,12 +76,12 @@ impl PairsUntil {
     fn asks(
         &self,
         script: &mut Script,
-        (space, pieces): (Memory, usize),
+        (space, nth): (Memory, u32),
         (end, ended): (When, FutexId),
     ) -> ProgramId {
         script.b.program("asks", |p| {
-            space.begins(p, Code::Known);
-            space.gets_large(p, pieces);
+            space.begins(p, if nth == 0 { Code::Fresh } else { Code::Known });
+            space.gets_large(p, heap_pieces(nth));
             p.forever(|p| {
                 p.leave_when(end);
                 p.mark(PING);

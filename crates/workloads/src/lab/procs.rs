@@ -164,7 +164,8 @@ impl Procs {
                     p.repeat(others, |p, nth| space.creates(p, first.plus(nth)));
                 }
             } else {
-                space.begins(p, Code::Known);
+                let is_fresh = i == 1 && self.turns.is_some();
+                space.begins(p, if is_fresh { Code::Fresh } else { Code::Known });
             }
             if let Some(mask) = mask {
                 pins(p, own, mask);

@@ -91,6 +91,7 @@ impl Thread {
             Inst::Lock(id) => Op::Lock(LockId(self.value(id))),
             Inst::Unlock(id) => Op::Unlock(LockId(self.value(id))),
             Inst::DownRead(id) => Op::DownRead(SemId(self.value(id))),
+            Inst::DownReadTrylock(id) => Op::DownReadTrylock(SemId(self.value(id))),
             Inst::UpRead(id, held) => Op::UpRead { sem: SemId(self.value(id)), held },
             Inst::DownWrite(id) => Op::DownWrite(SemId(self.value(id))),
             Inst::UpWrite(id, held) => Op::UpWrite { sem: SemId(self.value(id)), held },
@@ -123,6 +124,8 @@ impl Thread {
             | Inst::ReadFull(..)
             | Inst::RecvFull(..)
             | Inst::AtEnd(_)
+            | Inst::IfBusy(_)
+            | Inst::Goto(_)
             | Inst::Past { .. }
             | Inst::Repeat { .. }
             | Inst::Forever(_)
