@@ -21,7 +21,6 @@ fn cache_fact_04_off_hogs_stay_where_fork_put_them_with_one_node() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_04_off_hogs_stay_where_fork_put_them_with_two_nodes() {
     ["th-free-4", "th-free-6", "th-free-8"].iter().for_each(|name| assert_stays("s2x8", name));
 }
@@ -42,7 +41,6 @@ fn cache_fact_04_off_hogs_of_several_processes_stay_where_fork_put_them() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_04_off_four_workers_of_schbench_stay_where_fork_put_them() {
     for machine in ["n2x8", "s2x8", "s2d2"] {
         assert_is(&off(machine), "sb-1x4", "xllc_migrations", 0);

@@ -18,6 +18,7 @@ fn cache_fact_12_threads_that_never_run_at_a_tick_are_never_scanned() {
 
 /// Twelve threads that run for a quarter of the time are born unevenly, and some stay behind for good.
 #[test]
+#[ignore = "MISSED"]
 fn cache_fact_12_late_sleepers_stay_behind() {
     assert_is(&on("n2x8"), "sl-12-1-3", "gathered_procs", 0);
     assert_ends(&on("n2x8"), "sl-12-1-3", &[&[2, 10], &[3, 9]]);
@@ -25,7 +26,6 @@ fn cache_fact_12_late_sleepers_stay_behind() {
 
 /// All eight workers come to one LLC; the message thread comes with them, or never, and then nearly all wakeups cross.
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_12_schbenchs_message_thread_comes_along_or_never() {
     let found = numbers(&on("s2x8"), "sb-1x8", "xllc_wakeups_per_wakeup");
     let is_one = |part: &Option<f64>| part.is_some_and(|part| !(0.1..=0.9).contains(&part));
@@ -35,7 +35,6 @@ fn cache_fact_12_schbenchs_message_thread_comes_along_or_never() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_12_half_busy_threads_gather() {
     for machine in ["n2x8", "s2x8", "s2d2"] {
         assert_is(&on(machine), "sl-4-2-2", "gathered_procs", 1);
@@ -78,13 +77,13 @@ fn cache_fact_13_off_four_pairs_of_one_process_stay_apart() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_13_off_two_of_four_pairs_are_in_each_node() {
     assert_ends(&super::off("s2x8"), "tpp-4", &[&[4, 4]]);
 }
 
 /// All in one LLC with it: within 34, 30 and 74 ms, give or take two passes of 32 or 64 ms.
 #[test]
+#[ignore = "MISSED"]
 fn cache_fact_13_four_pairs_of_one_process_share_an_llc() {
     for (name, most) in [("n2x8", 34.0 + 32.0), ("s2x8", 30.0 + 64.0), ("s2d2", 74.0 + 64.0)] {
         assert_is(&on(name), "tpp-4", "gathered_procs", 1);
@@ -133,7 +132,6 @@ fn cache_fact_14_a_new_image_begins_without_preference() {
 
 /// 66 and 70 ms on n2x8, 66 on s2x8, give or take two passes of 32 or 64 ms.
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_14_a_new_image_gathers_again_from_a_spread_start() {
     for (name, most) in [("n2x8", 70.0 + 32.0), ("s2x8", 66.0 + 64.0)] {
         assert_is(&on(name), "life-exec", "gathered_procs", 2);
