@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use simsched_lab::event::What;
+use simsched_lab::event::{Event, What};
 use simsched_lab::reference::{Scenario, Turn};
 use simsched_lab::run::Bed;
 
@@ -17,6 +17,22 @@ fn cpus(bed: &Bed, name: &str, seed: u64) -> usize {
     cpus.len()
 }
 
+/// What is seen of the first scenario of the set with probes.
+fn first_of_series(bed: &Bed, seed: u64) -> Vec<Event> {
+    let turn = Turn { name: "th-free-2".to_owned(), length_ms: Some(400) };
+    let scenario = Scenario {
+        series: Some(vec![turn].into()),
+        length_ms: Some(400),
+        ..Scenario::new("th-free-2", Vec::new())
+    };
+    bed.run(&scenario, seed, &|| false).unwrap().unwrap().events
+}
+
+/// Whether a test of ciphers leaves its CPU.
+fn is_test(what: &What) -> bool {
+    matches!(what, What::Switch { prev, .. } if prev.comm.as_str() == "cryptomgr_test")
+}
+
 /// `forkstorm-N` comes 470 to 524 ms behind the first fork of a boot. On t8 the second test holds a CPU still: seven of
 /// eight are used in both recordings; on t16 it has ended: sixteen of sixteen in the three.
 #[test]
@@ -28,22 +44,39 @@ fn a_test_holds_a_cpu_of_t8_while_children_are_forked_and_none_of_t16() {
     }
 }
 
+/// On s2d2 the test of the set with probes is on CPU 21 in all six boots, and in five of them the first scenario's parent
+/// is behind LLC 1 and its first child behind LLC 0, that of the boot CPU, beside the shell. Where the test is in the
+/// node of the boot CPU (n2x8, CPU 0), the first child is born in the other one (two boots).
+#[test]
+fn the_shell_is_in_the_node_of_the_boot_cpu_or_of_another_one_where_a_test_is_there() {
+    let bed = crate::bed::of_7_3("s2d2", "eevdf@7.3");
+    let mut in_boot_node = 0;
+    for seed in 1..=8 {
+        let events = first_of_series(&bed, seed);
+        let test = events.iter().find(|event| is_test(&event.what)).unwrap().cpu;
+        let child = events.iter().find_map(|event| match event.what {
+            What::WakeupNew { target, .. } => Some(target),
+            _ => None,
+        });
+        let llc = child.unwrap() / 8;
+        if test >= 16 {
+            assert_eq!(llc, 0, "{seed}: test on {test}, child {child:?}");
+            in_boot_node += 1;
+        } else {
+            assert!((2..4).contains(&llc), "{seed}: test on {test}, child {child:?}");
+        }
+    }
+    assert!((1..8).contains(&in_boot_node), "both were seen");
+}
+
 /// The one that the set with probes shows ends 217 and 185 ms behind the first fork on n2x8, 92, 92, 112 and 124 ms on the
 /// machines of 32 CPUs.
 #[test]
 fn a_test_ends_beside_the_first_scenario_of_the_set_with_probes() {
     for (machine, recorded) in [("n2x8", 185..=217), ("s2x8", 92..=124), ("s2d2", 92..=124)] {
-        let turn = Turn { name: "th-free-2".to_owned(), length_ms: Some(400) };
-        let scenario = Scenario {
-            series: Some(vec![turn].into()),
-            length_ms: Some(400),
-            ..Scenario::new("th-free-2", Vec::new())
-        };
-        let bed = crate::bed::of_7_3(machine, "eevdf@7.3");
-        let events = bed.run(&scenario, 1, &|| false).unwrap().unwrap().events;
+        let events = first_of_series(&crate::bed::of_7_3(machine, "eevdf@7.3"), 1);
         let fork = events.iter().find(|event| matches!(event.what, What::Fork { .. })).unwrap().us;
-        let ends = |what: &What| matches!(what, What::Switch { prev, .. } if prev.comm.as_str() == "cryptomgr_test");
-        let end = events.iter().rfind(|event| ends(&event.what)).unwrap().us;
+        let end = events.iter().rfind(|event| is_test(&event.what)).unwrap().us;
         assert!(recorded.contains(&((end - fork) / 1_000)), "{machine}: {} us", end - fork);
     }
 }

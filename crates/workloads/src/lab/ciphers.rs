@@ -14,7 +14,7 @@
 
 use rand::distr::{Distribution, Uniform};
 use simsched_core::{Nanos, Op, ProcId, Seed, SimTime, Start, TaskSpec};
-use simsched_topology::CpuId;
+use simsched_topology::{CpuId, CpuSet};
 
 use super::kernel::Kernel;
 
@@ -82,11 +82,10 @@ impl Ends {
         }
     }
 
-    /// The tests of a machine of so many CPUs, each on a CPU of its own that is not the shell's as long as there are
-    /// such CPUs; none that would end before the first fork.
-    pub(super) fn tests(&self, nr_cpus: usize, shell: CpuId, seed: Seed) -> Vec<CipherTest> {
-        let mut free: Vec<CpuId> =
-            (0..nr_cpus).map(CpuId::new).filter(|cpu| *cpu != shell || nr_cpus == 1).collect();
+    /// The tests of a machine of so many CPUs, each on one of these that no other test has; none that would end before the
+    /// first fork.
+    pub(super) fn tests(&self, nr_cpus: usize, on: &CpuSet, seed: Seed) -> Vec<CipherTest> {
+        let mut free: Vec<CpuId> = on.iter().collect();
         let fewer = u64::try_from(nr_cpus.saturating_sub(8)).expect("a machine has a limit");
         let mut tests = Vec::new();
         for (nth, &behind_fork) in (0..).zip(self.of_eight) {
@@ -104,6 +103,11 @@ impl Ends {
 }
 
 impl CipherTest {
+    /// Where it runs at first.
+    pub(super) fn cpu(&self) -> CpuId {
+        self.cpu
+    }
+
     /// It as a task of this process; all else is as in `like`.
     pub(super) fn spec(&self, proc: ProcId, like: TaskSpec) -> TaskSpec {
         let start = Start::Background { cpu: self.cpu, until: BEGINS, deferrable: false };
