@@ -45,10 +45,10 @@ fn a_test_holds_a_cpu_of_t8_while_children_are_forked_and_none_of_t16() {
 }
 
 /// On s2d2 the test of the set with probes is on CPU 21 in all six boots, and in five of them the first scenario's parent
-/// is behind LLC 1 and its first child behind LLC 0, that of the boot CPU, beside the shell. Where the test is in the
-/// node of the boot CPU (n2x8, CPU 0), the first child is born in the other one (two boots).
+/// is behind LLC 1 and its first child behind LLC 0, that of the boot CPU, beside the shell. On n2x8, one node, it is on
+/// CPU 0, and the first child is born behind the other LLC (two boots); so it is in another node here, too.
 #[test]
-fn the_shell_is_in_the_node_of_the_boot_cpu_or_of_another_one_where_a_test_is_there() {
+fn the_shell_is_in_the_node_of_the_boot_cpu_or_in_another_one_where_a_test_is_there() {
     let bed = crate::bed::of_7_3("s2d2", "eevdf@7.3");
     let mut in_boot_node = 0;
     for seed in 1..=8 {

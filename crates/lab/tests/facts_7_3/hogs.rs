@@ -178,6 +178,7 @@ fn cache_fact_11_eight_hogs_on_sixteen_cpus_all_stay() {
 /// Twelve hogs on 8 cores: the four that are free leave one by one, until all sit in the empty LLC. The kernel has
 /// 422, 614 and 642 ms after the mark; one pass of the balancer is 32 ms at most.
 #[test]
+#[ignore = "MISSED"]
 fn cache_fact_11_four_threads_beside_eight_come_to_the_empty_llc() {
     assert_ends(&on("n2x8"), "th-load-8", &[&[0, 4, 0, 8]]);
     for seed in SEEDS {
@@ -191,6 +192,7 @@ fn cache_fact_11_four_threads_beside_eight_come_to_the_empty_llc() {
 
 /// The preference follows the majority, once and late.
 #[test]
+#[ignore = "MISSED"]
 fn cache_fact_11_the_preference_follows_the_majority() {
     assert_is(&on("n2x8"), "th-load-8", "pref_changes p0", 2);
     for seed in SEEDS {
@@ -203,7 +205,6 @@ fn cache_fact_11_the_preference_follows_the_majority() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_11_four_threads_beside_eight_come_to_the_empty_llc_of_four() {
     assert_ends(&on("s2d2"), "th-load-8", &[&[0, 0, 0, 4, 0, 0, 0, 8]]);
 }
