@@ -72,6 +72,14 @@ pub enum PrevState {
     Dead(char),
 }
 
+impl PrevState {
+    /// Of a task that sleeps: `D` where no signal wakes it, else `S`.
+    #[must_use]
+    pub fn asleep(uninterruptible: bool) -> PrevState {
+        PrevState::Asleep(if uninterruptible { 'D' } else { 'S' })
+    }
+}
+
 /// A tracepoint of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {

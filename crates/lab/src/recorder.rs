@@ -359,12 +359,9 @@ impl Observer for Recorder {
             Tracepoint::Waking { wakee, waker, .. } => self.waking(world, wakee, waker),
             Tracepoint::Wakeup { wakee, cpu, .. } => self.wakeup(world, wakee, cpu),
             Tracepoint::Switch { cpu, prev, next, preempted } => {
-                let row = prev.map(|task| world.task(task));
-                let state = match row {
+                let state = match prev.map(|task| world.task(task)) {
                     Some(row) if row.state == TaskState::Dead => PrevState::Dead('Z'),
-                    Some(row) if !preempted => {
-                        PrevState::Asleep(if row.uninterruptible { 'D' } else { 'S' })
-                    }
+                    Some(row) if !preempted => PrevState::asleep(row.uninterruptible),
                     _ => PrevState::Runnable,
                 };
                 self.switched(world, cpu, [prev, next], state);

@@ -19,7 +19,8 @@ pub(crate) enum FaultLock {
     FirstTouch,
 }
 
-/// How long the lock is held to prepare an area: 1.63 us, less 0.65 for the two events (7.3.4, `mmap_lock` traced).
+/// How long the lock is held to prepare an area, in ns: 1.63 us, less 0.65, which is what an event takes that is written
+/// while it is held (7.3.4, `mmap_lock` traced).
 const PREPARES: u32 = 1_000;
 /// From a trylock that fails to the call that waits for the lock, in ns: 2.2 us with one more trylock, less 1.9 for three
 /// events (7.3.4, 49 faults of 60).
@@ -58,5 +59,5 @@ impl FaultLock {
 }
 
 /// In ns, from a page fault to the preparation of its area: where there is a page table, and where one is made first. 1.44
-/// and 6.4 us, less 0.3 for the event (7.3.4, `mmap_lock` traced).
+/// and 6.4 us, less 0.3 for the event of the page fault (7.3.4, `mmap_lock` traced).
 pub(crate) const TO_PREPARE: [u32; 2] = [1_100, 6_100];

@@ -122,7 +122,7 @@ fn lives(scenario: &str, seed: Seed) -> Lives {
     sim.into_parts().3
 }
 
-/// 362 to 416 ms in the four recordings where its end is seen, within the first scenarios of a boot.
+/// 362 to 428 ms in the four recordings where its end is seen, within the first scenarios of a boot.
 #[test]
 fn a_kernel_of_6_12_still_tests_its_ciphers_when_the_first_scenario_begins() {
     let test = |kernel, scenario| {

@@ -4,8 +4,8 @@
 //! Source: `kernel/locking/rwsem.c`, Linux 6.1. Whoever comes by takes a free one, sleepers or not; a
 //! reader joins readers only while nobody sleeps. A release wakes the first sleeper: a writer competes
 //! anew, in its old place if it loses; a reader and all readers in the queue are given the semaphore.
-//! Not here: the hand-off to who has waited for four milliseconds; and that a trylock fails, too, from the wakeup of a
-//! writer until it has the semaphore or sleeps again. That writers spin before they sleep
+//! Not here: the hand-off to who has waited for four milliseconds, and that `down_read_trylock()` also fails from a
+//! writer's wakeup until that writer has the semaphore or sleeps again. That writers spin before they sleep
 //! is for the simulator, which knows who is on a CPU.
 
 use super::waitq::{Queue, Sleepers, Sync, WaitFor};

@@ -35,7 +35,7 @@ struct Prices {
     fault: u32,
     /// From the page fault at a thread's stack to its own work, by [`Code`].
     from_fault: [Dist; 3],
-    /// From there to the mapping of a heap, and where that is done by a thread that has named itself before.
+    /// From a thread's own work to the mapping of its heap; second, where the thread has named itself before.
     to_heap: [u32; 2],
     /// See [`HEAP_MAP`]; by the pieces that are too many.
     heap_map: [u32; 3],
@@ -43,11 +43,12 @@ struct Prices {
     heap_unmap: [[u32; 2]; 2],
     /// See [`HEAP_LEAVE`]; by the pieces that are too many.
     heap_leave: [u32; 3],
-    /// How much longer a mapping takes with one piece too many, and making it writable.
+    /// With one piece too many: how much longer `mmap()` of a heap holds the lock, and how much longer its `mprotect()`;
+    /// `None` where neither does.
     heap_more: Option<[Dist; 2]>,
     /// See [`HEAP_FAULTS`].
     heap_faults: &'static [u32],
-    /// What passes behind each of them.
+    /// What passes behind each page fault of a heap.
     between_faults: Dist,
     /// A page fault in memory that is mapped by itself, and what passes behind it.
     large_fault: [u32; 2],
@@ -80,15 +81,15 @@ impl Prices {
         }
     }
 
-    /// Sections of the lock and page faults as they were counted in 6.12.107 (`launch/v6_12.rs`), `heap_unmap` in 7.3.4:
-    /// only the first page fault of an area takes the lock ([`FaultLock::FirstTouch`]). The traces of 7.3.4 tell the sums
+    /// `stack`, `stack_fault` and `fault` as they were counted in 6.12.107 (`launch/v6_12.rs`), where only the first page
+    /// fault of an area takes the lock ([`FaultLock::FirstTouch`]); the rest as counted in 7.3.4. Its traces tell the sums
     /// (`schbench`, 8 and 16 CPUs, 5 seeds): from a sched_wakeup_new to the second sched_process_fork
     /// behind it 53 us (53 and 54, 17 births), where nobody has the lock; later ones 60 (54 to 65, 67
     /// births). The first message thread sleeps for the first time 25 us after its first sched_switch (24 to 28, 10
     /// births), another one or a wakee of `pc` after 14 (14 to 18, 11 births): the code that they run is mapped then.
     /// What a worker does until it wakes its message thread was recorded with the events of `mmap_lock`, of page faults
-    /// and of system calls (7.3.4, `schbench` on 8 and 16 CPUs, `tpp` and a process of eight on 32, 52 births; an event of `mmap_lock` takes
-    /// 0.65 us and is taken off). A fault in memory that is mapped by itself takes the lock in 29 of 35 births, in 10 of
+    /// and of system calls (7.3.4, `schbench` on 8 and 16 CPUs, `tpp` and a process of eight on 32, 52 births; an event of
+    /// `mmap_lock` takes 0.65 us and is taken off). A fault in memory that is mapped by itself takes the lock in 29 of 35 births, in 10 of
     /// these 5 us later than here.
     fn v7_3() -> Prices {
         Prices {
@@ -118,8 +119,8 @@ impl Prices {
 pub(super) enum Code {
     /// The first message thread: one page fault more.
     Messages,
-    /// The first thread of `tpp` that asks, and the first one that a process creates: six more, 32.5 us in all (one birth
-    /// each).
+    /// The first asking thread of `tpp`, or the first thread that a process whose threads sleep in turns creates: six page
+    /// faults more, 32.5 us in all (one recorded birth of each).
     Fresh,
     /// It is not the first one.
     Known,
@@ -207,7 +208,7 @@ impl Memory {
         self.maps_longer(p, held, None);
     }
 
-    /// That, and it takes longer by so much.
+    /// `mmap()` or `mprotect()` in the address space that holds its lock for `held` ns, and for `more` besides.
     fn maps_longer(self, p: &mut Body<'_>, held: u32, more: Option<Dist>) {
         p.down_write(self.lock);
         if let Some(more) = more {
@@ -217,11 +218,10 @@ impl Memory {
     }
 }
 
-/// 4.2 us or nothing, with these weights of nothing and of 4.2: so much longer takes a section of the lock or a call at
-/// times under 7.3.4, as counted. In the recorded births `mprotect()` of a stack holds the lock for 4.9, 5.1, 6.6, 9.2 or
-/// 10 to 11 us (9 or more in 20 of 66), `mmap()` of a heap with one piece too many for 4.5 or 8.2 (8.2 in 5 of 8), its
-/// `mprotect()` for 4.0 or 8.1 (8.1 in 4 of 8). What it is there was not looked for: an allocation that finds no free
-/// object on its CPU would look like that.
+/// Nothing or 4.2 us, with these weights: how much longer the kernel sometimes holds the lock in a call under 7.3.4.
+/// `mprotect()` of a stack holds it for 4.9, 5.1, 6.6, 9.2 or 10 to 11 us (9 or more in 20 of 66 births), `mmap()` of a
+/// heap with one piece too many for 4.5 or 8.2 us (8.2 in 5 of 8), its `mprotect()` for 4.0 or 8.1 us (8.1 in 4 of 8).
+/// Why was not looked for; an allocation that finds no free object on its CPU would look the same.
 fn at_times([not, more]: [u32; 2]) -> Dist {
     Dist::Table(vec![(Nanos::ZERO, not), (Nanos(4_200), more)])
 }

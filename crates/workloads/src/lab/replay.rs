@@ -168,7 +168,7 @@ impl Replay {
         self.parts.iter().map(ids).collect()
     }
 
-    /// These programs while such threads of the kernel test ciphers.
+    /// These programs on a machine where these threads of the kernel test ciphers.
     #[must_use]
     pub(super) fn testing(self, tests: Vec<CipherTest>) -> Replay {
         Replay { tests, ..self }
