@@ -221,8 +221,10 @@ costs! {
     copy_per_kib,
     /// A woken sleeper looks at its condition again.
     recheck,
-    /// A futex wait or wake, on top of the system call.
+    /// A futex wait or wake, on top of the system call: of a wake, up to its first wakeup.
     futex,
+    /// What a futex wake takes behind its last wakeup; a wait takes it besides `futex`.
+    futex_tail,
     /// Taking or leaving an uncontended lock in user space.
     lock,
     /// Creating a thread, paid by the parent.

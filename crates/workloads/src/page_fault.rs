@@ -23,7 +23,7 @@ pub(crate) enum FaultLock {
 /// while it is held (7.3.4, `mmap_lock` traced).
 const PREPARES: u32 = 1_000;
 /// From a trylock that fails to the call that waits for the lock, in ns: 2.2 us with one more trylock, less 1.9 for three
-/// events (7.3.4, 49 faults of 60).
+/// events (7.3.4, 52 faults of 55).
 const RETRIES: u32 = 300;
 
 impl FaultLock {
@@ -46,7 +46,7 @@ impl FaultLock {
                 };
                 // The tables that it has made before are there; all else is done again. Recorded: 7.8 us, both where
                 // the way to the preparation was the short one and where it was the long one (8.4 to 8.6 less 0.65
-                // for an event, 55 of 60; the others were interrupted).
+                // for an event, 49 of 55; the others 7.4 and 11.3 to 26.6, interrupted or begun late).
                 let busy = |p: &mut Body<'_>| {
                     run(p, RETRIES);
                     reads(p, ns.saturating_sub(before.saturating_sub(TO_PREPARE[0])));

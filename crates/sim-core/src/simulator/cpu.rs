@@ -158,6 +158,8 @@ pub(super) struct Desk {
     pub wakes: VecDeque<Wake>,
     /// The wait queue of those, as long as there are some: it is locked.
     pub waitq: Option<WaitQueue>,
+    /// What the system call takes, in ns, when they are awake.
+    pub behind_wakes: u32,
     /// The wakeup that the CPU is in the middle of.
     pub waking: Option<Waking>,
     /// Who holds the lock of its runqueue to queue a wakee, where CPUs take turns.
@@ -313,6 +315,7 @@ impl Desk {
         Desk {
             wakes: VecDeque::with_capacity(4),
             waitq: None,
+            behind_wakes: 0,
             waking: None,
             rq_holder: None,
             wakee: None,

@@ -154,7 +154,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             Op::Lock(_) | Op::Unlock(_) | Op::Barrier(_) => list.lock,
             Op::FutexWait { .. } => syscall,
             Op::FutexWake { futex, .. } if !self.ipc.has_sleepers(futex) => syscall,
-            Op::FutexWake { .. } | Op::Join(_) => syscall + list.futex,
+            Op::FutexWake { .. } => syscall + list.futex,
+            Op::Join(_) => syscall + list.futex + list.futex_tail,
             Op::Spawn(child) if self.world.task(child).proc == self.world.task(task).proc => {
                 list.thread_create
             }
@@ -287,12 +288,20 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     fn price_behind(&mut self, cpu: CpuId, op: Op) {
         let list = self.prices.list();
         let calls = op.is_lock() && (!self.scratch.is_empty() || self.is_blocked(cpu));
-        let ns = match op {
-            _ if calls => list.syscall + list.futex,
-            Op::FutexWait { .. } if !self.cpus[cpu.idx()].run.retry => list.futex,
+        let (ns, tail) = match op {
+            _ if calls => (list.syscall + list.futex, list.futex_tail),
+            Op::FutexWait { .. } if !self.cpus[cpu.idx()].run.retry => {
+                (list.futex, list.futex_tail)
+            }
+            Op::FutexWake { .. } if !self.scratch.is_empty() => (0, list.futex_tail),
             _ => return,
         };
         self.cpus[cpu.idx()].debt += ns;
+        if self.scratch.is_empty() {
+            self.cpus[cpu.idx()].debt += tail;
+        } else {
+            self.desk(cpu).behind_wakes = tail;
+        }
     }
 
     fn is_blocked(&self, cpu: CpuId) -> bool {

@@ -38,7 +38,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 return Ok(());
             }
         }
-        self.desk(cpu).waitq = None;
+        let desk = self.desk(cpu);
+        desk.waitq = None;
+        let behind = std::mem::take(&mut desk.behind_wakes);
+        self.cpus[cpu.idx()].debt += behind;
         self.back_in(cpu)
     }
 

@@ -219,7 +219,8 @@ impl Memory {
 }
 
 /// Nothing or 4.2 us, with these weights: how much longer the kernel sometimes holds the lock in a call under 7.3.4.
-/// `mprotect()` of a stack holds it for 4.9, 5.1, 6.6, 9.2 or 10 to 11 us (9 or more in 20 of 66 births), `mmap()` of a
+/// `mprotect()` of a stack holds it for 4.9, 5.1, 6.6, 9.2 or 10 to 11 us (9 or more in 22 of 66 births, of these above
+/// 20 us by interrupts in 4), `mmap()` of a
 /// heap with one piece too many for 4.5 or 8.2 us (8.2 in 5 of 8), its `mprotect()` for 4.0 or 8.1 us (8.1 in 4 of 8).
 /// Why was not looked for; an allocation that finds no free object on its CPU would look the same.
 fn at_times([not, more]: [u32; 2]) -> Dist {
