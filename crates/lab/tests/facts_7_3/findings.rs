@@ -56,7 +56,6 @@ fn finding_01_hogs_switch_as_often_as_their_slices_are_short() {
 
 /// Of two equal hogs, as the mean over the seeds: 675 and 707 in the kernel.
 #[test]
-#[ignore = "MISSED"]
 fn finding_01_two_equal_hogs_switch_as_often_as_their_slices_are_short() {
     let found = super::numbers(&on("t8"), "share-0-0", "switches");
     let mean = found.iter().flatten().sum::<f64>() / 3.0;
@@ -148,7 +147,6 @@ fn finding_04_twenty_four_hogs_come_to_4_6_7_7_or_5_5_7_7() {
 
 /// Forks place as under 6.12.
 #[test]
-#[ignore = "MISSED"]
 fn finding_04_forks_place_sixteen_evenly_and_24_in_heaps() {
     assert_births(16, &[4, 4, 4, 4]);
     assert_births(24, &[4, 4, 5, 11]);
