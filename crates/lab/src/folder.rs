@@ -9,7 +9,9 @@ use crate::classes::Classes;
 use crate::error::LabError;
 use crate::event::Event;
 use crate::heavy;
-use crate::machine::{Tracer, machine, of_the_biased_build, traces_placements};
+use crate::machine::{
+    Tracer, in_turns_as_recorded, machine, of_the_biased_build, traces_placements,
+};
 use crate::metrics::{Measures, Run};
 use crate::outside::Outside;
 use crate::probes::Probes;
@@ -162,12 +164,16 @@ impl Folder {
         &self.topology
     }
 
-    /// Its machine.
+    /// Its machine, with turns as long as in the recordings of its seeds.
     ///
     /// # Errors
-    /// When it is neither built in nor described in the folder.
+    /// When it is neither built in nor described in the folder, or its turns have no length that can be.
     pub fn machine(&self, tracer: Tracer) -> Result<Topology, LabError> {
-        let machine = machine(&self.path, &self.topology, &self.kernel, tracer)?;
+        let mut machine = machine(&self.path, &self.topology, &self.kernel, tracer)?;
+        let seeds = self.seeds();
+        if let Some(label) = self.entries(|name| name.starts_with(&seeds))?.first() {
+            machine = in_turns_as_recorded(machine, label)?;
+        }
         if !self.kernel.ends_with(BIASED) {
             return Ok(machine);
         }

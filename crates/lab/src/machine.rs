@@ -6,9 +6,13 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use simsched_topology::{CpuId, CpuSet, Topology, builtin_names};
+use simsched_topology::{CpuId, CpuSet, OsCosts, Topology, builtin_names};
 
 use crate::error::LabError;
+
+/// The longest turn that is taken from a recording: no kernel was recorded with turns of more than 5 us, and with
+/// one of a tick (4 ms) no CPU would see another.
+const MAX_TURN: u32 = 100_000;
 
 /// Whose prices and idle states a machine of the lab has that is not built in.
 const TEMPLATE: &str = "t16";
@@ -295,11 +299,34 @@ fn smp(folder: &Path) -> Option<String> {
     let mut labels: Vec<_> =
         fs::read_dir(folder).ok()?.flatten().map(|label| label.path()).collect();
     labels.sort();
-    labels.iter().find_map(|label| {
-        let text = fs::read_to_string(label.join("run.json")).ok()?;
-        let json: serde_json::Value = serde_json::from_str(&text).ok()?;
-        Some(json.get("smp")?.as_str()?.to_owned())
-    })
+    labels.iter().find_map(|label| Some(asked(label)?.get("smp")?.as_str()?.to_owned()))
+}
+
+/// The `run.json` of a label: how its virtual machine was started. None where there is none.
+fn asked(label: &Path) -> Option<serde_json::Value> {
+    let text = fs::read_to_string(label.join("run.json")).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// The machine with turns as long as those of the virtual machine that was recorded under `label`:
+/// `lockstep_quantum` in its `run.json`, in nanoseconds. The price list's where that does not tell.
+///
+/// # Errors
+/// When it tells another thing than a number from 2 to [`MAX_TURN`].
+pub(crate) fn in_turns_as_recorded(machine: Topology, label: &Path) -> Result<Topology, LabError> {
+    let Some(quantum) = asked(label).and_then(|json| json.get("lockstep_quantum").cloned()) else {
+        return Ok(machine);
+    };
+    let number = quantum.as_str().map_or_else(|| quantum.as_u64(), |text| text.parse().ok());
+    let turn =
+        number.and_then(|ns| u32::try_from(ns).ok()).filter(|ns| (2..=MAX_TURN).contains(ns));
+    let turn = turn.ok_or_else(|| {
+        let expected = format!("nanoseconds, from 2 to {MAX_TURN}");
+        let path = label.join("run.json");
+        LabError::content(&path, format!("lockstep_quantum {quantum}"), expected)
+    })?;
+    let costs = OsCosts { turn, ..*machine.costs() };
+    Ok(machine.with_costs(costs))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod facts_7_3;
 mod findings;
 mod kthreads;
 mod mechanisms;
+mod pause;
 mod processes;
 mod recorder;
 mod recordings;

@@ -181,6 +181,27 @@ fn without_sysfs_a_machine_is_what_was_asked_of_the_virtual_machine() {
     assert_eq!(sizes, (12, 6, 2, 2));
 }
 
+/// Folders of s2d2 and s2x8 of 7.3 were recorded with turns of 2,000 and 1,000 ns: `lockstep_quantum`.
+#[test]
+fn a_machine_has_turns_as_long_as_those_that_were_recorded() {
+    let turn_with = |quantum: &str| {
+        let path = scratch("turns", "7.3-s2d2");
+        fs::create_dir_all(path.join(SEED)).unwrap();
+        let run = format!(r#"{{"kernel":"7.3"{quantum}}}"#);
+        fs::write(path.join(SEED).join("run.json"), run).unwrap();
+        let machine = Folder::open(&path).unwrap().machine(Tracer::On);
+        machine.map(|machine| machine.costs().turn).map_err(|error| error.to_string())
+    };
+    assert_eq!(turn_with(r#","lockstep_quantum":"2000""#), Ok(2_000));
+    assert_eq!(turn_with(r#","lockstep_quantum":1000"#), Ok(1_000));
+    assert_eq!(turn_with(""), Ok(1_000));
+    for bad in ["0", "1", "200000", "-1", "1e9", "soon"] {
+        let complaint = turn_with(&format!(r#","lockstep_quantum":"{bad}""#)).unwrap_err();
+        let expected = "expected nanoseconds, from 2 to 100000";
+        assert!(complaint.contains(bad) && complaint.contains(expected), "{complaint}");
+    }
+}
+
 /// What opening `path` and reading all of it says.
 fn complaint(path: &Path) -> String {
     let read = Folder::open(path).and_then(|folder| {

@@ -112,6 +112,10 @@ impl<T: Workload + ?Sized> Workload for Box<T> {
 pub enum Op {
     /// Compute for this long, as measured on an idle core of capacity 1024 with warm caches.
     Run(Nanos),
+    /// Compute for about this long by an instruction that gives up the rest of a turn (`PAUSE`), again and
+    /// again while more than half a turn is missing: on a machine whose CPUs take turns it ends with a turn, the
+    /// one whose end is nearest, of two the earlier. On all other machines it is [`Op::Run`].
+    Pause(Nanos),
     /// Sleep for this long and the timer slack (`nanosleep`).
     Sleep(Nanos),
     /// Sleep until this instant and the timer slack; a microsecond if it has passed.

@@ -25,6 +25,8 @@ use operand::{PC, REGS};
 pub enum Inst {
     /// Compute for a length drawn from this row of the table of distributions.
     Run(u32),
+    /// Compute by pauses ([`Op::Pause`]) for a length drawn from this row of the table of distributions.
+    Pause(u32),
     /// Load and store in a region what this row of the table of traffics says.
     Stream(Operand, u32),
     /// Store to so many KiB of a region for the first time.
@@ -317,6 +319,10 @@ impl Thread {
             Inst::Run(row) => {
                 self.regs[PC] += 1;
                 return Some(Op::Run(parts.length(row, task)));
+            }
+            Inst::Pause(row) => {
+                self.regs[PC] += 1;
+                return Some(Op::Pause(parts.length(row, task)));
             }
             Inst::Sleep(row) => {
                 self.regs[PC] += 1;

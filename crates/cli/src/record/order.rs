@@ -21,7 +21,7 @@ impl Item {
 }
 
 /// Puts things in the order of time where CPUs take turns of a quantum, and tell what they did in it one
-/// CPU after the other. Nothing is told of a quantum once the next one has begun.
+/// CPU after the other: time goes back by less than a quantum.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Order {
     /// In ns; none where all is told in order.
@@ -32,7 +32,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Of a machine whose CPUs take turns of so many ns, counted from `epoch`; 0 is one where they do not.
+    /// Of a machine whose CPUs take turns of so many ns; 0 is one where they do not.
     pub(super) fn new(quantum: u64) -> Order {
         Order { quantum: (quantum > 1).then_some(quantum), ..Order::default() }
     }
@@ -40,13 +40,14 @@ impl Order {
     /// Takes `item`, at `now` of simulated time, and gives all that are in order now to `told`.
     pub(super) fn put(&mut self, now: u64, item: Item, mut told: impl FnMut(&Item)) {
         let Some(quantum) = self.quantum else { return told(&item) };
-        let begun = now - now % quantum;
-        if begun > self.settled {
-            self.settled = begun;
+        let passed = now.saturating_sub(quantum);
+        // Sorts once a quantum, not for each item.
+        if passed >= self.settled + quantum {
+            self.settled = passed;
             // The clock of the items may be ahead of simulated time.
             let ahead = item.time() - now;
             self.waiting.sort_by_key(Item::time);
-            let settled = self.waiting.partition_point(|item| item.time() < begun + ahead);
+            let settled = self.waiting.partition_point(|item| item.time() <= passed + ahead);
             self.waiting.drain(..settled).for_each(|item| told(&item));
         }
         self.waiting.push(item);

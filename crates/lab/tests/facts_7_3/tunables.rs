@@ -12,7 +12,6 @@ fn with(key: &str, value: &str) -> Bed {
 /// Gathering stops when the destination would be fuller than 37.5 %: three of eight cores, or four while the
 /// utilization lags behind.
 #[test]
-#[ignore = "MISSED"]
 fn tunables_overaggr_pct_25_stops_six_threads_at_four() {
     assert_ends(&with("overaggr_pct", "25"), "th-free-6", &[&[2, 4]]);
 }

@@ -18,7 +18,6 @@ fn cache_fact_12_threads_that_never_run_at_a_tick_are_never_scanned() {
 
 /// Twelve threads that run for a quarter of the time are born unevenly, and some stay behind for good.
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_12_late_sleepers_stay_behind() {
     assert_is(&on("n2x8"), "sl-12-1-3", "gathered_procs", 0);
     assert_ends(&on("n2x8"), "sl-12-1-3", &[&[2, 10], &[3, 9]]);

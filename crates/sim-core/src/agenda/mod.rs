@@ -82,13 +82,30 @@ impl Agenda {
     /// Plans `event` for `time`, in place of what was planned for its source; 104 days at most.
     #[inline]
     pub fn arm(&mut self, event: Event, time: SimTime) {
-        if let Event::StageEnd(cpu) = event {
-            self.arm_stage(cpu, time);
-        } else {
-            let time = time.min(LAST);
-            self.wheel_from = self.wheel_from.min(time.0);
-            self.wheel.arm(self.index(event), time.0);
+        let time = time.min(LAST);
+        match (event, &mut self.turns) {
+            (Event::StageEnd(cpu), _) => self.arm_stage(cpu, time),
+            (Event::Resched(cpu), Some(turns)) => turns.kick(cpu, time.0),
+            _ => {
+                self.wheel_from = self.wheel_from.min(time.0);
+                self.wheel.arm(self.index(event), time.0);
+            }
         }
+    }
+
+    /// The stage of `cpu`, whose end is planned, ends when a turn begins, the first one that does not begin
+    /// before that; no change where CPUs take no turns.
+    #[cold]
+    pub(crate) fn ends_with_turn(&mut self, cpu: CpuId) {
+        if let Some(turns) = &mut self.turns {
+            turns.pause(cpu);
+        }
+    }
+
+    /// When the turns behind those that `at` lies in begin, if no timer expires before; `at` where CPUs take no
+    /// turns.
+    pub(crate) fn next_turn(&self, at: SimTime) -> SimTime {
+        self.turns.as_ref().map_or(at, |turns| SimTime(turns.next(at.0)))
     }
 
     /// Plans the end of the stage of `cpu`.
@@ -108,7 +125,10 @@ impl Agenda {
                 None => self.stages.disarm(cpu),
                 Some(turns) => turns.disarm(cpu),
             },
-            _ => self.wheel.disarm(self.index(event)),
+            _ => match (event, &mut self.turns) {
+                (Event::Resched(cpu), Some(turns)) => turns.forget_kick(cpu),
+                _ => self.wheel.disarm(self.index(event)),
+            },
         }
     }
 
@@ -120,6 +140,7 @@ impl Agenda {
                 None => self.stages.planned(cpu),
                 Some(turns) => turns.planned(cpu),
             },
+            Event::Resched(cpu) if self.turns.is_some() => self.turns.as_ref()?.kicked(cpu),
             _ => self.wheel.planned(self.index(event)),
         };
         time.map(SimTime)
@@ -170,6 +191,9 @@ impl Agenda {
 
     fn take_from_wheel(&mut self, time: u64) -> (SimTime, Event) {
         let idx = self.wheel.take(time);
+        if let Some(turns) = &mut self.turns {
+            turns.begin_at(time);
+        }
         self.wheel_from = time;
         self.stages.pass(time);
         (SimTime(time), self.event(idx))

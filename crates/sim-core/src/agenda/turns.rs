@@ -2,9 +2,10 @@
 //!
 //! Such a machine is simulated itself: in each round the CPUs advance by the same time, one after the
 //! other in the order of their numbers. So a CPU sees what those before it have done in the whole
-//! round, and what those behind it have done up to the end of the round before. A round ends with the
-//! quantum, and earlier where something is planned that no CPU does by itself: that fires between two
-//! rounds.
+//! round, and what those behind it have done up to the end of the round before. A round ends a quantum
+//! behind its begin, and earlier where a timer expires: that fires between two rounds, and the next one
+//! begins there. An interrupt that a CPU sends arrives with the next round, and so does the end of an
+//! instruction that gives up the rest of a turn (`PAUSE`).
 
 use simsched_topology::CpuId;
 
@@ -19,21 +20,68 @@ pub(super) struct Turns {
     nr_cpus: usize,
     /// The CPU whose turn it is; behind the last one between two rounds.
     cpu: usize,
+    /// When the round has begun, or the last one had.
+    start: u64,
     /// When the round ends, or the last one has ended.
     end: u64,
     /// The ends of the CPUs' stages.
     stages: Tournament,
+    /// By CPU: its stage ends when a round begins, the first one that does not begin before that end.
+    pauses: Vec<bool>,
+    /// By CPU: when an interrupt from another CPU was sent, at the earliest.
+    kicks: Tournament,
 }
 
 impl Turns {
     /// No round has begun yet.
     pub(super) fn new(nr_cpus: usize, quantum: u64) -> Turns {
-        Turns { quantum, nr_cpus, cpu: nr_cpus, end: 0, stages: Tournament::new(nr_cpus) }
+        Turns {
+            quantum,
+            nr_cpus,
+            cpu: nr_cpus,
+            start: 0,
+            end: 0,
+            stages: Tournament::new(nr_cpus),
+            pauses: vec![false; nr_cpus],
+            kicks: Tournament::new(nr_cpus),
+        }
     }
 
     /// Plans the end of the stage of `cpu`.
     pub(super) fn arm(&mut self, cpu: CpuId, time: u64) {
+        self.pauses[cpu.idx()] = false;
         self.stages.arm(cpu, time);
+    }
+
+    /// The stage of `cpu` ends when a round begins, the first one that does not begin before its end.
+    pub(super) fn pause(&mut self, cpu: CpuId) {
+        self.pauses[cpu.idx()] = true;
+    }
+
+    /// Plans an interrupt for `cpu`, which arrives with the first round that does not begin before `time`.
+    pub(super) fn kick(&mut self, cpu: CpuId, time: u64) {
+        self.kicks.arm(cpu, time);
+    }
+
+    /// Drops the interrupt for `cpu`.
+    pub(super) fn forget_kick(&mut self, cpu: CpuId) {
+        self.kicks.disarm(cpu);
+    }
+
+    /// For when an interrupt for `cpu` is planned.
+    pub(super) fn kicked(&self, cpu: CpuId) -> Option<u64> {
+        self.kicks.planned(cpu)
+    }
+
+    /// A timer has expired at `time`: the next round begins there.
+    pub(super) fn begin_at(&mut self, time: u64) {
+        self.end = self.end.max(time);
+    }
+
+    /// When the first round behind the one of `at` begins, if no timer expires before.
+    pub(super) fn next(&self, at: u64) -> u64 {
+        let beyond = at.checked_sub(self.end).map_or(0, |late| late / self.quantum + 1);
+        self.end + beyond * self.quantum
     }
 
     /// Drops what is planned for `cpu`.
@@ -50,7 +98,11 @@ impl Turns {
     fn take(&mut self) -> Option<(u64, CpuId)> {
         while self.cpu < self.nr_cpus {
             let cpu = CpuId::new(self.cpu);
-            if let Some(time) = self.planned(cpu).filter(|&time| time < self.end) {
+            let ends = self.planned(cpu).and_then(|time| match self.pauses[self.cpu] {
+                true => (time <= self.start).then_some(self.start),
+                false => (time < self.end).then_some(time),
+            });
+            if let Some(time) = ends {
                 self.disarm(cpu);
                 return Some((time, cpu));
             }
@@ -62,8 +114,21 @@ impl Turns {
     /// When the next round begins, and when it ends at the latest, if the first thing that a CPU has
     /// to do comes at `first`.
     fn span(&self, first: u64) -> (u64, u64) {
-        let start = self.end.max(first - first % self.quantum);
-        (start, start - start % self.quantum + self.quantum)
+        let skipped = first.saturating_sub(self.end) / self.quantum;
+        let start = self.end + skipped * self.quantum;
+        (start, start + self.quantum)
+    }
+
+    /// The next interrupt that a CPU has sent, if it arrives at `start` and nothing fires before it at `other`.
+    fn take_kick(&mut self, start: u64, other: Option<u64>) -> Option<(SimTime, Event)> {
+        let sent = self.kicks.earliest();
+        if sent > start || other.is_some_and(|other| other < sent) {
+            return None;
+        }
+        let cpu = self.kicks.first();
+        self.kicks.disarm(cpu);
+        self.begin_at(start);
+        Some((SimTime(start), Event::Resched(cpu)))
     }
 }
 
@@ -75,22 +140,26 @@ impl Agenda {
             if let Some((time, cpu)) = turns.take() {
                 return Some((SimTime(time), Event::StageEnd(cpu)));
             }
-            let first = turns.stages.earliest();
+            let first = turns.stages.earliest().min(turns.kicks.earliest());
             let (start, end) = turns.span(first.min(LAST.0));
             if first > horizon.0.min(LAST.0) {
                 let time = self.wheel.earliest(horizon.0).ok()?;
                 return Some(self.take_from_wheel(time));
             }
-            let end = match self.wheel.earliest(horizon.0.min(end - 1)) {
-                Ok(time) if time <= start => return Some(self.take_from_wheel(time)),
-                Ok(time) => time,
-                Err(_) => end,
+            let timer = self.wheel.earliest(horizon.0.min(end - 1)).ok();
+            if let Some(kick) = turns.take_kick(start, timer) {
+                return Some(kick);
+            }
+            let end = match timer {
+                Some(time) if time <= start => return Some(self.take_from_wheel(time)),
+                Some(time) => time,
+                None => end,
             };
             if end - 1 > horizon.0 {
                 return None;
             }
             let turns = self.turns.as_mut()?;
-            (turns.cpu, turns.end) = (0, end);
+            (turns.cpu, turns.start, turns.end) = (0, start, end);
         }
     }
 }
@@ -132,6 +201,42 @@ mod tests {
         let plans = [(stage(0), 1_900), (stage(1), 1_100), (tick, 1_500)];
         let order = vec![(1_100, stage(1)), (1_500, tick), (1_900, stage(0))];
         assert_eq!(fired(&plans), order);
+    }
+
+    #[test]
+    fn the_next_quantum_begins_where_a_timer_expires() {
+        let tick = Event::Tick(CpuId(1));
+        let plans = [(stage(0), 2_400), (stage(1), 2_100), (tick, 1_500)];
+        assert_eq!(fired(&plans), vec![(1_500, tick), (2_400, stage(0)), (2_100, stage(1))]);
+    }
+
+    #[test]
+    fn what_a_cpu_sends_arrives_with_the_next_quantum() {
+        let (tick, kick) = (Event::Tick(CpuId(1)), Event::Resched(CpuId(2)));
+        let plans = [(stage(0), 1_900), (kick, 1_200), (stage(1), 2_100)];
+        let order = vec![(1_900, stage(0)), (2_000, kick), (2_100, stage(1))];
+        assert_eq!(fired(&plans), order);
+        let plans = [(stage(0), 1_900), (kick, 1_200), (tick, 1_500)];
+        assert_eq!(fired(&plans), vec![(1_500, kick), (1_500, tick), (1_900, stage(0))]);
+    }
+
+    /// CPU 0 pauses from 1.2 us on, and waits for the next quantum: that is the one which a timer begins.
+    #[test]
+    fn a_pause_ends_with_the_next_quantum() {
+        let ends = |timers: &[(Event, u64)]| {
+            let mut agenda = Agenda::new(3, 1, 0).in_turns(1_000);
+            for &(event, time) in timers {
+                agenda.arm(event, SimTime(time));
+            }
+            agenda.arm(stage(0), SimTime(1_200));
+            agenda.ends_with_turn(CpuId(0));
+            let next = || agenda.next_until(SimTime(5_000));
+            let fired: Vec<_> = std::iter::from_fn(next).collect();
+            fired.iter().find(|(_, event)| *event == stage(0)).map(|(time, _)| time.0)
+        };
+        assert_eq!(ends(&[]), Some(2_000));
+        assert_eq!(ends(&[(Event::Tick(CpuId(1)), 1_500)]), Some(1_500));
+        assert_eq!(ends(&[(Event::Tick(CpuId(1)), 1_100)]), Some(2_100));
     }
 
     #[test]

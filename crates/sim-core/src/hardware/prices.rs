@@ -199,23 +199,13 @@ impl Prices {
         u64::from(self.costs.turn)
     }
 
-    /// When the turn of a CPU behind the one that `at` lies in begins; `at` where CPUs take no turns.
-    #[inline]
-    pub(crate) fn next_turn(&self, at: SimTime) -> SimTime {
-        match self.quantum() {
-            0 | 1 => at,
-            quantum => SimTime(at.0 - at.0 % quantum + quantum),
-        }
-    }
-
     /// When an interrupt that another CPU sends arrives, if nothing but the distance delayed it
-    /// until `at`.
+    /// until `at`. Where CPUs take turns, it waits for the next one ([`Agenda`](crate::agenda::Agenda)).
     #[inline]
     pub(crate) fn on_grid(&self, at: SimTime) -> SimTime {
-        match (self.quantum(), self.costs.ipi_grid) {
-            (2.., _) => self.next_turn(at),
-            (_, 0) => at,
-            (_, grid) => SimTime(at.0.next_multiple_of(u64::from(grid))),
+        match self.costs.ipi_grid {
+            grid @ 1.. if self.quantum() <= 1 => SimTime(at.0.next_multiple_of(u64::from(grid))),
+            _ => at,
         }
     }
 

@@ -146,9 +146,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn balance_goes_on(&mut self, cpu: CpuId) -> Step {
         if let Some(locked) = self.desks[cpu.idx()].locking {
             if self.in_turns() && self.rq_is_locked(locked) {
-                let now = self.world.now();
-                let wait = self.prices.next_turn(now).since(now);
-                self.begin(cpu, Stage::Balance, Cost::Balance, wait);
+                self.begin_pause(cpu, Stage::Balance, Cost::Balance, 0);
                 return Ok(());
             }
             self.desk(cpu).locking = None;

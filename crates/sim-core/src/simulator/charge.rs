@@ -24,6 +24,13 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.plan_stage(cpu, cost, ns);
     }
 
+    /// Starts a stage that waits for something by pauses, on a machine whose CPUs take turns: it takes `ns`, and the
+    /// rest of the turn.
+    pub(super) fn begin_pause(&mut self, cpu: CpuId, stage: Stage, cost: Cost, ns: u32) {
+        self.begin(cpu, stage, cost, Nanos(u64::from(ns.max(1))));
+        self.agenda.ends_with_turn(cpu);
+    }
+
     /// Starts a stage that takes `ns` at the CPU's present speed, when nothing was asked of the policy.
     #[inline(never)]
     pub(super) fn begin_for(&mut self, cpu: CpuId, stage: Stage, cost: Cost, ns: Nanos) {

@@ -107,7 +107,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// Whether the CPUs take turns, and an op on a pipe has parts: the mutex, and the copy.
     #[inline]
     pub(super) fn in_turns(&self) -> bool {
-        !self.mutexes.is_empty()
+        self.prices.quantum() > 1
     }
 
     /// The system call begins.
@@ -209,9 +209,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     fn spin_on(&mut self, cpu: CpuId, ns: u32) {
         let run = &mut self.cpus[cpu.idx()].run;
         (run.phase, run.progress) = (Phase::Spin, Progress::Under);
-        let now = self.world.now();
-        let until = self.prices.next_turn(now + Nanos(u64::from(ns)));
-        self.begin(cpu, Stage::Op, Cost::Syscall, until.since(now));
+        self.begin_pause(cpu, Stage::Op, Cost::Syscall, ns);
     }
 
     /// A spinner's look. One who sees that the owner has changed tries to get the mutex a turn later,

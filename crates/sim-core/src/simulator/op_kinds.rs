@@ -13,6 +13,6 @@ impl Op {
     /// Whether the task computes in user space: it can be rescheduled at any instant.
     #[inline]
     pub(super) fn is_user(self) -> bool {
-        matches!(self, Op::Run(_) | Op::Fetch { .. }) || self.is_memory()
+        matches!(self, Op::Run(_) | Op::Pause(_) | Op::Fetch { .. }) || self.is_memory()
     }
 }

@@ -40,9 +40,18 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 continue;
             }
             (run.op, run.progress, run.retry) = (op, Progress::Under, false);
-            if self.in_turns() && matches!(op, Op::Write { .. } | Op::Read { .. }) {
-                self.enter_pipe(cpu, op);
-                return Ok(());
+            if self.in_turns() {
+                match op {
+                    Op::Write { .. } | Op::Read { .. } => {
+                        self.enter_pipe(cpu, op);
+                        return Ok(());
+                    }
+                    Op::Pause(ns) => {
+                        self.pauses(cpu, ns);
+                        return Ok(());
+                    }
+                    _ => {}
+                }
             }
             let (cost, ns) = self.price(cpu, task, op);
             self.begin(cpu, Stage::Op, cost, ns);
@@ -86,7 +95,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 debug_assert!(verdict != Verdict::Block && self.scratch.is_empty());
                 true
             }
-            Op::Run(Nanos::ZERO) | Op::GetCpu | Op::Fetch { lines: 0, .. } => true,
+            Op::Run(Nanos::ZERO)
+            | Op::Pause(Nanos::ZERO)
+            | Op::GetCpu
+            | Op::Fetch { lines: 0, .. } => true,
             Op::Stream { .. } | Op::Touch { .. } => self.hardware.memory.is_none(),
             _ => false,
         }
@@ -103,6 +115,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         }
         let cost = if op.is_user() { Cost::User } else { Cost::Syscall };
         self.begin(cpu, Stage::Op, cost, remains);
+        if matches!(op, Op::Pause(_)) {
+            self.agenda.ends_with_turn(cpu);
+        }
         if let Op::Write { pipe, .. } | Op::Read { pipe, .. } = op
             && !look
         {
@@ -133,7 +148,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let list = self.prices.list();
         let syscall = list.syscall;
         let ns = match op {
-            Op::Run(ns) => {
+            Op::Run(ns) | Op::Pause(ns) => {
                 let ns = self.without_spins(task, ns);
                 self.computes(cpu, task, ns);
                 return (Cost::User, ns);
@@ -167,6 +182,15 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             _ => syscall,
         };
         (Cost::Syscall, self.jittered(cpu, ns))
+    }
+
+    /// Computes by pauses, each of which takes the rest of a turn, until less than half a turn is missing of `ns`.
+    fn pauses(&mut self, cpu: CpuId, ns: Nanos) {
+        let half = Nanos(self.prices.quantum() / 2);
+        self.begin(cpu, Stage::Op, Cost::User, Nanos(ns.0.saturating_sub(half.0)));
+        if ns > half {
+            self.agenda.ends_with_turn(cpu);
+        }
     }
 
     /// What is left of `ns` when a waker has spun for some of it, which is in its recorded times.
@@ -204,7 +228,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 }
             }
             Op::Write { .. } | Op::Read { .. } => self.attempt(cpu, task, op),
-            Op::Run(_) | Op::Fetch { .. } => self.done(cpu, Outcome::Done),
+            Op::Run(_) | Op::Pause(_) | Op::Fetch { .. } => self.done(cpu, Outcome::Done),
             Op::Stream { .. } | Op::Touch { .. } => {
                 self.memory_stops(cpu);
                 self.done(cpu, Outcome::Done);

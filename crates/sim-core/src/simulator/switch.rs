@@ -37,9 +37,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn schedule(&mut self, cpu: CpuId) -> Step {
         if self.desks[cpu.idx()].rq_holder.is_some() {
             // Spins at the lock of its runqueue.
-            let now = self.world.now();
-            let wait = self.prices.next_turn(now).since(now);
-            self.begin(cpu, Stage::Schedule, Cost::ContextSwitch, wait);
+            self.begin_pause(cpu, Stage::Schedule, Cost::ContextSwitch, 0);
             return Ok(());
         }
         self.world.rq_mut(cpu).sched_count += 1;

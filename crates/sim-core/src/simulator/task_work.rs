@@ -7,6 +7,7 @@ use super::state::{Simulator, Step};
 use crate::ids::TaskId;
 use crate::observer::{Cost, Observer};
 use crate::policy::Policy;
+use crate::time::Nanos;
 use crate::workload::Workload;
 
 impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
@@ -15,10 +16,12 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.task_work_begins(cpu, task) {
             return true;
         }
-        if self.cpus[cpu.idx()].run.border.take(Border::SWITCHED) {
-            self.cpus[cpu.idx()].debt += self.prices.list().switch_return;
+        let ns = self.prices.list().switch_return;
+        let returns = self.cpus[cpu.idx()].run.border.take(Border::SWITCHED) && ns > 0;
+        if returns {
+            self.begin(cpu, Stage::Debt, Cost::Syscall, Nanos(u64::from(ns)));
         }
-        false
+        returns
     }
 
     /// Whether the op under way on `cpu` computes in user space.

@@ -142,7 +142,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let now = self.world.now();
         let until = match self.prices.quantum() {
             0 | 1 => self.cpus[prev.idx()].until + Nanos(1),
-            _ => self.prices.next_turn(now),
+            _ => self.agenda.next_turn(now),
         };
         let wait = until.since(now).max(Nanos(1));
         self.desk(cpu).wakee = Some((task, kind));
@@ -150,7 +150,11 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             // As long as this one spun in the recording is in what it computes.
             self.spun[waker.idx()] += wait;
         }
-        self.begin(cpu, Stage::Spin, Cost::Wakeup, wait);
+        if self.in_turns() {
+            self.begin_pause(cpu, Stage::Spin, Cost::Wakeup, 0);
+        } else {
+            self.begin(cpu, Stage::Spin, Cost::Wakeup, wait);
+        }
     }
 
     /// `set_task_cpu()`: the load and the virtual time of the wakee leave its old runqueue.
@@ -235,9 +239,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     pub(super) fn lock_reached(&mut self, cpu: CpuId) {
         let target = self.desks[cpu.idx()].waking.expect("a waker has a wakee").placement.cpu;
         if self.rq_is_locked(target) {
-            let now = self.world.now();
-            let wait = self.prices.next_turn(now).since(now);
-            self.begin(cpu, Stage::Lock, Cost::Wakeup, wait);
+            self.begin_pause(cpu, Stage::Lock, Cost::Wakeup, 0);
             return;
         }
         self.desk(target).rq_holder = Some(cpu);

@@ -10,6 +10,7 @@ mod functions;
 mod idle;
 mod memory;
 mod parts;
+mod pause;
 mod rearm;
 mod rig;
 mod sem;

@@ -41,10 +41,11 @@ impl Log {
     }
 }
 
-/// t16, but that its CPUs run side by side: LLCs are CPUs 0-3, 4-7, 8-11, 12-15.
+/// t16, but that its CPUs run side by side, and that who has just got a CPU is in user mode at once: LLCs are
+/// CPUs 0-3, 4-7, 8-11, 12-15.
 pub(super) fn topology() -> Arc<Topology> {
     let machine = Topology::builtin("t16", None).unwrap();
-    let costs = OsCosts { turn: 0, ..*machine.costs() };
+    let costs = OsCosts { turn: 0, switch_return: 0, ..*machine.costs() };
     Arc::new(machine.with_costs(costs))
 }
 

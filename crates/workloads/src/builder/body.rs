@@ -103,6 +103,12 @@ impl<'a> Body<'a> {
         self.push(Inst::Run(row));
     }
 
+    /// Computes by pauses ([`Op::Pause`](simsched_core::Op::Pause)).
+    pub fn pause(&mut self, length: Dist) {
+        let row = self.dist(length);
+        self.push(Inst::Pause(row));
+    }
+
     /// Loads and stores so many KiB in a region, bound by memory.
     pub fn stream(&mut self, region: impl Into<Operand>, loaded_kib: u32, stored_kib: u32) {
         let region = region.into();

@@ -7,6 +7,7 @@
 use simsched_core::Nanos;
 
 use super::kernel::Kernel;
+use crate::builder::Body;
 use crate::dist::Dist;
 
 /// A part that always takes as long.
@@ -246,10 +247,13 @@ pub(super) const fn report_of_thread(round_trips: u32) -> Dist {
     Dist::Constant(Nanos(178_000 + 361 * round_trips as u64))
 }
 
-/// A call of the function that burns a length of time takes half a microsecond more: 5000.50 us for
-/// 5000 when no tick came, and 20.55 for 20.
-pub(super) const fn work(length: Nanos) -> Dist {
-    Dist::Constant(Nanos(length.get() + 500))
+/// The work of a program between two of its calls ([`Op::Pause`](simsched_core::Op::Pause)): the lab's program
+/// reads the counter of time stamps behind each `PAUSE` (`work_us()` of `lab.c`, option `LABPAUSE`), which gives
+/// up the rest of a turn of the virtual machine's CPU, and ends when less than half a turn is missing. From there
+/// to the next system call are 24 instructions (gcc -O2).
+pub(super) fn work(p: &mut Body<'_>, length: Nanos) {
+    p.pause(Dist::Constant(length));
+    p.run(Dist::Constant(Nanos(24)));
 }
 
 /// How long a hog computes between two looks at the clock: 24,989 to 24,993 pieces in 999.78 ms with

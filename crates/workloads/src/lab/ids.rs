@@ -88,6 +88,7 @@ impl Base {
             Op::Mark(id) => Op::Mark(MarkId(id.0 + self.marks)),
             Op::Fetch { from, lines } => Op::Fetch { from: task(from), lines },
             Op::Run(_)
+            | Op::Pause(_)
             | Op::Sleep(_)
             | Op::SleepUntil(_)
             | Op::AwaitCall { .. }

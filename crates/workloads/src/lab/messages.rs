@@ -161,7 +161,7 @@ impl Messages {
                 p.futex_wait(own, u32::from(BLOCKED));
                 end(p);
                 p.mark(RUN);
-                p.run(work(self.think));
+                work(p, self.think);
             });
         })
     }

@@ -100,7 +100,7 @@ impl Pairs {
 
     fn burn(&self, p: &mut Body<'_>) {
         if self.work > Nanos::ZERO {
-            p.run(work(self.work));
+            work(p, self.work);
         }
     }
 }

@@ -90,7 +90,7 @@ impl PairsUntil {
                 p.read(Operand::arg(1), 1);
                 p.mark(PONG);
                 p.run(CLOCK);
-                p.run(work(self.work));
+                work(p, self.work);
             });
             p.futex_set(ended, 1);
             p.write(Operand::arg(0), 1);
@@ -111,7 +111,7 @@ impl PairsUntil {
             p.forever(|p| {
                 p.read(Operand::arg(0), 1);
                 p.leave_unless(ended, 0);
-                p.run(work(self.work));
+                work(p, self.work);
                 p.write(Operand::arg(1), 1);
             });
             p.run(REPORT_MESSENGER);

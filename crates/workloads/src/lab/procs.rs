@@ -191,7 +191,7 @@ impl Procs {
             p.repeat(count, |p, turn| {
                 p.sleep_until(grid.plus_turns(turn, period));
                 p.mark(self.run_mark());
-                p.run(work(turns.run));
+                work(p, turns.run);
             });
         }
     }

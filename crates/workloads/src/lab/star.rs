@@ -92,7 +92,7 @@ impl Star {
                 p.repeat(self.wakees, |p, _| p.read(answers, 1));
                 p.mark(PONG);
                 p.run(CLOCK);
-                p.run(work(self.work[0]));
+                work(p, self.work[0]);
             });
             p.futex_set(ended, 1);
             asks(p);
@@ -114,7 +114,7 @@ impl Star {
             p.forever(|p| {
                 p.read(Operand::arg(0), 1);
                 p.leave_unless(objects.ended, 0);
-                p.run(work(self.work[1]));
+                work(p, self.work[1]);
                 p.write(objects.answers, 1);
             });
             p.run(REPORT_MESSENGER);

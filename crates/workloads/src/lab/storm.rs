@@ -25,14 +25,14 @@ impl Storm {
         script.parent(|p| {
             fork_all(p, kernel, (children, false), |p| {
                 if gap > Nanos::ZERO {
-                    p.run(work(gap));
+                    work(p, gap);
                 }
             });
             wait_any(p, children);
         });
         let child = script.b.program("fk", |p| {
             p.run(birth(kernel));
-            p.run(work(WORK));
+            work(p, WORK);
             p.run(REPORT);
         });
         for nth in 0..children {

@@ -84,7 +84,7 @@ impl Timers {
             p.repeat(turns, |p, turn| {
                 p.sleep_until(grid.plus_turns(turn, self.period));
                 p.mark(RUN);
-                p.run(work(self.run));
+                work(p, self.run);
             });
             p.run(REPORT);
         })

@@ -52,6 +52,7 @@ impl fmt::Display for Inst {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Inst::Run(row) => write!(f, "run dist {row}"),
+            Inst::Pause(row) => write!(f, "pause dist {row}"),
             Inst::Stream(id, row) => write!(f, "stream region {id}, traffic {row}"),
             Inst::Touch(id, kib) => write!(f, "touch region {id}, {kib} KiB"),
             Inst::Sleep(row) => write!(f, "sleep dist {row}"),

@@ -111,6 +111,7 @@ impl Thread {
             Inst::ExecMmap(proc) => Op::ExecMmap(proc),
             Inst::Mark(mark) => Op::Mark(MarkId(self.value(mark))),
             Inst::Run(_)
+            | Inst::Pause(_)
             | Inst::Stream(..)
             | Inst::Sleep(_)
             | Inst::RunUntil { .. }

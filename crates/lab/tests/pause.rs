@@ -1,0 +1,50 @@
+//! Work by pauses, which end with a turn, against recordings of t8 and t16: all of them have turns of 1 us.
+
+use simsched_lab::run::Bed;
+use simsched_workloads::lab::Kernel;
+
+use crate::bed::{self, number};
+
+/// A machine of this name under each of the three kernels, with its plain policy.
+fn beds(machine: &str) -> [Bed; 3] {
+    let of = |kernel, policy: &str, mode: &str| {
+        let topology = |mode: &str| {
+            let machine = simsched_topology::Topology::builtin(machine, Some(mode)).unwrap();
+            std::sync::Arc::new(machine)
+        };
+        let untraced = mode.replace("lab", "untraced");
+        Bed { topology: topology(mode), untraced: topology(&untraced), kernel, ..bed::bed(policy) }
+    };
+    [
+        of(Kernel::V6_1, "cfs@6.1", "lab"),
+        of(Kernel::V6_12, "eevdf@6.12", "lab-6.12"),
+        bed::of_7_3(machine, "eevdf@7.3"),
+    ]
+}
+
+/// The round trip that `pingpong-1w20` measures (p50) is 36,470 ns under 6.1, 36,665 under 6.12 (36,805 in two of eight
+/// boots) and 37,874 under 7.3. It begins behind 20 us of work, so anywhere in a turn, and ends behind 20 us of the other
+/// side: two hops of 57 or 58 turns, less what is between the end of a read and the begin of the next write.
+#[test]
+fn a_round_trip_with_work_takes_what_was_recorded_to_a_tenth_of_a_turn() {
+    for machine in ["t8", "t16"] {
+        for (bed, recorded) in beds(machine).iter().zip([36.470, 36.665, 37.874]) {
+            let found = number(&bed::run(bed, "pingpong-1w20", 1), "lat_p50_us");
+            let policy = &bed.policy;
+            assert!((found - recorded).abs() < 0.1, "{policy} on {machine}: {found}, {recorded}");
+        }
+    }
+}
+
+/// Without work, a round trip is 15,914, 15,912 and 17,921 ns: two hops of 8 or 9 turns, less the 86 or 79 that the
+/// program has for itself.
+#[test]
+fn a_round_trip_without_work_is_two_hops_of_whole_turns() {
+    for machine in ["t8", "t16"] {
+        for (bed, recorded) in beds(machine).iter().zip([15.914, 15.912, 17.921]) {
+            let found = number(&bed::run(bed, "pingpong-1", 1), "lat_p50_us");
+            let policy = &bed.policy;
+            assert!((found - recorded).abs() < 0.1, "{policy} on {machine}: {found}, {recorded}");
+        }
+    }
+}
