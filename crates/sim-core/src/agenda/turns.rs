@@ -4,8 +4,9 @@
 //! other in the order of their numbers. So a CPU sees what those before it have done in the whole
 //! round, and what those behind it have done up to the end of the round before. A round ends a quantum
 //! behind its begin, and earlier where a timer expires: that fires between two rounds, and the next one
-//! begins there. An interrupt that a CPU sends arrives with the next round, and so does the end of an
-//! instruction that gives up the rest of a turn (`PAUSE`).
+//! begins there. An interrupt that a CPU sends to one behind it which is at work arrives at the begin of that
+//! one's turn, any other with the next round; and so does the end of an instruction that gives up the rest of a
+//! turn (`PAUSE`).
 
 use simsched_topology::CpuId;
 
@@ -20,6 +21,8 @@ pub(super) struct Turns {
     nr_cpus: usize,
     /// The CPU whose turn it is; behind the last one between two rounds.
     cpu: usize,
+    /// It has done nothing in its turn yet.
+    begins: bool,
     /// When the round has begun, or the last one had.
     start: u64,
     /// When the round ends, or the last one has ended.
@@ -39,6 +42,7 @@ impl Turns {
             quantum,
             nr_cpus,
             cpu: nr_cpus,
+            begins: true,
             start: 0,
             end: 0,
             stages: Tournament::new(nr_cpus),
@@ -94,19 +98,26 @@ impl Turns {
         self.stages.planned(cpu)
     }
 
-    /// Takes out what comes next in the round under way.
-    fn take(&mut self) -> Option<(u64, CpuId)> {
+    /// Takes out what comes next in the round under way. A CPU that has something to do takes an interrupt from one
+    /// before it at the begin of its turn, one that is halted waits for the next round.
+    fn take(&mut self) -> Option<(u64, Event)> {
         while self.cpu < self.nr_cpus {
             let cpu = CpuId::new(self.cpu);
-            let ends = self.planned(cpu).and_then(|time| match self.pauses[self.cpu] {
+            let planned = self.planned(cpu);
+            let begins = std::mem::take(&mut self.begins) && planned.is_some();
+            if begins && self.kicked(cpu).is_some_and(|sent| sent < self.end) {
+                self.kicks.disarm(cpu);
+                return Some((self.start, Event::Resched(cpu)));
+            }
+            let ends = planned.and_then(|time| match self.pauses[self.cpu] {
                 true => (time <= self.start).then_some(self.start),
                 false => (time < self.end).then_some(time),
             });
             if let Some(time) = ends {
                 self.disarm(cpu);
-                return Some((time, cpu));
+                return Some((time, Event::StageEnd(cpu)));
             }
-            self.cpu += 1;
+            (self.cpu, self.begins) = (self.cpu + 1, true);
         }
         None
     }
@@ -137,8 +148,8 @@ impl Agenda {
     pub(super) fn next_in_turns(&mut self, horizon: SimTime) -> Option<(SimTime, Event)> {
         loop {
             let turns = self.turns.as_mut()?;
-            if let Some((time, cpu)) = turns.take() {
-                return Some((SimTime(time), Event::StageEnd(cpu)));
+            if let Some((time, event)) = turns.take() {
+                return Some((SimTime(time), event));
             }
             let first = turns.stages.earliest().min(turns.kicks.earliest());
             let (start, end) = turns.span(first.min(LAST.0));
@@ -159,7 +170,7 @@ impl Agenda {
                 return None;
             }
             let turns = self.turns.as_mut()?;
-            (turns.cpu, turns.start, turns.end) = (0, start, end);
+            (turns.cpu, turns.begins, turns.start, turns.end) = (0, true, start, end);
         }
     }
 }
@@ -218,6 +229,27 @@ mod tests {
         assert_eq!(fired(&plans), order);
         let plans = [(stage(0), 1_900), (kick, 1_200), (tick, 1_500)];
         assert_eq!(fired(&plans), vec![(1_500, kick), (1_500, tick), (1_900, stage(0))]);
+    }
+
+    /// CPU 0 sends an interrupt at 1.9 us: CPU 1 is at work, and its turn of that quantum is still to come. CPU 2 is
+    /// halted, and CPU 0 itself has had its turn.
+    #[test]
+    fn a_cpu_at_work_takes_an_interrupt_at_the_begin_of_its_turn() {
+        let arrives = |to: u16| {
+            let mut agenda = Agenda::new(3, 1, 0).in_turns(1_000);
+            agenda.arm(stage(0), SimTime(1_900));
+            agenda.arm(stage(1), SimTime(1_800));
+            assert_eq!(agenda.next_until(SimTime(5_000)), Some((SimTime(1_900), stage(0))));
+            agenda.arm(stage(0), SimTime(2_500));
+            agenda.arm(Event::Resched(CpuId(to)), SimTime(1_950));
+            let fired = std::iter::from_fn(|| agenda.next_until(SimTime(5_000)));
+            fired.map(|(time, event)| (time.0, event)).collect::<Vec<_>>()
+        };
+        let kick = |to| Event::Resched(CpuId(to));
+        let late = |kick| vec![(1_800, stage(1)), kick, (2_500, stage(0))];
+        assert_eq!(arrives(0), late((2_000, kick(0))));
+        assert_eq!(arrives(1), vec![(1_000, kick(1)), (1_800, stage(1)), (2_500, stage(0))]);
+        assert_eq!(arrives(2), late((2_000, kick(2))));
     }
 
     /// CPU 0 pauses from 1.2 us on, and waits for the next quantum: that is the one which a timer begins.
