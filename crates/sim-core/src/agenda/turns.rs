@@ -14,6 +14,9 @@ use super::tournament::Tournament;
 use super::{Agenda, Event, LAST};
 use crate::time::SimTime;
 
+/// The end of a stage that is not planned.
+const NEVER: u64 = u64::MAX;
+
 /// Whose turn it is.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
@@ -27,8 +30,9 @@ pub(super) struct Turns {
     start: u64,
     /// When the round ends, or the last one has ended.
     end: u64,
-    /// The ends of the CPUs' stages.
-    stages: Tournament,
+    /// By CPU: the end of its stage, [`NEVER`] if none is planned. All are looked at once a round: one order of
+    /// all of them, kept for each event, takes longer.
+    stages: Vec<u64>,
     /// By CPU: its stage ends when a round begins, the first one that does not begin before that end.
     pauses: Vec<bool>,
     /// By CPU: when an interrupt from another CPU was sent, at the earliest.
@@ -45,7 +49,7 @@ impl Turns {
             begins: true,
             start: 0,
             end: 0,
-            stages: Tournament::new(nr_cpus),
+            stages: vec![NEVER; nr_cpus],
             pauses: vec![false; nr_cpus],
             kicks: Tournament::new(nr_cpus),
         }
@@ -54,7 +58,7 @@ impl Turns {
     /// Plans the end of the stage of `cpu`.
     pub(super) fn arm(&mut self, cpu: CpuId, time: u64) {
         self.pauses[cpu.idx()] = false;
-        self.stages.arm(cpu, time);
+        self.stages[cpu.idx()] = time;
     }
 
     /// The stage of `cpu` ends when a round begins, the first one that does not begin before its end.
@@ -90,36 +94,66 @@ impl Turns {
 
     /// Drops what is planned for `cpu`.
     pub(super) fn disarm(&mut self, cpu: CpuId) {
-        self.stages.disarm(cpu);
+        self.stages[cpu.idx()] = NEVER;
     }
 
     /// When the stage of `cpu` ends.
     pub(super) fn planned(&self, cpu: CpuId) -> Option<u64> {
-        self.stages.planned(cpu)
+        Some(self.stages[cpu.idx()]).filter(|&time| time != NEVER)
+    }
+
+    /// The first of the CPUs whose turn is not over that has something to do in it.
+    #[inline]
+    fn next_at_work(&self) -> Option<usize> {
+        let ahead = self.stages[self.cpu..].iter().position(|&time| time < self.end)?;
+        Some(self.cpu + ahead)
+    }
+
+    /// When the first CPU has to do something.
+    fn first(&self) -> u64 {
+        let stage = self.stages.iter().copied().min().unwrap_or(NEVER);
+        stage.min(self.kicks.earliest())
     }
 
     /// Takes out what comes next in the round under way. A CPU that has something to do takes an interrupt from one
     /// before it at the begin of its turn, one that is halted waits for the next round.
+    #[inline]
     fn take(&mut self) -> Option<(u64, Event)> {
         while self.cpu < self.nr_cpus {
-            let cpu = CpuId::new(self.cpu);
-            let planned = self.planned(cpu);
-            let begins = std::mem::take(&mut self.begins) && planned.is_some();
-            if begins && self.kicked(cpu).is_some_and(|sent| sent < self.end) {
-                self.kicks.disarm(cpu);
+            // Hardly ever is an interrupt under way.
+            if self.kicks.earliest() < self.end
+                && let Some(cpu) = self.take_kick_of_turn()
+            {
                 return Some((self.start, Event::Resched(cpu)));
             }
-            let ends = planned.and_then(|time| match self.pauses[self.cpu] {
-                true => (time <= self.start).then_some(self.start),
-                false => (time < self.end).then_some(time),
-            });
-            if let Some(time) = ends {
-                self.disarm(cpu);
-                return Some((time, Event::StageEnd(cpu)));
+            let Some(nth) = self.next_at_work() else { break };
+            let (time, pauses) = (self.stages[nth], self.pauses[nth]);
+            if pauses && time > self.start {
+                (self.cpu, self.begins) = (nth + 1, true);
+                continue;
             }
-            (self.cpu, self.begins) = (self.cpu + 1, true);
+            (self.cpu, self.begins) = (nth, false);
+            self.stages[nth] = NEVER;
+            let time = if pauses { self.start } else { time };
+            return Some((time, Event::StageEnd(CpuId::new(nth))));
         }
+        self.cpu = self.nr_cpus;
         None
+    }
+
+    /// An interrupt for the next CPU of the round that has one and something to do, if none before it has anything
+    /// else to do; the turn is that CPU's then.
+    #[cold]
+    fn take_kick_of_turn(&mut self) -> Option<CpuId> {
+        let last = self.next_at_work().unwrap_or(self.nr_cpus - 1);
+        let first = self.cpu + usize::from(!self.begins);
+        let is_kicked = |cpu: &CpuId| {
+            self.kicked(*cpu).is_some_and(|sent| sent < self.end) && self.planned(*cpu).is_some()
+        };
+        let cpu = (first..=last).map(CpuId::new).find(is_kicked)?;
+        self.kicks.disarm(cpu);
+        (self.cpu, self.begins) = (cpu.idx(), false);
+        Some(cpu)
     }
 
     /// When the next round begins, and when it ends at the latest, if the first thing that a CPU has
@@ -151,7 +185,7 @@ impl Agenda {
             if let Some((time, event)) = turns.take() {
                 return Some((SimTime(time), event));
             }
-            let first = turns.stages.earliest().min(turns.kicks.earliest());
+            let first = turns.first();
             let (start, end) = turns.span(first.min(LAST.0));
             if first > horizon.0.min(LAST.0) {
                 let time = self.wheel.earliest(horizon.0).ok()?;
