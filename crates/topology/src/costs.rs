@@ -132,7 +132,8 @@ costs! {
     /// The quantum of a simulated machine whose CPUs take turns, in the order of their numbers: a CPU sees
     /// what those before it have done in all of the same quantum, and what those behind it have done up
     /// to its beginning; who spins looks once in each of its turns; and interrupts between CPUs arrive
-    /// when one begins. 0 or 1 where CPUs run side by side.
+    /// when one begins. All turns end earlier where a timer expires, and the next ones begin there. 0 or 1 where
+    /// CPUs run side by side.
     turn,
     /// How long a polling idle CPU takes to see a line written behind its LLC: one line transfer.
     poll_notice_same_llc,
