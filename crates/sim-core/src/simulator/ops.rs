@@ -184,15 +184,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         (Cost::Syscall, self.jittered(cpu, ns))
     }
 
-    /// Computes by pauses, each of which takes the rest of a turn, until less than half a turn is missing of `ns`.
-    fn pauses(&mut self, cpu: CpuId, ns: Nanos) {
-        let half = Nanos(self.prices.quantum() / 2);
-        self.begin(cpu, Stage::Op, Cost::User, Nanos(ns.0.saturating_sub(half.0)));
-        if ns > half {
-            self.agenda.ends_with_turn(cpu);
-        }
-    }
-
     /// What is left of `ns` when a waker has spun for some of it, which is in its recorded times.
     fn without_spins(&mut self, task: TaskId, ns: Nanos) -> Nanos {
         if !self.recorded {
