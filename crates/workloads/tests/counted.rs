@@ -68,18 +68,13 @@ fn the_lab_has_counted_nine_shapes_of_threads_three_times_then_processes_and_soc
 }
 
 /// A run lasts 29.2 to 30.0 ms more than its time (by the time stamps around chains of 33: 7 recordings of 6.1, 6.12 and
-/// 7.3), of which a 33rd part of what switching the tracer off takes is no gap. Counted in the lab's kernel 6.1.176: from
-/// the clock to hackbench's first instruction are 275 to 315 us.
+/// 7.3), of which a 33rd part of what switching the tracer off takes is no gap.
 #[test]
 fn the_next_run_begins_behind_a_sleep_of_twenty_milliseconds() {
     let (runs, passed) = last_six(1);
     for pair in runs.windows(2) {
         let gap = passed.at(pair[1].start) - passed.at(pair[0].stop);
         assert!((27_000_000..30_000_000).contains(&gap), "{gap}");
-    }
-    for run in runs {
-        let start = passed.at(run.executed) - passed.at(run.start);
-        assert!((275_000..325_000).contains(&start), "{start}");
     }
 }
 
@@ -185,4 +180,74 @@ fn threads_are_born_faster_under_6_12_which_locks_less_of_their_address_space() 
     assert!((92_000..122_000).contains(&old), "{old}");
     let new = between_births("untraced-6.12", "eevdf@6.12", Kernel::V6_12);
     assert!((60_000..74_000).contains(&new), "{new}");
+}
+
+/// When the main task of the first run creates its first worker, when its last worker ends, and the marks.
+#[derive(Debug, Default)]
+struct Around {
+    workers: u32,
+    first_fork: Option<u64>,
+    last_exit: u64,
+    passed: Passed,
+}
+
+impl Observer for Around {
+    fn on(&mut self, world: &World, tracepoint: Tracepoint) {
+        let now = world.now().get();
+        match tracepoint {
+            Tracepoint::Fork { parent: Some(MAIN), .. } => {
+                self.first_fork.get_or_insert(now);
+            }
+            Tracepoint::Exit { task, .. } if task != MAIN && task.0 <= self.workers => {
+                self.last_exit = self.last_exit.max(now);
+            }
+            _ => self.passed.on(world, tracepoint),
+        }
+    }
+}
+
+/// From the start of the clock to the first worker, and from the end of the last one to the stop of the clock, in us.
+fn around(kernel: (&str, &str, Kernel), run: Hackbench, seed: u64) -> [u64; 2] {
+    let (mode, policy, kernel) = kernel;
+    let topology = Arc::new(Topology::builtin("t8", Some(mode)).unwrap());
+    let program = Counted::new(&[run], 8, kernel, Seed(seed)).unwrap();
+    let found = program.runs().next().unwrap();
+    let policy = policies::build(policy, &[]).unwrap();
+    let config = Config { seed: Seed(seed), jitter_1024: 0, ..Config::default() };
+    let around = Around { workers: found.nr_tasks - 1, ..Around::default() };
+    let mut sim = Simulator::new(topology, policy, program, around, config).unwrap();
+    assert_eq!(sim.run_until(SimTime(1_000_000_000)).unwrap(), Status::Finished);
+    let seen = sim.into_parts().3;
+    let before = seen.first_fork.unwrap() - seen.passed.at(found.start);
+    let behind = seen.passed.at(found.stop) - seen.last_exit;
+    [before / 1_000, behind / 1_000]
+}
+
+/// In the lab's kernels on 8 CPUs, with 4, 8 and 16 workers (`lab perf` with the events of fork, exit and wakeups; medians
+/// of four runs each): 1,546, 1,270 and 1,339 us from the clock to the first fork under 6.1, 6.12 and 7.3. From the last
+/// worker's sched_process_exit to the clock 384, 435 and 513 us under 6.1, 398, 456 and 553 under 6.12; under 7.3 448, and
+/// 93 and 114 where the address space stays, which here the price of a whole end bounds from below.
+#[test]
+fn what_is_timed_beside_the_messages_takes_as_long_as_recorded() {
+    let recorded = [
+        (("untraced", "cfs@6.1", Kernel::V6_1), 1_546, [384, 435, 513]),
+        (("untraced-6.12", "eevdf@6.12", Kernel::V6_12), 1_270, [398, 456, 553]),
+        (("untraced-7.3", "eevdf@7.3", Kernel::V7_3), 1_339, [448, 93, 114]),
+    ];
+    let shapes = [(1, 2), (1, 4), (2, 4)].map(|(groups, fds)| Hackbench {
+        groups,
+        fds,
+        loops: 10,
+        ..counted()[0]
+    });
+    for (kernel, begins, ends) in recorded {
+        for (shape, end) in shapes.into_iter().zip(ends) {
+            let [before, behind] = around(kernel, shape, 1);
+            assert!(before.abs_diff(begins) <= 20, "{kernel:?}: {before} us to the first fork");
+            assert!(
+                behind.abs_diff(end) <= 25,
+                "{kernel:?} {shape:?}: {behind} us behind the last end"
+            );
+        }
+    }
 }

@@ -6,12 +6,14 @@
 //! `schedstat.before` and `schedstat.after` are the 33 times of a chain and 29.2 to 30.0 ms for each of its runs
 //! (7 recordings of 6.1, 6.12 and 7.3).
 //!
-//! What the shell and the counting program do between was counted in the lab's kernel 6.1.176 on 8
-//! and 16 CPUs (four such chains of 33 runs, medians; they differ by 1 or 2 % but for the first run).
+//! The counting program forks the task that is to be hackbench, which waits at a pipe; opens four counters of it;
+//! starts its clock and closes the pipe. What happens then was recorded in the lab's kernels 6.1.176, 6.12.107 and
+//! 7.3.4 with `lab.c` as it is (8 CPUs, 18 runs of each behind a first one, with the events of waking, switch, fork,
+//! exec and exit); what is before the program's first fork and behind its end was counted in 6.1.176.
 
 use simsched_core::{
-    MarkId, Nanos, Op, Outcome, ProcId, SchedPolicy, Seed, Setup, SimTime, Start, TaskId, TaskSpec,
-    Workload,
+    FutexId, MarkId, Nanos, Op, Outcome, ProcId, SchedPolicy, Seed, Setup, SimTime, Start, TaskId,
+    TaskSpec, Workload,
 };
 use simsched_topology::CpuId;
 
@@ -32,17 +34,40 @@ pub fn counted() -> Vec<Hackbench> {
     [shapes.concat().repeat(3), [processes, sockets].repeat(3)].concat()
 }
 
-/// The counting program: from its birth to the look for a CPU when it is executed, and from there to
-/// its own first instruction.
-const TO_EXEC: [Nanos; 2] = [Nanos(215_000), Nanos(65_000)];
-/// From there to the start of the clock: it opens the counters.
-const OPENS: Nanos = Nanos(585_000);
+/// The counting program: from its birth to the look for a CPU when it is executed.
+const TO_EXEC: Nanos = Nanos(215_000);
 /// What it writes when it has looked at the clock again, and what its end takes beyond the price of an
 /// exit: 42 us, and 197 from there to the shell's return from its wait.
 const WRITES: Nanos = Nanos(142_000);
-/// hackbench itself, as [`TO_EXEC`]: 165 us from its birth to its own first instruction. The fork before
-/// takes 124 us, 17 less than the price of one.
-const TO_PROGRAM: [Nanos; 2] = [Nanos(88_000), Nanos(55_000)];
+
+/// From the fork of the task that is to be hackbench to its first fork, as one of the kernels takes it.
+#[derive(Clone, Copy, Debug)]
+struct Begin {
+    /// From where the counting program is executed to that fork: it measures how long a loop takes. Beside the price
+    /// of the fork.
+    to_fork: Nanos,
+    /// From the fork to the start of the clock: it opens the counters.
+    opens: Nanos,
+    /// From the birth of the task to its wait, and from its first switch behind that to its own program, in two
+    /// parts, before and behind the look for a CPU when it is executed.
+    task: [Nanos; 3],
+}
+
+impl Begin {
+    /// Medians, in us: from `sched_process_exec` of the counting program to its fork 1,308 (6.1), 1,317 (6.12) and 1,397
+    /// (7.3), of which 141 are the price of that; from there to the wakeup of the task 114, 82 and 85; from the birth of
+    /// the task to its wait 54, 58 and 60. From its switch to its `sched_process_exec` 326, 298 and 300, and from that
+    /// to its first fork 1,213, 964 and 1,031: what `launch` has between the program and the fork is not in these parts.
+    fn under(kernel: Kernel) -> Begin {
+        let us = |us: u64| Nanos(1_000 * us);
+        let [to_fork, opens, to_wait, behind] = match kernel {
+            Kernel::V6_1 => [1_232, 114, 54, 72],
+            Kernel::V6_12 => [1_241, 82, 58, 56],
+            Kernel::V7_3 => [1_321, 85, 60, 125],
+        };
+        Begin { to_fork: us(to_fork), opens: us(opens), task: [us(to_wait), us(30), us(behind)] }
+    }
+}
 /// The process before each run: what it computes from where it is executed to its sleep (it measures how long a loop
 /// takes); its sleep; and what it takes from there to its end. From its birth to its sleep are 5.63 to 5.79 ms in the
 /// traces of 6.1, 6.12 and 7.3, and from its timer to the shell's wakeup 270 to 350 us, 100 of which an exit has.
@@ -65,6 +90,9 @@ pub struct Counted {
     cpu: CpuId,
     /// How far the shell is, in ops.
     shell_at: u32,
+    begin: Begin,
+    /// The first of the words at which the tasks wait that are to be hackbench, one for each run.
+    words: u32,
 }
 
 /// One of them.
@@ -127,7 +155,8 @@ impl Counted {
         }
         let cpu = seed.0 % u64::try_from(nr_cpus.max(1)).unwrap_or(1);
         let cpu = CpuId::new(usize::try_from(cpu).unwrap_or(0));
-        Ok(Counted { runs: all, owner, shell: base.tasks, cpu, shell_at: 0 })
+        let (begin, words) = (Begin::under(kernel), base.futexes);
+        Ok(Counted { runs: all, owner, shell: base.tasks, cpu, shell_at: 0, begin, words })
     }
 
     /// Where the runs are found, in their order.
@@ -187,19 +216,22 @@ impl Counted {
 const SHELL: &str = "sh";
 
 impl Run {
-    /// The program that counts this run, the `nth`.
-    fn counting_op(&mut self, nth: u32) -> Op {
+    /// The program that counts this run, the `nth`, whose task waits at `word`.
+    fn counting_op(&mut self, nth: u32, begin: Begin, word: FutexId) -> Op {
         self.counting += 1;
         let main = TaskId(self.base.tasks);
         match self.counting {
-            1 => Op::Run(TO_EXEC[0]),
+            1 => Op::Run(TO_EXEC),
             2 => Op::Exec,
-            3 => Op::Run(TO_EXEC[1] + OPENS),
-            4 => Op::Mark(MarkId(2 * nth)),
-            5 => Op::Spawn(main),
-            6 => Op::Join(main),
-            7 => Op::Mark(MarkId(2 * nth + 1)),
-            8 => Op::Run(WRITES),
+            3 => Op::Run(begin.to_fork),
+            4 => Op::Spawn(main),
+            5 => Op::Run(begin.opens),
+            6 => Op::Mark(MarkId(2 * nth)),
+            7 => Op::FutexSet { futex: word, value: 1 },
+            8 => Op::FutexWake { futex: word, count: 1, sync: false },
+            9 => Op::Join(main),
+            10 => Op::Mark(MarkId(2 * nth + 1)),
+            11 => Op::Run(WRITES),
             _ => Op::Exit,
         }
     }
@@ -209,7 +241,7 @@ impl Run {
         self.sleeping += 1;
         let (begins, sleeps, ends) = SLEEPER;
         match self.sleeping {
-            1 => Op::Run(TO_EXEC[0]),
+            1 => Op::Run(TO_EXEC),
             2 => Op::Exec,
             3 => Op::Run(begins),
             4 => Op::Sleep(sleeps),
@@ -218,17 +250,22 @@ impl Run {
         }
     }
 
+    /// The task that waits at `word` and is hackbench then.
+    fn prelude_op(&mut self, now: SimTime, begin: Begin, word: FutexId) -> Op {
+        let [to_wait, to_exec, to_program] = begin.task;
+        self.prelude += 1;
+        match self.prelude {
+            1 => Op::Run(to_wait),
+            2 => Op::FutexWait { futex: word, value: 0 },
+            3 => Op::Run(to_exec),
+            4 => Op::Exec,
+            5 => Op::Run(to_program),
+            _ => self.base.shift(self.program.next_op(TaskId(0), now, Outcome::Started)),
+        }
+    }
+
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
         let own = TaskId(task.0 - self.base.tasks);
-        if own.0 == 0 && self.prelude < 4 {
-            self.prelude += 1;
-            return match self.prelude {
-                1 => Op::Run(TO_PROGRAM[0]),
-                2 => Op::Exec,
-                3 => Op::Run(TO_PROGRAM[1]),
-                _ => self.base.shift(self.program.next_op(own, now, Outcome::Started)),
-            };
-        }
         let last = match last {
             Outcome::Child(child) => Outcome::Child(TaskId(child.0 - self.base.tasks)),
             other => other,
@@ -245,6 +282,7 @@ impl Workload for Counted {
         for run in &self.runs {
             run.base.append(run.program.setup(), |mark| format!("within: {mark}"), &mut all);
         }
+        all.futexes += u32::try_from(self.runs.len()).expect("a run has a limit");
         for nth in 0..=2 * self.runs.len() {
             let name = match nth {
                 0 => SHELL,
@@ -261,12 +299,20 @@ impl Workload for Counted {
     #[inline]
     fn next_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
         if let Some(&run) = self.owner.get(task.idx()) {
-            return self.runs[run as usize].next_op(task, now, last);
+            let (begin, word) = (self.begin, FutexId(self.words + run));
+            let run = &mut self.runs[run as usize];
+            if task.0 == run.base.tasks && run.prelude < 6 {
+                return run.prelude_op(now, begin, word);
+            }
+            return run.next_op(task, now, last);
         }
         match (task.0 - self.shell).checked_sub(1) {
             None => self.shell_op(),
             Some(nth) => match (nth as usize).checked_sub(self.runs.len()) {
-                None => self.runs[nth as usize].counting_op(nth),
+                None => {
+                    let word = FutexId(self.words + nth);
+                    self.runs[nth as usize].counting_op(nth, self.begin, word)
+                }
                 Some(nth) => self.runs[nth].sleeper_op(),
             },
         }

@@ -25,15 +25,6 @@ const FEWEST_THAT_STAY: u64 = 5;
 /// The most workers of a run that ends before that, of the lab's lengths: 32 take up to 35 ms, 64 take 60 and more.
 const MOST_THAT_STAY: u64 = 32;
 
-/// By how much the process of such a run ends sooner, traced: from the sched_process_exit of the last thread to the
-/// sched_waking of its parent are 81 to 89 us with 8 workers and 103 or 104 with 16 (4 runs each), where 6.12 takes 402
-/// to 455 and 468 to 580 (5 and 6 runs).
-const SOONER_AT_THE_END: Nanos = Nanos::from_micros(375);
-
-/// By how much a process of up to four threads beside the first ends sooner: 318 and not 358 us from `do_exit()` to the
-/// parent's wakeup.
-const SOONER_WITH_FEW: Nanos = Nanos::from_micros(40);
-
 /// The lock of the address space: a page fault does without it (`lock_vma_under_rcu()`, 6.4 and later; under 7.3 the
 /// first one of an area takes it),
 /// and who writes holds it for less. A mapping holds it for 3.9 us, `mprotect()` of the stack for 6.5; the fault at
@@ -104,17 +95,23 @@ fn untraced_7_3(space: Space) -> Space {
     }
 }
 
-/// What is left of `after`, beside the price of the last exit, of a process of so many workers that are threads. Untraced
-/// an end without the address space takes 47 us with 8 workers and 65 with 16, less than that price.
-fn ends_under_7_3(after: Nanos, workers: u64, is_traced: bool) -> Nanos {
-    let less = |by: Nanos| Nanos(after.get().saturating_sub(by.get()));
-    match workers {
-        ..FEWEST_THAT_STAY => less(SOONER_WITH_FEW),
-        FEWEST_THAT_STAY..=MOST_THAT_STAY if is_traced => less(SOONER_AT_THE_END),
-        FEWEST_THAT_STAY..=MOST_THAT_STAY => Nanos::ZERO,
-        _ => after,
-    }
+/// From the last worker's end to the wakeup of the waiter for the process, beside [`AN_END`], of a process of so many
+/// workers that are threads, where nothing but scheduler events is traced (8 CPUs, 4 runs each of 4, 8, 16, 32 and 64).
+/// Under 6.12 388, 446, 544, 720 and 1,070 us: 342 and 12 for each stack that goes. Under 7.3 with 4 workers 434, and
+/// where the address space stays 80, 101, 139 and 217: 61 and 2.4 for each; in the traces of `hackbench-g1f4l10` and
+/// `-g2f4l10` 81 to 89 and 103 or 104.
+fn ends(after: Nanos, workers: u64, is_new: bool) -> Nanos {
+    let whole = match (is_new, workers) {
+        (false, _) => 342_000 + 12_000 * workers,
+        (true, ..FEWEST_THAT_STAY) => 434_000,
+        (true, FEWEST_THAT_STAY..=MOST_THAT_STAY) => 61_500 + 2_430 * workers,
+        (true, _) => return after,
+    };
+    Nanos(whole).saturating_sub(AN_END)
 }
+
+/// Of that the price of an exit has 87 us, and 5 are the way to the main task.
+const AN_END: Nanos = Nanos(92_000);
 
 /// These surroundings of a run of so many workers under that kernel.
 pub(super) fn under(kernel: Kernel, outside: Outside, workers: u64, is_traced: bool) -> Outside {
@@ -129,13 +126,16 @@ pub(super) fn under(kernel: Kernel, outside: Outside, workers: u64, is_traced: b
         (false, true) => untraced_7_3(space(own)),
         (false, false) => space(own),
     };
-    let [exits, ends] = outside.after;
-    let threads = outside.space.is_some();
-    let ends = if is_new && threads { ends_under_7_3(ends, workers, is_traced) } else { ends };
+    let after = match outside.after {
+        [_, after] if outside.space.is_some() && (is_new || !is_traced) => {
+            [Nanos::ZERO, ends(after, workers, is_new)]
+        }
+        after => after,
+    };
     Outside {
         before: Nanos(outside.before.get() - SOONER.get() + later.get()),
         space: outside.space.map(of),
-        after: [exits, ends],
+        after,
         ..outside
     }
 }
