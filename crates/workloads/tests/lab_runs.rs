@@ -187,13 +187,14 @@ fn workers_think_as_often_as_in_the_lab() {
     }
 }
 
-/// The message thread sleeps whenever it has woken all who wait: 617 to 1,061 times in the lab's runs
-/// on t8, 1,060 to 1,240 on t16 (wakeups of `schbench-1x4` less the workers' 1,408). The mean of four runs
-/// is none that neither machine has.
+/// The message thread sleeps whenever it has woken all who wait: 662, 875, 1,058 and 1,262 times in the lab's runs
+/// on t8, 1,057 to 1,296 on t16 (its `sched_waking` in `schbench-1x4`, 6.1). Here it is 708, 1,059 or 1,410 in most runs,
+/// by how many workers keep in step from their births on; 24 of them are told apart by some 35 in the mean.
 #[test]
 fn a_message_thread_is_woken_by_whom_it_does_not_see() {
-    let wakeups: usize = (1..=4).map(|seed| run("schbench-1x4", "t8", seed).wakeups("msg")).sum();
-    assert!((4 * 617..=4 * 1_240).contains(&wakeups), "{wakeups}");
+    let wakeups = |seed| run("schbench-1x4", "t8", seed).wakeups("msg");
+    let mean = (1..=24).map(wakeups).sum::<usize>() / 24;
+    assert!((662..=1_296).contains(&mean), "{mean}");
 }
 
 /// `release_at_ms` of the lab for 4, 8 and 16 hogs, on the herd's CPU: 100.6, 101.2 and 102.4. The

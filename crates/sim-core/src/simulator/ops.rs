@@ -248,7 +248,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.takes_image(cpu, task, proc);
             }
             Op::Exit => self.exit(cpu, task),
-            Op::DownWrite(sem) if self.spins_on(cpu, sem) => return Ok(()),
+            Op::DownWrite(sem) if self.spins_on(cpu, task, sem) => return Ok(()),
             Op::PollPipe(_) | Op::PollSocket(_) if self.spins_at_queue(cpu, op) => return Ok(()),
             _ => {
                 self.attempt(cpu, task, op);

@@ -7,6 +7,7 @@ use simsched_topology::{CpuId, CpuSet, Topology};
 
 use super::cpu::{Cpu, Desk, TaskRun};
 use super::mutex::Mutex;
+use super::sem::Spinners;
 use super::timers::PolicyTimer;
 use super::tmigr::Tmigr;
 use super::watch::{Locked, UtilWatch};
@@ -80,8 +81,8 @@ pub struct Simulator<P: ?Sized, W, O> {
     pub(super) pipes_free: Vec<SimTime>,
     /// The mutexes of the pipes where CPUs take turns; else none.
     pub(super) mutexes: Vec<Mutex>,
-    /// Until when writers spin at the readers who hold a semaphore now; zero if none has begun.
-    pub(super) sems_spin: Vec<SimTime>,
+    /// Who spins at each semaphore.
+    pub(super) sems_spin: Vec<Spinners>,
     pub(super) counters: Counters,
     /// The first tick that is not in jiffies yet.
     pub(super) jiffies_due: SimTime,
@@ -210,7 +211,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             timers: vec![PolicyTimer::OFF; nr_timers],
             pipes_free: vec![SimTime::ZERO; setup.pipes as usize],
             mutexes: vec![Mutex::default(); if quantum > 1 { setup.pipes as usize } else { 0 }],
-            sems_spin: vec![SimTime::ZERO; setup.sems as usize],
+            sems_spin: vec![Spinners::default(); setup.sems as usize],
             counters: Counters::default(),
             jiffies_due: SimTime(world.tick().0),
             scratch: Wakes::default(),

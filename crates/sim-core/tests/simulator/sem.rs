@@ -59,7 +59,7 @@ fn a_reader_sleeps_at_once() {
 /// turns of so many ns, and how often it is switched out.
 fn beside_a_reader(turn: u32) -> (u64, usize) {
     let mut costs = *topology().costs();
-    costs.ipi_grid = turn;
+    costs.turn = turn;
     let machine = Topology::builtin("t16", None).unwrap().with_costs(costs);
     let mut script = Script::new(Setup { sems: 1, ..objects() });
     let hold = [Op::DownRead(SEM), Op::UpRead { sem: SEM, held: HELD }];
@@ -86,4 +86,30 @@ fn where_cpus_take_turns_a_writer_spins_for_sixteen_of_them() {
     let (spent, switches) = beside_a_reader(1_000);
     assert!((15_000..17_000).contains(&spent), "{spent}");
     assert_eq!(switches, 2, "to sleep and to exit");
+}
+
+/// Three writers come for a semaphore that a fourth holds for 50 us, 10 us apart, and each holds it for 20 us. Who comes
+/// first gets it first (`osq_lock()`), though the CPUs of those who come later have their turns before.
+#[test]
+fn spinners_get_it_in_the_order_in_which_they_come() {
+    for turn in [0, 1_000] {
+        let mut costs = *topology().costs();
+        costs.turn = turn;
+        let machine = Topology::builtin("t16", None).unwrap().with_costs(costs);
+        let mut script = Script::new(Setup { sems: 1, ..objects() });
+        let writer = |held| [Op::DownWrite(SEM), Op::UpWrite { sem: SEM, held }];
+        let tasks = [(0, 0, HELD), (6, 10_000, 20_000), (4, 20_000, 20_000), (2, 30_000, 20_000)]
+            .map(|(cpu, late, held)| {
+                let [down, up] = writer(held);
+                script.task(CpuId(cpu), &[run(1_000_000 + late), down, up])
+            });
+        let (status, sim) = simulate_on(Arc::new(machine), script, RoundRobin::default());
+        assert_eq!(status, Ok(Status::Finished));
+        let exit = |(_, tracepoint): &(_, Tracepoint)| match tracepoint {
+            Tracepoint::Exit { task } => Some(*task),
+            _ => None,
+        };
+        let ended: Vec<TaskId> = sim.observer().0.iter().filter_map(exit).collect();
+        assert_eq!(ended, tasks, "turns of {turn} ns");
+    }
 }
