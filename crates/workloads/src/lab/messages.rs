@@ -1,9 +1,10 @@
 //! `schbench`: message threads that wake workers, and workers that think and report back, over
 //! futexes.
 //!
-//! A thread that is about to wait stores [`BLOCKED`] in its own word. Whoever wants to wake it stores
-//! [`RUNNING`] and makes a system call, but only if the word said `BLOCKED`. A worker puts itself on
-//! the stack of its message thread before it waits; the message thread takes the whole stack, the
+//! As in the lab's program (`worker()` and `msg()` of `lab.c`): a thread that is about to wait clears its own word, and
+//! sleeps as long as that is clear. Whoever tells it something sets its word and makes a system call, whether it sleeps
+//! or not: a worker that is told while it is in that call does not sleep. A worker puts itself on
+//! the stack of its message thread before; the message thread takes the whole stack, the
 //! last that came first.
 
 use simsched_core::{FutexId, MarkId, Nanos, TaskId};
@@ -22,8 +23,9 @@ pub(super) const RUN: MarkId = MarkId(2);
 /// The marks of the wakeups of the workers, by their numbers, begin here.
 const WAKE: MarkId = MarkId(3);
 
-const RUNNING: u32 = 0;
-const BLOCKED: u8 = 1;
+/// What is in the word of a thread that has nothing to do.
+const CLEAR: u8 = 0;
+const SET: u32 = 1;
 /// The word that says that all shall end.
 const STOPPED: FutexId = FutexId(0);
 /// The words of the message threads begin here; those of the workers follow.
@@ -95,9 +97,9 @@ impl Messages {
         p.sleep(Dist::Constant(Nanos(self.length.get() + SLACK.get())));
         p.futex_set(STOPPED, 1);
         for group in 0..self.messengers {
-            post(p, FutexId(WORDS + group), |_| ());
+            tells(p, FutexId(WORDS + group));
             for worker in group * self.workers..(group + 1) * self.workers {
-                post(p, FutexId(self.word() + worker), |_| ());
+                tells(p, FutexId(self.word() + worker));
             }
         }
         p.repeat(threads, |p, nth| p.join(Operand::from(FIRST).plus(nth)));
@@ -116,16 +118,17 @@ impl Messages {
         script.b.program(name, |p| {
             space.begins(p, code);
             p.forever(|p| {
-                p.futex_set(own, u32::from(BLOCKED));
+                p.futex_set(own, u32::from(CLEAR));
                 p.each(stack, |p, worker| {
-                    let wake = Operand::from(WAKE).plus(worker);
-                    post(p, Operand::fixed(self.word()).plus(worker), |p| p.mark(wake));
+                    p.mark(Operand::from(WAKE).plus(worker));
+                    tells(p, Operand::fixed(self.word()).plus(worker));
                 });
                 p.when_futex(STOPPED, 1, |p| {
                     p.run(REPORT_MESSENGER);
                     p.exit();
                 });
-                p.futex_wait(own, u32::from(BLOCKED));
+                // Who has been told something in between looks at its stack again.
+                p.when_futex(own, CLEAR, |p| p.futex_wait(own, u32::from(CLEAR)));
             });
         })
     }
@@ -155,11 +158,14 @@ impl Messages {
             }
             p.forever(|p| {
                 end(p);
-                p.futex_set(own, u32::from(BLOCKED));
+                p.futex_set(own, u32::from(CLEAR));
                 p.push_arg(0, Operand::arg(1).offset(stacks.0));
-                post(p, messenger, |_| ());
-                p.futex_wait(own, u32::from(BLOCKED));
-                end(p);
+                tells(p, messenger);
+                p.forever(|p| {
+                    end(p);
+                    p.leave_unless(own, CLEAR);
+                    p.futex_wait(own, u32::from(CLEAR));
+                });
                 p.mark(RUN);
                 work(p, self.think);
             });
@@ -167,12 +173,9 @@ impl Messages {
     }
 }
 
-/// Wakes the owner of a word if it waits, or is about to; `before` comes before the call.
-fn post(p: &mut Body<'_>, word: impl Into<Operand>, before: impl FnOnce(&mut Body<'_>)) {
+/// Sets the word of a thread, and wakes that if it sleeps.
+fn tells(p: &mut Body<'_>, word: impl Into<Operand>) {
     let word = word.into();
-    p.when_futex(word, BLOCKED, |p| {
-        p.futex_set(word, RUNNING);
-        before(p);
-        p.futex_wake(word, 1);
-    });
+    p.futex_set(word, SET);
+    p.futex_wake(word, 1);
 }
