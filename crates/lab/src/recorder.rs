@@ -272,8 +272,12 @@ impl Recorder {
         let Some(part) = self.parts.get(self.logs.len()) else { return };
         if Some(mark) == part.start {
             (self.on, self.log.started) = (true, world.now());
-        } else if Some(mark) == part.stop {
+        } else if Some(mark) == part.timed {
             self.log.stopped = world.now();
+        } else if Some(mark) == part.stop {
+            if part.timed.is_none() {
+                self.log.stopped = world.now();
+            }
             if part.is_cut {
                 self.on = false;
                 self.logs.push(std::mem::take(&mut self.log));

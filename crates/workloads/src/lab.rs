@@ -25,6 +25,7 @@
 //! | `ping`, `pong` | each `pingNN`, `aNNN` and `w000` | before a write, and behind the read of the last answer |
 //! | `run` | each `perNN`, and each `pPtNN` with turns | behind a timer; the instant for which that was set is [`Lab::due`] |
 //! | `wake wrkNNN` | the message thread | before it wakes this worker |
+//! | `timed` | the parent of `schbench` | when it looks at its clock for the last time |
 //! | `run` | each `wrkNNN` | behind its wait |
 //!
 //! [`Lab::latency`] says which marks bound the latency that the lab's tasks measure themselves.
@@ -289,6 +290,16 @@ impl Lab {
                 Scenario::Life(life) => life.reports(task),
                 _ => true,
             }
+    }
+
+    /// The mark at which the parent looks at its clock for the last time: [`STOP`], but that of `schbench` does so before
+    /// it waits for the threads.
+    #[must_use]
+    pub fn timed(&self) -> MarkId {
+        match self.scenario {
+            Scenario::Messages(_) => messages::TIMED,
+            _ => STOP,
+        }
     }
 
     /// How many tasks it has, with the parent.

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `switches` | changes of a CPU's task from or to a task that counts |
 //! | `migrations` | moves of tasks that count, by wakeups and by balancers; a fork is none |
-//! | `elapsed_ms` | what the parent measures, before its first fork to after its last wait |
+//! | `elapsed_ms` | what the parent measures, before its first fork to after its last wait (`schbench`, `sb`: before its first wait) |
 //! | `fork_per_llc_sorted`, `fork_distinct_cpus`, `fork_distinct_cores` | where new tasks are queued first |
 //! | `wakeups` | wakeups of tasks that count, without the first one of a new task |
 //! | `frac_wake_on_prev`, `frac_wake_within_llc_of_prev` | wakeups that leave the task on its CPU, or within its LLC |

@@ -19,6 +19,8 @@ pub(super) struct Part {
     pub(super) is_cut: bool,
     pub(super) start: Option<MarkId>,
     pub(super) stop: Option<MarkId>,
+    /// Its clock stops here, and not at `stop`.
+    pub(super) timed: Option<MarkId>,
     pub(super) release: Option<MarkId>,
 }
 
@@ -37,9 +39,10 @@ impl Part {
             let nth = own.iter().position(|mark| mark == name)?;
             Some(MarkId::new(marks.start as usize + nth))
         };
-        let (start, stop, release) = (find("start"), find("stop"), find("release"));
+        let (start, stop) = (find("start"), find("stop"));
+        let (timed, release) = (find("timed"), find("release"));
         let (tasks, marks) = (tasks.clone(), marks.clone());
-        Part { tasks, marks, is_cut: true, start, stop, release }
+        Part { tasks, marks, is_cut: true, start, stop, timed, release }
     }
 }
 

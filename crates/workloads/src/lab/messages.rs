@@ -20,8 +20,10 @@ use crate::program::{Operand, Programs, StackId};
 
 /// `run`: behind a worker's wait.
 pub(super) const RUN: MarkId = MarkId(2);
+/// The parent looks at its clock for the last time, before it waits for all others.
+pub(super) const TIMED: MarkId = MarkId(3);
 /// The marks of the wakeups of the workers, by their numbers, begin here.
-const WAKE: MarkId = MarkId(3);
+const WAKE: MarkId = MarkId(4);
 
 /// What is in the word of a thread that has nothing to do.
 const CLEAR: u8 = 0;
@@ -47,8 +49,8 @@ pub(super) struct Messages {
 impl Messages {
     pub(super) fn build(&self, mut script: Script) -> Result<Programs, WorkloadError> {
         let all = self.messengers * self.workers;
-        let run = script.b.mark("run");
-        debug_assert!(run == RUN, "the mark has the id that it promises");
+        let (run, timed) = (script.b.mark("run"), script.b.mark("timed"));
+        debug_assert!((run, timed) == (RUN, TIMED), "the marks have the ids that they promise");
         for worker in 0..all {
             script.b.mark(&format!("wake {}", self.worker_name(worker)));
         }
@@ -96,6 +98,7 @@ impl Messages {
         p.repeat(threads, |p, nth| space.creates(p, Operand::from(FIRST).plus(nth)));
         p.sleep(Dist::Constant(Nanos(self.length.get() + SLACK.get())));
         p.futex_set(STOPPED, 1);
+        p.mark(TIMED);
         for group in 0..self.messengers {
             tells(p, FutexId(WORDS + group));
             for worker in group * self.workers..(group + 1) * self.workers {
@@ -153,8 +156,8 @@ impl Messages {
             space.begins(p, Code::Known);
             match space.kernel {
                 // Counted as faults of the heap there.
-                Kernel::V6_1 | Kernel::V6_12 => space.gets_heap(p, pieces),
-                Kernel::V7_3 => space.gets_large(p, pieces),
+                Kernel::V6_1 => space.gets_heap(p, pieces),
+                Kernel::V6_12 | Kernel::V7_3 => space.gets_large(p, pieces),
             }
             p.forever(|p| {
                 end(p);

@@ -3,7 +3,7 @@
 use simsched_core::{Launcher, Seed, Workload};
 use simsched_topology::Topology;
 
-use super::{Lab, START, STOP, WithKthreads};
+use super::{Lab, START, WithKthreads};
 use crate::benchmark::{BenchResult, Benchmark, MarkTimes, SpanTimes};
 use crate::error::WorkloadError;
 use crate::hackbench;
@@ -118,7 +118,7 @@ impl Benchmark for Run {
     fn result(&self, marks: &[MarkTimes], _: &[SpanTimes]) -> BenchResult {
         let mark = |id: simsched_core::MarkId| marks.get(id.idx()).filter(|mark| mark.count > 0);
         let values = vec![("tasks", u64::from(self.lab.nr_tasks()))];
-        let (Some(start), Some(stop)) = (mark(START), mark(STOP)) else {
+        let (Some(start), Some(stop)) = (mark(START), mark(self.lab.timed())) else {
             return BenchResult {
                 text: "elapsed: not finished".to_owned(),
                 elapsed_ns: 0,
