@@ -263,7 +263,7 @@ fn a_scenario_says_which_marks_bound_its_latency() {
     assert_eq!(marks("periodic-N")[2..], ["run"]);
     let wakes = [(4, 2), (5, 3), (6, 5), (7, 6)].map(|(m, t)| (MarkId(m), TaskId(t))).to_vec();
     assert_eq!(latency("schbench-2xH"), Some(Latency::Wake { wakes, run: MarkId(2) }));
-    let names = ["run", "wake wrk002", "wake wrk003", "wake wrk004", "wake wrk005"];
+    let names = ["run", "timed", "wake wrk002", "wake wrk003", "wake wrk004", "wake wrk005"];
     assert_eq!(marks("schbench-2xH")[2..], names);
     assert_eq!(marks("hogs-herd-4")[2..], ["release"]);
     assert_eq!((latency("hogs-herd-4"), latency("forkstorm-N")), (None, None));
