@@ -237,6 +237,7 @@ fn rules_of(release: &str) -> KernelRules {
         ttwu_pending_stays: version >= [6, 2],
         sm_idle: version >= [6, 12],
         tmigr: version >= [6, 9],
+        exit_resched: version >= [7, 0],
         ipc: ipc_of(version),
     }
 }
@@ -257,6 +258,8 @@ mod tests {
         assert_eq!(rules("6.12.117-mine+"), (TtwuQueue::CrossLlcOrIdle, true, true, true));
         assert_eq!(rules("5.19.0"), (TtwuQueue::CrossLlc, false, false, false));
         assert_eq!(rules("7.3-rc4"), (TtwuQueue::CrossLlcOrIdle, true, true, true));
+        let ends = ["6.12.107", "7.0", "7.3.4"].map(|it| rules_of(it).exit_resched);
+        assert_eq!(ends, [false, true, true]);
         let pipes = ["6.13", "6.14.2", "7.0", "7.2.13", "7.3.4", "7.11"].map(|it| rules_of(it).ipc);
         let [v6_15, v7_3] = [IpcVersion::V6_15, IpcVersion::V7_3];
         assert_eq!(pipes, [IpcVersion::V6_13, IpcVersion::V6_14, v6_15, v6_15, v7_3, v7_3]);

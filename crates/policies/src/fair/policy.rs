@@ -271,6 +271,7 @@ impl Fair {
             ttwu_pending_stays: self.features.version >= Version::V6_5,
             sm_idle: self.features.version >= Version::V6_12,
             tmigr: self.features.version >= Version::V6_12,
+            exit_resched: self.features.version >= Version::V7_0,
             ipc: match self.features.version {
                 Version::V5_16 | Version::V6_1 | Version::V6_5 | Version::V6_6 | Version::V6_12 => {
                     IpcVersion::V6_13

@@ -30,10 +30,31 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         true
     }
 
-    /// `task` ends on `cpu`: its last system call is done but for what freeing it takes.
-    pub(super) fn exit(&mut self, cpu: CpuId, task: TaskId) {
+    /// `task`, which ends on `cpu`, has let go of its address space: whether it gives way to others there before it goes
+    /// on to its parent ([`KernelRules::exit_resched`](crate::KernelRules::exit_resched)). What its place among them
+    /// would be if it were queued anew is not followed.
+    pub(super) fn exit_gives_way(&mut self, cpu: CpuId, task: TaskId) -> bool {
+        let others = self.world.rq(cpu).nr_running > 1;
+        if !self.rules.exit_resched || !others || self.world.task(task).exiting {
+            return false;
+        }
+        self.lets_go(cpu, task);
+        let run = &mut self.cpu(cpu).run;
+        (run.progress, run.remains) = (Progress::Under, Nanos::ZERO);
+        self.enter_schedule(cpu);
+        true
+    }
+
+    fn lets_go(&mut self, cpu: CpuId, task: TaskId) {
         self.world.task_mut(task).exiting = true;
         self.exit_mm(cpu, task);
+    }
+
+    /// `task` ends on `cpu`: its last system call is done but for what freeing it takes.
+    pub(super) fn exit(&mut self, cpu: CpuId, task: TaskId) {
+        if !self.world.task(task).exiting {
+            self.lets_go(cpu, task);
+        }
         let list = self.prices.list();
         let last = self.ipc.is_last_of_process(task);
         let tail = if last { list.process_exit_tail } else { list.thread_exit_tail };

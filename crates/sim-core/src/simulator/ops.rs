@@ -247,6 +247,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.done(cpu, Outcome::Done);
                 self.takes_image(cpu, task, proc);
             }
+            Op::Exit if self.exit_gives_way(cpu, task) => return Ok(()),
             Op::Exit => self.exit(cpu, task),
             Op::DownWrite(sem) if self.spins_on(cpu, task, sem) => return Ok(()),
             Op::PollPipe(_) | Op::PollSocket(_) if self.spins_at_queue(cpu, op) => return Ok(()),

@@ -30,6 +30,8 @@ pub struct RoundRobin {
     pub sm_idle: bool,
     /// [`KernelRules::tmigr`].
     pub tmigr: bool,
+    /// [`KernelRules::exit_resched`].
+    pub exit_resched: bool,
     /// Whether a wakee preempts.
     pub preempts: bool,
     /// Whether it does so only when the current task returns to user mode.
@@ -64,6 +66,7 @@ impl Policy for RoundRobin {
             ttwu_pending_stays,
             sm_idle: self.sm_idle,
             tmigr: self.tmigr,
+            exit_resched: self.exit_resched,
             ..KernelRules::default()
         };
         Attached {

@@ -6,6 +6,7 @@ mod balance;
 mod calls;
 mod contracts;
 mod exec;
+mod exit;
 mod functions;
 mod idle;
 mod memory;

@@ -52,8 +52,8 @@ pub(super) enum Plan {
     /// At `first`, and each second or only [`FOLDS`] of them, at a slot of the wheel that is `wheel`
     /// ticks on.
     Seconds { first: u64, wheel: u64, always: bool },
-    /// So many `looks` from the first tick on, then twos from `later` on.
-    Grace { looks: u64, later: u64 },
+    /// So many `looks` from the `first` tick on, then twos from `later` on.
+    Grace { first: u64, looks: u64, later: u64 },
     /// As [`damon`] says.
     Damon(Damon),
     /// In no run: its timer is only in the wheel of its CPU.
@@ -70,8 +70,8 @@ impl Plan {
                 let seconds = if finds { nth } else { (nth + 1 - FOLDS) * REST };
                 (first + seconds * HZ + wheel).next_multiple_of(SLOT) - wheel
             }
-            Plan::Grace { looks, .. } if nth < looks => 1 + nth * LOOK,
-            Plan::Grace { looks, later } => {
+            Plan::Grace { first, looks, .. } if nth < looks => first + nth * LOOK,
+            Plan::Grace { looks, later, .. } => {
                 let nth = nth - looks;
                 later + nth / 2 * PAIRS + nth % 2 * LOOK
             }

@@ -11,7 +11,7 @@
 //! | `kworker/0:1` | pinned to CPU 0 | one each second, for ever | 12 and 8 us |
 //! | `kworker/uM:1` | everywhere | one each 504 ticks | 40 and 18 us |
 //! | `kcompactdX` | pinned to node X | one each 128 ticks | 5 us |
-//! | `rcu_preempt` | everywhere | from the first tick on 3 to 8, two ticks apart; then 1.4 a second, in pairs | 5 and 4 us |
+//! | `rcu_preempt` | everywhere | from the first or second tick on 3 to 8, two ticks apart; then 1.4 a second, in pairs | 5 and 4 us |
 //! | `kdamond.0` | everywhere, 7.2 and 7.3 only | see [`damon`] | 14 us |
 //! | `kworker/uM:2`, `kworker/uM:3` | everywhere, in a series only | see [`Rouses`] | |
 //!
@@ -55,6 +55,10 @@ const UNBOUND: u64 = 504;
 
 /// How many wakeups of `rcu_preempt` the births of a scenario cause, with how many traces of each.
 const LOOKS: [(u64, u32); 6] = [(3, 34), (4, 75), (5, 46), (6, 8), (7, 34), (8, 3)];
+/// Whether the first of them is in the first tick of a scenario or in the second, in traces of 6.1, 6.12 and 7.3 (8 and 16
+/// CPUs; three of 7.3 have it in the third): a grace period may be under way when the scenario begins.
+const FIRST: [[u32; 2]; 3] = [[148, 29], [137, 38], [176, 140]];
+
 /// What a turn takes, from the return to the thread to its next sleep: the times of the table without
 /// the system call, the dequeue and the switch that the machine adds.
 const TURN: Nanos = Nanos(2_200);
@@ -76,6 +80,8 @@ pub struct WithKthreads<W> {
     first_does: Vec<(TaskId, Op)>,
     /// Which of them wake up others, where that is known.
     rouses: Option<Rouses>,
+    /// The chances of the first two ticks of a scenario to wake up `rcu_preempt` first ([`FIRST`]).
+    first_look: [u32; 2],
     /// The marks with which scenarios begin, where they do not begin at once or never.
     starts: Vec<MarkId>,
     /// The marks with which those end behind which another one begins.
@@ -110,9 +116,11 @@ impl Draws {
     }
 }
 
-/// What `rcu_preempt` does in a scenario.
-fn grace_of(draws: &mut Draws) -> Plan {
-    Plan::Grace { looks: draws.looks(), later: 20 + draws.below(PAIRS) }
+/// What `rcu_preempt` does in a scenario, where the first tick and the second have these chances to be its first.
+fn grace_of(draws: &mut Draws, [first, second]: [u32; 2]) -> Plan {
+    let (looks, later) = (draws.looks(), 20 + draws.below(PAIRS));
+    let is_second = draws.below(u64::from(first + second)) >= u64::from(first);
+    Plan::Grace { first: 1 + u64::from(is_second), looks, later }
 }
 
 /// The kernel threads of a machine, in the order of their ids.
@@ -120,7 +128,7 @@ fn threads(topology: &Topology, seed: Seed) -> Vec<Kthread> {
     let draws = &mut Draws(seed.stream("kthreads", 0));
     let (all, nr_cpus) = (topology.cpus(), topology.nr_cpus());
     let thread = Kthread::new;
-    let grace = grace_of(draws);
+    let grace = grace_of(draws, [1, 0]);
     let mut threads = vec![thread("rcu_preempt".to_owned(), draws.cpu(all), None, grace, TURN)];
     for node in (0..topology.nr_nodes()).map(NodeId::new) {
         let span = topology.node_span(node);
@@ -167,7 +175,9 @@ impl<W: Workload> WithKthreads<W> {
         let (starts, stops) = (Vec::new(), Vec::new());
         let first_does = Vec::new();
         let (grace, rouses, tick) = (None, None, TICK);
+        let first_look = FIRST[Kernel::V6_1 as usize];
         WithKthreads {
+            first_look,
             program,
             first,
             threads,
@@ -233,6 +243,7 @@ impl<W: Workload> WithKthreads<W> {
     /// The same under this kernel, for a run that begins with the boot: some have another thread.
     #[must_use]
     pub fn under(mut self, kernel: Kernel, topology: &Topology) -> WithKthreads<W> {
+        self.first_look = FIRST[kernel as usize];
         if kernel == Kernel::V7_3 {
             let mut draws = Draws(self.seed.stream("kdamond", 0));
             let ends = if self.stops.is_empty() { damon::ENDS } else { damon::ENDS_BEHIND_PROBES };
@@ -257,12 +268,13 @@ impl<W: Workload> WithKthreads<W> {
         self.threads.iter_mut().for_each(|thread| thread.begun = false);
     }
 
-    /// Scenario `nth` begins: each has its own grace periods.
-    fn begin(&mut self, nth: usize, now: SimTime) {
+    /// Scenario `nth` begins: each has its own grace periods, which are these.
+    fn begin(&mut self, nth: usize, now: SimTime) -> Plan {
         self.grace = None;
         let mut draws = Draws(self.seed.stream("kthreads", nth as u64));
-        let drawn = grace_of(&mut draws);
+        let drawn = grace_of(&mut draws, self.first_look);
         self.threads.iter_mut().for_each(|thread| thread.begin(now, drawn));
+        drawn
     }
 
     /// What a task does in place of `op` before the scenario: a callback takes a grace period, and the
@@ -271,8 +283,9 @@ impl<W: Workload> WithKthreads<W> {
         let tick = tick_of(now);
         if let Op::Mark(mark) = op {
             if let Some(nth) = self.starts.iter().position(|start| *start == mark) {
-                self.begin(nth, now);
-                self.first_does.push((task, self.rouse(tick + 1)));
+                if let Plan::Grace { first, .. } = self.begin(nth, now) {
+                    self.first_does.push((task, self.rouse(tick + first)));
+                }
                 let more = self.rouses.as_mut().map(|rouses| (task, rouses.begin(now)));
                 self.first_does.extend(more);
             } else if let Some(nth) = self.stops.iter().position(|stop| *stop == mark) {
