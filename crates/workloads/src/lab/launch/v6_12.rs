@@ -95,23 +95,24 @@ fn untraced_7_3(space: Space) -> Space {
     }
 }
 
-/// From the last worker's end to the wakeup of the waiter for the process, beside [`AN_END`], of a process of so many
+/// From the last worker's end to the wakeup of the waiter for the process, beside what is `apart`, of a process of so many
 /// workers that are threads, where nothing but scheduler events is traced (8 CPUs, 4 runs each of 4, 8, 16, 32 and 64).
 /// Under 6.12 388, 446, 544, 720 and 1,070 us: 342 and 12 for each stack that goes. Under 7.3 with 4 workers 434, and
 /// where the address space stays 80, 101, 139 and 217: 61 and 2.4 for each; in the traces of `hackbench-g1f4l10` and
 /// `-g2f4l10` 81 to 89 and 103 or 104.
-fn ends(after: Nanos, workers: u64, is_new: bool) -> Nanos {
+fn ends(after: Nanos, workers: u64, is_new: bool, apart: Nanos) -> Nanos {
     let whole = match (is_new, workers) {
         (false, _) => 342_000 + 12_000 * workers,
         (true, ..FEWEST_THAT_STAY) => 434_000,
         (true, FEWEST_THAT_STAY..=MOST_THAT_STAY) => 61_500 + 2_430 * workers,
         (true, _) => return after,
     };
-    Nanos(whole).saturating_sub(AN_END)
+    Nanos(whole).saturating_sub(apart)
 }
 
-/// Of that the price of an exit has 87 us, and 5 are the way to the main task.
+/// Of that the price of an exit has 87 us where that is timed, and 5 are the way to the main task.
 const AN_END: Nanos = Nanos(92_000);
+const A_WAY: Nanos = Nanos(5_000);
 
 /// These surroundings of a run of so many workers under that kernel.
 pub(super) fn under(kernel: Kernel, outside: Outside, workers: u64, is_traced: bool) -> Outside {
@@ -128,7 +129,8 @@ pub(super) fn under(kernel: Kernel, outside: Outside, workers: u64, is_traced: b
     };
     let after = match outside.after {
         [_, after] if outside.space.is_some() && (is_new || !is_traced) => {
-            [Nanos::ZERO, ends(after, workers, is_new)]
+            let apart = if is_traced { A_WAY } else { AN_END };
+            [Nanos::ZERO, ends(after, workers, is_new, apart)]
         }
         after => after,
     };
