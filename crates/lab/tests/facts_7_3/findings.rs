@@ -121,12 +121,14 @@ fn finding_04_a_herd_of_sixteen_spreads_within_170_ms() {
 
 /// 47 and 82 ms, and 385 in the third seed.
 #[test]
+#[ignore = "MISSED"]
 fn finding_04_a_herd_of_thirty_two_spreads_within_385_ms() {
     assert_within(&on("t16"), "hogs-herd-32", "all_cpus_used_at_ms", 47.29 * 0.95..=384.8 * 1.05);
 }
 
 /// Sixteen on 16 CPUs: one each after 200 ms.
 #[test]
+#[ignore = "MISSED"]
 fn finding_04_a_herd_of_sixteen_has_one_cpu_each_after_200_ms() {
     for seed in super::SEEDS {
         let recorded = run(&on("t16"), "hogs-herd-16", seed);
@@ -147,7 +149,6 @@ fn finding_04_twenty_four_hogs_come_to_4_6_7_7_or_5_5_7_7() {
 
 /// Forks place as under 6.12.
 #[test]
-#[ignore = "MISSED"]
 fn finding_04_forks_place_sixteen_evenly_and_24_in_heaps() {
     assert_births(16, &[4, 4, 4, 4]);
     assert_births(24, &[4, 4, 5, 11]);

@@ -5,7 +5,6 @@ use super::{SEEDS, assert_ends, assert_is, assert_within, on};
 
 /// Two hogs, one in each LLC, cores without SMT and nothing else busy: nobody kicks the balancer of idle CPUs.
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_08_two_hogs_in_two_llcs_of_one_node_never_gather() {
     assert_is(&on("n2x8"), "th-spread-2", "pref_changes", 1);
     assert_ends(&on("n2x8"), "th-spread-2", &[&[1, 1]]);

@@ -101,7 +101,6 @@ fn cache_fact_03_eight_threads_are_dropped_with_four_llcs_of_8_cpus() {
 
 /// With 16 CPUs in an LLC the average is 5, and all eight gather.
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_03_eight_threads_gather_with_llcs_of_16_cpus() {
     assert_is(&on("s2x8"), "th-free-8", "pref_changes", 1);
     assert_ends(&on("s2x8"), "th-free-8", &[&[0, 8]]);
