@@ -42,7 +42,7 @@ pub enum ReschedCause {
     /// A timer of the policy says so, such as that of the end of a slice (`hrtick`).
     Timer,
     /// Any other call: a slice is seen to be used up where its runtime is accounted, a new nice level, a group that is
-    /// throttled or let go.
+    /// throttled or let go, a task that ends (7.0 and later).
     Other,
 }
 

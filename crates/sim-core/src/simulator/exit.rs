@@ -5,6 +5,7 @@ use simsched_topology::CpuId;
 use super::cpu::{Progress, Stage};
 use super::state::Simulator;
 use crate::ids::TaskId;
+use crate::names::ReschedCause;
 use crate::observer::{Cost, Observer, Tracepoint};
 use crate::policy::Policy;
 use crate::time::Nanos;
@@ -39,6 +40,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             return false;
         }
         self.lets_go(cpu, task);
+        self.resched_curr(cpu, cpu, ReschedCause::Other);
         let run = &mut self.cpu(cpu).run;
         (run.progress, run.remains) = (Progress::Under, Nanos::ZERO);
         self.enter_schedule(cpu);
