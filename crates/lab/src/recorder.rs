@@ -270,18 +270,14 @@ impl Recorder {
         let counters = Counters { clock, ..times.counters };
         self.log.pass(self.parts.get(self.logs.len()), task, mark, (world.now(), counters));
         let Some(part) = self.parts.get(self.logs.len()) else { return };
+        if Some(mark) == part.timed {
+            self.log.stopped = world.now();
+        }
         if Some(mark) == part.start {
             (self.on, self.log.started) = (true, world.now());
-        } else if Some(mark) == part.timed {
-            self.log.stopped = world.now();
-        } else if Some(mark) == part.stop {
-            if part.timed.is_none() {
-                self.log.stopped = world.now();
-            }
-            if part.is_cut {
-                self.on = false;
-                self.logs.push(std::mem::take(&mut self.log));
-            }
+        } else if Some(mark) == part.stop && part.is_cut {
+            self.on = false;
+            self.logs.push(std::mem::take(&mut self.log));
         } else if Some(mark) == part.release {
             self.add(world, world.task(task).cpu, What::Release);
         }

@@ -19,7 +19,7 @@ pub(super) struct Part {
     pub(super) is_cut: bool,
     pub(super) start: Option<MarkId>,
     pub(super) stop: Option<MarkId>,
-    /// Its clock stops here, and not at `stop`.
+    /// Its clock stops here: at its mark `timed`, or at `stop` where it has none.
     pub(super) timed: Option<MarkId>,
     pub(super) release: Option<MarkId>,
 }
@@ -40,7 +40,7 @@ impl Part {
             Some(MarkId::new(marks.start as usize + nth))
         };
         let (start, stop) = (find("start"), find("stop"));
-        let (timed, release) = (find("timed"), find("release"));
+        let (timed, release) = (find("timed").or(stop), find("release"));
         let (tasks, marks) = (tasks.clone(), marks.clone());
         Part { tasks, marks, is_cut: true, start, stop, timed, release }
     }

@@ -58,9 +58,9 @@ pub struct KernelRules {
     /// Whether a CPU whose tick runs expires the timers of idle CPUs that are not pinned (`tmigr`, 6.9 and later). Of a
     /// run these are the timers of background tasks that may run on several CPUs.
     pub tmigr: bool,
-    /// Whether a task that ends asks for a reschedule of its CPU before it tells its parent, so that who waits there and is
-    /// to run before it does (`sched_autogroup_exit_task()`, with or without autogroups: 7.0 and later; 6.12 does so too,
-    /// but whoever is put back there is protected for a slice).
+    /// Whether a task that ends asks for a reschedule of its CPU before `exit_notify()` wakes its parent, so that a queued
+    /// task that the policy picks first runs first (`sched_autogroup_exit_task()`, with autogroups on or off: 7.0 and
+    /// later; 6.12 asks, too, but protects the slice of a current task that is put back).
     pub exit_resched: bool,
     /// The rules of pipes; of one of them [`Config::spurious_writer_wakeups`](crate::Config::spurious_writer_wakeups)
     /// may say otherwise.

@@ -31,9 +31,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         true
     }
 
-    /// `task`, which ends on `cpu`, has let go of its address space: whether it gives way to others there before it goes
-    /// on to its parent ([`KernelRules::exit_resched`](crate::KernelRules::exit_resched)). What its place among them
-    /// would be if it were queued anew is not followed.
+    /// `task`, which ends on `cpu`, has let go of its address space: whether the CPU is rescheduled before the parent is
+    /// woken ([`KernelRules::exit_resched`](crate::KernelRules::exit_resched)). The kernel also dequeues and enqueues the
+    /// task there (`sched_move_task()`); that is not followed.
     pub(super) fn exit_gives_way(&mut self, cpu: CpuId, task: TaskId) -> bool {
         let others = self.world.rq(cpu).nr_running > 1;
         if !self.rules.exit_resched || !others || self.world.task(task).exiting {

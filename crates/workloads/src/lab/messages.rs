@@ -2,9 +2,9 @@
 //! futexes.
 //!
 //! As in the lab's program (`worker()` and `msg()` of `lab.c`): a thread that is about to wait clears its own word, and
-//! sleeps as long as that is clear. Whoever tells it something sets its word and makes a system call, whether it sleeps
-//! or not: a worker that is told while it is in that call does not sleep. A worker puts itself on
-//! the stack of its message thread before; the message thread takes the whole stack, the
+//! sleeps in `FUTEX_WAIT` as long as that is clear. Whoever wakes it sets its word and calls `FUTEX_WAKE`, whether it
+//! sleeps or not: a worker whose word is set while it is in its own `FUTEX_WAKE` does not sleep. A worker puts itself on
+//! the stack of its message thread before that; the message thread takes the whole stack, the
 //! last that came first.
 
 use simsched_core::{FutexId, MarkId, Nanos, TaskId};
@@ -92,7 +92,7 @@ impl Messages {
         WORDS + self.messengers
     }
 
-    /// Creates all, sleeps, tells all to end, and waits for them.
+    /// Creates all, sleeps, wakes all so that they end, and waits for them.
     fn parent(&self, p: &mut Body<'_>, space: Memory) {
         let threads = self.messengers * (1 + self.workers);
         p.repeat(threads, |p, nth| space.creates(p, Operand::from(FIRST).plus(nth)));
@@ -100,9 +100,9 @@ impl Messages {
         p.futex_set(STOPPED, 1);
         p.mark(TIMED);
         for group in 0..self.messengers {
-            tells(p, FutexId(WORDS + group));
+            post(p, FutexId(WORDS + group));
             for worker in group * self.workers..(group + 1) * self.workers {
-                tells(p, FutexId(self.word() + worker));
+                post(p, FutexId(self.word() + worker));
             }
         }
         p.repeat(threads, |p, nth| p.join(Operand::from(FIRST).plus(nth)));
@@ -124,13 +124,13 @@ impl Messages {
                 p.futex_set(own, u32::from(CLEAR));
                 p.each(stack, |p, worker| {
                     p.mark(Operand::from(WAKE).plus(worker));
-                    tells(p, Operand::fixed(self.word()).plus(worker));
+                    post(p, Operand::fixed(self.word()).plus(worker));
                 });
                 p.when_futex(STOPPED, 1, |p| {
                     p.run(REPORT_MESSENGER);
                     p.exit();
                 });
-                // Who has been told something in between looks at its stack again.
+                // A worker that came in between has set the word: the stack is taken again.
                 p.when_futex(own, CLEAR, |p| p.futex_wait(own, u32::from(CLEAR)));
             });
         })
@@ -163,7 +163,7 @@ impl Messages {
                 end(p);
                 p.futex_set(own, u32::from(CLEAR));
                 p.push_arg(0, Operand::arg(1).offset(stacks.0));
-                tells(p, messenger);
+                post(p, messenger);
                 p.forever(|p| {
                     end(p);
                     p.leave_unless(own, CLEAR);
@@ -177,7 +177,7 @@ impl Messages {
 }
 
 /// Sets the word of a thread, and wakes that if it sleeps.
-fn tells(p: &mut Body<'_>, word: impl Into<Operand>) {
+fn post(p: &mut Body<'_>, word: impl Into<Operand>) {
     let word = word.into();
     p.futex_set(word, SET);
     p.futex_wake(word, 1);
