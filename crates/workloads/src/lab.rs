@@ -61,6 +61,7 @@ mod star;
 mod storm;
 mod text;
 mod timers;
+mod vmstat;
 
 use simsched_core::{MarkId, Nanos, Seed, TaskId};
 use simsched_topology::Topology;

@@ -49,11 +49,14 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.interrupt(cpu);
     }
 
-    /// The timer of `task` expires on the CPU where it was started.
+    /// The timer of `task` expires on the CPU where it was started. A deferrable one waits while the tick of an idle CPU
+    /// is stopped, as no interrupt is asked for it; where an idle CPU has kept its tick, that finds it.
     pub(super) fn timer_arrives(&mut self, task: TaskId) {
         let cpu = self.expires_on(task);
         self.world.set_this_cpu(cpu);
-        if self.cpus[cpu.idx()].stage == Stage::Idle && self.world.tasks().is_deferrable(task) {
+        let is_quiet =
+            self.cpus[cpu.idx()].stage == Stage::Idle && self.desks[cpu.idx()].tick_stopped;
+        if is_quiet && self.world.tasks().is_deferrable(task) {
             let next = self.world.now() + self.world.tick();
             self.agenda.arm(Event::Timer(task), next);
             return;

@@ -37,7 +37,7 @@ pub enum Start {
         cpu: CpuId,
         /// When it wakes up for the first time.
         until: SimTime,
-        /// Its timers do not wake an idle CPU: they wait for a tick that finds it busy
+        /// Its timers do not wake an idle CPU whose tick is stopped: they wait for a tick of it
         /// (`TIMER_DEFERRABLE`).
         deferrable: bool,
     },

@@ -12,15 +12,11 @@ pub(super) const TICK: Nanos = Nanos::from_millis(4);
 /// Ticks in a second.
 pub(super) const HZ: u64 = 250;
 
+/// A tick behind the end of every run.
+pub(super) const NEVER: u64 = u64::MAX / TICK.get() / 2;
+
 /// The ticks of a slot in the second level of the timer wheel, where timers of a second are.
 pub(super) const SLOT: u64 = 8;
-
-/// How often `kworker/N:1` finds changed counters once tasks have been born on CPU N, and so comes back
-/// after a second: it wakes up 1.0 times in the first second of a run, 1.1 in the next, and 0.1 in
-/// each one later.
-const FOLDS: u64 = 2;
-/// After so many seconds the next time.
-const REST: u64 = 10;
 
 /// Ticks between two looks of `rcu_preempt` at a grace period: 904 of 1,109 that are at most three.
 const LOOK: u64 = 2;
@@ -39,9 +35,8 @@ pub(super) struct Kthread {
     turns: u64,
     /// It is in a turn.
     runs: bool,
-    /// The tick in which the scenario began, 0 before, and whether it has begun.
+    /// The tick in which the scenario began, 0 before.
     epoch: u64,
-    pub(super) begun: bool,
 }
 
 /// At which ticks of the run a thread wakes up.
@@ -49,9 +44,9 @@ pub(super) struct Kthread {
 pub(super) enum Plan {
     /// At `first`, and each `period` ticks.
     Periodic { first: u64, period: u64 },
-    /// At `first`, and each second or only [`FOLDS`] of them, at a slot of the wheel that is `wheel`
-    /// ticks on.
-    Seconds { first: u64, wheel: u64, always: bool },
+    /// Next in this tick, or when it is woken up; what follows is said at the end of each turn
+    /// ([`Vmstat`](super::vmstat::Vmstat)).
+    Counters { next: u64 },
     /// So many `looks` from the `first` tick on, then twos from `later` on.
     Grace { first: u64, looks: u64, later: u64 },
     /// As [`damon`] says.
@@ -62,21 +57,17 @@ pub(super) enum Plan {
 
 impl Plan {
     /// The tick of turn `nth`, from 0 on.
-    fn tick(self, nth: u64, begun: bool) -> u64 {
+    fn tick(self, nth: u64) -> u64 {
         match self {
             Plan::Periodic { first, period } => first + nth * period,
-            Plan::Seconds { first, wheel, always } => {
-                let finds = always || !begun || nth < FOLDS;
-                let seconds = if finds { nth } else { (nth + 1 - FOLDS) * REST };
-                (first + seconds * HZ + wheel).next_multiple_of(SLOT) - wheel
-            }
+            Plan::Counters { next } => next,
             Plan::Grace { first, looks, .. } if nth < looks => first + nth * LOOK,
             Plan::Grace { looks, later, .. } => {
                 let nth = nth - looks;
                 later + nth / 2 * PAIRS + nth % 2 * LOOK
             }
             Plan::Damon(damon) => damon.tick(nth),
-            Plan::Never => u64::MAX / TICK.get() / 2,
+            Plan::Never => NEVER,
         }
     }
 }
@@ -89,34 +80,32 @@ impl Kthread {
         plan: Plan,
         turn: Nanos,
     ) -> Kthread {
-        let (turns, runs, epoch, begun) = (0, false, 0, true);
-        Kthread { name, cpu, allowed, plan, turn, turns, runs, epoch, begun }
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.name
+        let (turns, runs, epoch) = (0, false, 0);
+        Kthread { name, cpu, allowed, plan, turn, turns, runs, epoch }
     }
 
     /// At the first tick of the run that is not before the instant of its plan.
     fn wakes_at(&self, tick: Nanos) -> SimTime {
-        let at = start_of(self.epoch + self.plan.tick(self.turns, self.begun));
+        let at = start_of(self.epoch + self.plan.tick(self.turns));
         SimTime(at.get().div_ceil(tick.get()).saturating_mul(tick.get()))
     }
 
     /// A scenario begins at `now`; `drawn` is the plan of `rcu_preempt` in it.
     pub(super) fn begin(&mut self, now: SimTime, drawn: Plan) {
         let tick = tick_of(now);
-        match &mut self.plan {
-            Plan::Periodic { .. } | Plan::Damon(_) | Plan::Never => {}
-            // Its next second stays the next one, and is the first of the scenario.
-            Plan::Seconds { first, wheel, .. } => {
-                let later = tick - self.epoch;
-                *first = (*first + HZ - later % HZ) % HZ;
-                *wheel = (*wheel + later) % SLOT;
-                (self.epoch, self.turns, self.begun) = (tick, 0, true);
-            }
-            Plan::Grace { .. } => (self.plan, self.epoch, self.turns) = (drawn, tick, 0),
+        if let Plan::Grace { .. } = self.plan {
+            (self.plan, self.epoch, self.turns) = (drawn, tick, 0);
         }
+    }
+
+    /// Whether its next op ends a turn.
+    pub(super) fn runs(&self) -> bool {
+        self.runs
+    }
+
+    /// Its next turn is in this tick.
+    pub(super) fn comes_back(&mut self, next: u64) {
+        self.plan = Plan::Counters { next };
     }
 
     pub(super) fn spec(&self, proc: ProcId, tick: Nanos) -> TaskSpec {
@@ -129,7 +118,7 @@ impl Kthread {
             start: Start::Background {
                 cpu: self.cpu,
                 until: self.wakes_at(tick),
-                deferrable: matches!(self.plan, Plan::Seconds { always: false, .. }),
+                deferrable: matches!(self.plan, Plan::Counters { .. }),
             },
         }
     }
@@ -142,7 +131,8 @@ impl Kthread {
         if let (Some(grace), Plan::Grace { .. }) = (grace, self.plan) {
             return Op::SleepUntil(grace.next(tick_of(now)).map_or(SimTime::NEVER, start_of));
         }
-        while self.wakes_at(tick) <= now {
+        let is_said = matches!(self.plan, Plan::Counters { .. });
+        while !is_said && self.wakes_at(tick) <= now {
             self.turns += 1;
         }
         Op::SleepUntil(self.wakes_at(tick))

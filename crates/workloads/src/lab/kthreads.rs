@@ -7,7 +7,7 @@
 //!
 //! | thread | where | wakeups | a turn (median) |
 //! | --- | --- | --- | --- |
-//! | `kworker/N:1` | pinned to CPU N | 0.9 and 1.2 in each second of a busy CPU for 2 s, then 0.1 | 6 and 5 us |
+//! | `kworker/N:1` | pinned to CPU N | 0.9 and 1.2 in each second of a busy CPU for 2 s, then 0.1; see [`Vmstat`] | 6 and 5 us |
 //! | `kworker/0:1` | pinned to CPU 0 | one each second, for ever | 12 and 8 us |
 //! | `kworker/uM:1` | everywhere | one each 504 ticks | 40 and 18 us |
 //! | `kcompactdX` | pinned to node X | one each 128 ticks | 5 us |
@@ -15,19 +15,14 @@
 //! | `kdamond.0` | everywhere, 7.2 and 7.3 only | see [`damon`] | 14 us |
 //! | `kworker/uM:2`, `kworker/uM:3` | everywhere, in a series only | see [`Rouses`] | |
 //!
-//! In a series, which is that of 7.3, `kworker/0:1` also wakes up others ([`Rouses`]).
-//!
-//! A `kworker/N:1` folds the counters of CPU N (`vmstat_update()`). It comes back after a second as
-//! long as it finds some changed, which is so while tasks are born there and touch their memory; a
-//! second is rounded to where those of other CPUs are not (`round_jiffies_relative()`: three ticks
-//! earlier for each CPU), and to the eight ticks of the timer wheel's second level.
+//! `kworker/0:1` also wakes up those that have something to do and do not come back by themselves
+//! (`vmstat_shepherd()`). For that the machine asks its programs on which CPU they are born, fork, execute and end.
 //!
 //! A far timer in the wheel of a CPU wakes up nobody in a run, but it has the CPU set its clock twice
 //! when it leaves its idle loop. It is a `kworker/N:2` here, which sleeps.
 //!
 //! Not here are the rarer ones: `ksoftirqd` (0.8 and 0.9 wakeups a second), `khugepaged`, and the
-//! works that a scenario itself causes when it begins. The timer of a `kworker/N:1` is deferrable: on
-//! an idle CPU there were 0.1 and 0.3 wakeups a second, by works of other kinds, and here is none.
+//! works that a scenario itself causes when it begins and when it ends.
 
 use rand::distr::{Distribution, Uniform};
 use simsched_core::{
@@ -39,13 +34,11 @@ use super::between::{CLOSES, GRACE};
 use super::damon::{self, Damon};
 use super::grace::Grace;
 use super::kernel::Kernel;
-use super::kthread::{HZ, Kthread, PAIRS, Plan, SLOT, TICK, start_of, tick_of};
+use super::kthread::{Kthread, NEVER, PAIRS, Plan, TICK, start_of, tick_of};
 use super::replay::Replay;
 use super::rouses::Rouses;
+use super::vmstat::Vmstat;
 use super::{START, STOP};
-
-/// By how many ticks the seconds of two neighbouring CPUs differ.
-const SPREAD: u64 = 3;
 
 /// Ticks between two turns of `kcompactdX`: 584 of 586.
 const KCOMPACTD: u64 = 128;
@@ -74,6 +67,11 @@ pub struct WithKthreads<W> {
     /// The first of them is the task behind the last one of the program.
     first: usize,
     threads: Vec<Kthread>,
+    /// Which of them is `kworker/0:1`; those of the other CPUs follow.
+    kworkers: usize,
+    vmstat: Vmstat,
+    /// Tasks that have been asked for their CPU, and what they do when that is known.
+    asked: Vec<(TaskId, Asked)>,
     /// The grace periods while the scenario has not begun, and in runs that are counted; else none.
     grace: Option<Grace>,
     /// What a task does before it goes on in its program.
@@ -89,6 +87,15 @@ pub struct WithKthreads<W> {
     /// A tick of the run, at which timers expire.
     tick: Nanos,
     seed: Seed,
+}
+
+/// What a task does when its CPU is known.
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    /// It begins.
+    Starts,
+    /// This is next.
+    Does(Op),
 }
 
 /// Draws for the threads of one machine.
@@ -124,7 +131,7 @@ fn grace_of(draws: &mut Draws, [first, second]: [u32; 2]) -> Plan {
 }
 
 /// The kernel threads of a machine, in the order of their ids.
-fn threads(topology: &Topology, seed: Seed) -> Vec<Kthread> {
+fn threads(topology: &Topology, vmstat: &Vmstat, seed: Seed) -> Vec<Kthread> {
     let draws = &mut Draws(seed.stream("kthreads", 0));
     let (all, nr_cpus) = (topology.cpus(), topology.nr_cpus());
     let thread = Kthread::new;
@@ -139,13 +146,9 @@ fn threads(topology: &Topology, seed: Seed) -> Vec<Kthread> {
     let plan = Plan::Periodic { first: 1 + draws.below(UNBOUND), period: UNBOUND };
     let name = format!("kworker/u{}:1", 2 * nr_cpus);
     threads.push(thread(name, draws.cpu(all), None, plan, TURN_UNBOUND));
-    let (second, wheel) = (draws.below(HZ), draws.below(SLOT));
     for cpu in all.iter() {
-        let earlier = SPREAD * cpu.idx() as u64 % HZ;
-        let first = 1 + (second + HZ - earlier) % HZ;
-        let always = cpu == CpuId(0);
-        let plan = Plan::Seconds { first, wheel, always };
-        let turn = if always { TURN_CPU0 } else { TURN };
+        let turn = if cpu == CpuId(0) { TURN_CPU0 } else { TURN };
+        let plan = Plan::Counters { next: vmstat.first(cpu.idx()) };
         let own = Some(CpuSet::single(cpu));
         threads.push(thread(format!("kworker/{cpu}:1"), cpu, own, plan, turn));
     }
@@ -171,7 +174,10 @@ impl<W: Workload> WithKthreads<W> {
     #[must_use]
     pub fn new(program: W, topology: &Topology, seed: Seed) -> WithKthreads<W> {
         let first = program.setup().tasks.len();
-        let threads = threads(topology, seed);
+        let vmstat = Vmstat::new(topology.nr_cpus(), seed);
+        let threads = threads(topology, &vmstat, seed);
+        // Behind rcu_preempt, the kcompactd of each node and the kworker of no CPU.
+        let kworkers = topology.nr_nodes() + 2;
         let (starts, stops) = (Vec::new(), Vec::new());
         let first_does = Vec::new();
         let (grace, rouses, tick) = (None, None, TICK);
@@ -181,6 +187,9 @@ impl<W: Workload> WithKthreads<W> {
             program,
             first,
             threads,
+            kworkers,
+            vmstat,
+            asked: Vec::new(),
             grace,
             first_does,
             rouses,
@@ -210,8 +219,6 @@ impl WithKthreads<Replay> {
             |own: MarkId| parts.iter().map(move |part| MarkId(part.marks.start + own.0)).collect();
         let (starts, stops) = (marks(START), marks(STOP));
         let mut all = WithKthreads::new(program, topology, seed).waiting(0);
-        let kworkers = (0..topology.nr_cpus()).map(|cpu| all.kworker_of(CpuId::new(cpu)));
-        let kworkers = kworkers.collect::<Option<Vec<TaskId>>>().unwrap_or_default();
         let mut draws = Draws(seed.stream("pm_runtime_work", 0));
         let unbound = [2, 3].map(|nth| {
             let name = format!("kworker/u{}:{nth}", 2 * topology.nr_cpus());
@@ -219,7 +226,7 @@ impl WithKthreads<Replay> {
             all.threads.push(Kthread::new(name, cpu, None, Plan::Never, TURN));
             TaskId::new(all.first + all.threads.len() - 1)
         });
-        let rouses = Some(Rouses::new(kworkers, unbound, seed));
+        let rouses = Some(Rouses::new(unbound, seed));
         WithKthreads { starts, stops, rouses, ..all }
     }
 }
@@ -265,7 +272,6 @@ impl<W: Workload> WithKthreads<W> {
     /// What is drawn for the wait before scenario `nth` depends on that.
     fn wait(&mut self, nth: u64) {
         self.grace = Some(Grace::drawn(self.seed.stream("grace", nth)));
-        self.threads.iter_mut().for_each(|thread| thread.begun = false);
     }
 
     /// Scenario `nth` begins: each has its own grace periods, which are these.
@@ -313,11 +319,51 @@ impl<W: Workload> WithKthreads<W> {
         self.rouse(next)
     }
 
-    /// The kworker of a CPU that comes back each second.
-    fn kworker_of(&self, cpu: CpuId) -> Option<TaskId> {
-        let name = format!("kworker/{cpu}:1");
-        let nth = self.threads.iter().position(|thread| thread.name() == name)?;
-        Some(TaskId::new(self.first + nth))
+    /// What a task of the program does next; where it may count pages, its CPU is asked for first.
+    fn program_op(&mut self, task: TaskId, now: SimTime, last: Outcome) -> Op {
+        let op = match self.asked.iter().rposition(|asked| asked.0 == task) {
+            Some(at) => {
+                let (_, asked) = self.asked.swap_remove(at);
+                if let Outcome::Cpu(cpu) = last {
+                    self.vmstat.counts(cpu.idx());
+                }
+                match asked {
+                    Asked::Starts => self.program.next_op(task, now, Outcome::Started),
+                    Asked::Does(op) => return self.before_scenario(task, now, op),
+                }
+            }
+            None if last == Outcome::Started => {
+                self.asked.push((task, Asked::Starts));
+                return Op::GetCpu;
+            }
+            None => self.program.next_op(task, now, last),
+        };
+        if matches!(op, Op::Spawn(_) | Op::Exec | Op::Exit) {
+            self.asked.push((task, Asked::Does(op)));
+            return Op::GetCpu;
+        }
+        self.before_scenario(task, now, op)
+    }
+
+    /// What thread `nth` does at the end of a turn, before its next sleep.
+    fn behind_turn(&mut self, nth: usize, now: SimTime) -> Vec<Op> {
+        let task = TaskId::new(self.first + nth);
+        let rouses = self.rouses.as_ref().and_then(|rouses| rouses.behind_turn(task, now));
+        let Some(cpu) = nth.checked_sub(self.kworkers).filter(|cpu| *cpu < self.vmstat.nr_cpus())
+        else {
+            return rouses.into_iter().collect();
+        };
+        let tick = tick_of(now);
+        let next = self.vmstat.update(cpu, tick);
+        if cpu > 0 {
+            self.threads[nth].comes_back(next.unwrap_or(NEVER));
+            return Vec::new();
+        }
+        // Here is also vmstat_shepherd(), which always comes back.
+        self.threads[nth].comes_back(self.vmstat.second_behind(cpu, tick));
+        let kworker = |cpu: usize| TaskId::new(self.first + self.kworkers + cpu);
+        let found = self.vmstat.shepherd().filter(|cpu| *cpu > 0);
+        found.map(|cpu| Op::Rouse { task: kworker(cpu), at: now }).collect()
     }
 
     /// `rcu_preempt` is woken up at a tick.
@@ -340,19 +386,16 @@ impl<W: Workload> Workload for WithKthreads<W> {
             return self.first_does.remove(at).1;
         }
         match task.idx().checked_sub(self.first) {
-            None => {
-                let op = self.program.next_op(task, now, last);
-                self.before_scenario(task, now, op)
-            }
+            None => self.program_op(task, now, last),
             Some(nth) => {
+                let does =
+                    if self.threads[nth].runs() { self.behind_turn(nth, now) } else { Vec::new() };
                 let op = self.threads[nth].next_op(now, self.tick, self.grace.as_mut());
-                let Some(rouses) = &mut self.rouses else { return op };
-                if !matches!(op, Op::SleepUntil(_)) {
+                if does.is_empty() {
                     return op;
                 }
                 self.first_does.push((task, op));
-                self.first_does
-                    .extend(rouses.behind_turn(task, now).into_iter().map(|op| (task, op)));
+                self.first_does.extend(does.into_iter().rev().map(|op| (task, op)));
                 self.first_does.pop().map_or(op, |(_, op)| op)
             }
         }
