@@ -42,6 +42,7 @@ mod hogs;
 mod ids;
 mod kernel;
 mod kthread;
+mod kthread_set;
 mod kthreads;
 mod launch;
 mod life;

@@ -1,64 +1,25 @@
 //! The threads of the kernel that run on a machine of the lab beside whatever scenario is run.
 //!
-//! They are the same for all scenarios, by the numbers of CPUs and nodes; the seed chooses where in
-//! their periods a run begins. Their timers expire at ticks. What they are and how often they wake up
-//! was read from all traces of kernel 6.1 on the machines of 8 and 16 CPUs (297 traces, 287 s), from
-//! the wakeups and the times from switch to switch; counts are those of the 16 CPUs, then of the 8.
-//!
-//! | thread | where | wakeups | a turn (median) |
-//! | --- | --- | --- | --- |
-//! | `kworker/N:1` | pinned to CPU N | 0.9 and 1.2 in each second of a busy CPU for 2 s, then 0.1; see [`Vmstat`] | 6 and 5 us |
-//! | `kworker/0:1` | pinned to CPU 0 | one each second, for ever | 12 and 8 us |
-//! | `kworker/uM:1` | everywhere | one each 504 ticks | 40 and 18 us |
-//! | `kcompactdX` | pinned to node X | one each 128 ticks | 5 us |
-//! | `rcu_preempt` | everywhere | from the first or second tick on 3 to 8, two ticks apart; then 1.4 a second, in pairs | 5 and 4 us |
-//! | `kdamond.0` | everywhere, 7.2 and 7.3 only | see [`damon`] | 14 us |
-//! | `kworker/uM:2`, `kworker/uM:3` | everywhere, in a series only | see [`Rouses`] | |
+//! Which they are is in [`kthread_set`](super::kthread_set). From 7.2 on `kdamond.0` is one more of them.
 //!
 //! `kworker/0:1` also wakes up those that have something to do and do not come back by themselves
 //! (`vmstat_shepherd()`). For that the machine asks its programs on which CPU they are born, fork, execute and end.
-//!
-//! A far timer in the wheel of a CPU wakes up nobody in a run, but it has the CPU set its clock twice
-//! when it leaves its idle loop. It is a `kworker/N:2` here, which sleeps.
-//!
-//! Not here are the rarer ones: `ksoftirqd` (0.8 and 0.9 wakeups a second), `khugepaged`, and the
-//! works that a scenario itself causes when it begins and when it ends.
 
-use rand::distr::{Distribution, Uniform};
 use simsched_core::{
-    MarkId, Nanos, Notes, Op, Outcome, ProcId, Seed, Setup, SimTime, Stream, TaskId, Workload,
+    MarkId, Nanos, Notes, Op, Outcome, ProcId, Seed, Setup, SimTime, TaskId, Workload,
 };
-use simsched_topology::{CpuId, CpuSet, NodeId, Topology};
+use simsched_topology::{CpuId, NodeId, Topology};
 
 use super::between::{CLOSES, GRACE};
 use super::damon::{self, Damon};
 use super::grace::Grace;
 use super::kernel::Kernel;
-use super::kthread::{Kthread, NEVER, PAIRS, Plan, TICK, start_of, tick_of};
+use super::kthread::{Kthread, NEVER, Plan, TICK, start_of, tick_of};
+use super::kthread_set::{Draws, FIRST, TURN, first_llc, grace_of, llc_of, threads};
 use super::replay::Replay;
 use super::rouses::Rouses;
 use super::vmstat::Vmstat;
 use super::{START, STOP};
-
-/// Ticks between two turns of `kcompactdX`: 584 of 586.
-const KCOMPACTD: u64 = 128;
-
-/// Ticks between two turns of `kworker/uM:1` (`wb_workfn()`).
-const UNBOUND: u64 = 504;
-
-/// How many wakeups of `rcu_preempt` the births of a scenario cause, with how many traces of each.
-const LOOKS: [(u64, u32); 6] = [(3, 34), (4, 75), (5, 46), (6, 8), (7, 34), (8, 3)];
-/// Whether the first of them is in the first tick of a scenario or in the second, in traces of 6.1, 6.12 and 7.3 (8 and 16
-/// CPUs; three of 7.3 have it in the third): a grace period may be under way when the scenario begins.
-const FIRST: [[u32; 2]; 3] = [[148, 29], [137, 38], [176, 140]];
-
-/// What a turn takes, from the return to the thread to its next sleep: the times of the table without
-/// the system call, the dequeue and the switch that the machine adds.
-const TURN: Nanos = Nanos(2_200);
-/// The same for `kworker/0:1`.
-const TURN_CPU0: Nanos = Nanos(7_200);
-/// The same for `kworker/uM:1`.
-const TURN_UNBOUND: Nanos = Nanos(26_200);
 
 /// A program on a machine of the lab, whose kernel has threads of its own.
 #[derive(Clone, Debug)]
@@ -96,77 +57,6 @@ enum Asked {
     Starts,
     /// This is next.
     Does(Op),
-}
-
-/// Draws for the threads of one machine.
-struct Draws(Stream);
-
-impl Draws {
-    fn below(&mut self, end: u64) -> u64 {
-        Uniform::new(0, end.max(1)).expect("a range that is not empty").sample(&mut self.0)
-    }
-
-    fn cpu(&mut self, of: &CpuSet) -> CpuId {
-        let nth = self.below(of.len() as u64);
-        of.iter().nth(usize::try_from(nth).unwrap_or(0)).unwrap_or(CpuId(0))
-    }
-
-    fn looks(&mut self) -> u64 {
-        let all: u32 = LOOKS.iter().map(|(_, weight)| weight).sum();
-        let mut left = self.below(u64::from(all));
-        let found = LOOKS.iter().find(|(_, weight)| {
-            let hit = left < u64::from(*weight);
-            left = left.saturating_sub(u64::from(*weight));
-            hit
-        });
-        found.map_or(0, |(looks, _)| *looks)
-    }
-}
-
-/// What `rcu_preempt` does in a scenario, where the first tick and the second have these chances to be its first.
-fn grace_of(draws: &mut Draws, [first, second]: [u32; 2]) -> Plan {
-    let (looks, later) = (draws.looks(), 20 + draws.below(PAIRS));
-    let is_second = draws.below(u64::from(first + second)) >= u64::from(first);
-    Plan::Grace { first: 1 + u64::from(is_second), looks, later }
-}
-
-/// The kernel threads of a machine, in the order of their ids.
-fn threads(topology: &Topology, vmstat: &Vmstat, seed: Seed) -> Vec<Kthread> {
-    let draws = &mut Draws(seed.stream("kthreads", 0));
-    let (all, nr_cpus) = (topology.cpus(), topology.nr_cpus());
-    let thread = Kthread::new;
-    let grace = grace_of(draws, [1, 0]);
-    let mut threads = vec![thread("rcu_preempt".to_owned(), draws.cpu(all), None, grace, TURN)];
-    for node in (0..topology.nr_nodes()).map(NodeId::new) {
-        let span = topology.node_span(node);
-        let plan = Plan::Periodic { first: 1 + draws.below(KCOMPACTD), period: KCOMPACTD };
-        let cpu = draws.cpu(span);
-        threads.push(thread(format!("kcompactd{node}"), cpu, Some(*span), plan, TURN));
-    }
-    let plan = Plan::Periodic { first: 1 + draws.below(UNBOUND), period: UNBOUND };
-    let name = format!("kworker/u{}:1", 2 * nr_cpus);
-    threads.push(thread(name, draws.cpu(all), None, plan, TURN_UNBOUND));
-    for cpu in all.iter() {
-        let turn = if cpu == CpuId(0) { TURN_CPU0 } else { TURN };
-        let plan = Plan::Counters { next: vmstat.first(cpu.idx()) };
-        let own = Some(CpuSet::single(cpu));
-        threads.push(thread(format!("kworker/{cpu}:1"), cpu, own, plan, turn));
-    }
-    for cpu in all.iter().filter(|cpu| has_timer(topology, *cpu, draws)) {
-        let name = format!("kworker/{cpu}:2");
-        threads.push(thread(name, cpu, Some(CpuSet::single(cpu)), Plan::Never, TURN));
-    }
-    threads
-}
-
-/// Whether a far timer has been in the wheel of `cpu` since the boot. Where one is, a task that a timer
-/// wakes up runs 7.38 us behind it, else 7.03 (`lat_p50_ns` of `periodic`): 24 of 24 on the machine
-/// with one node; else 5 of 5 on the first CPU of a node, 12 of 21 on the others of the boot CPU's node and
-/// none of 18 elsewhere.
-fn has_timer(topology: &Topology, cpu: CpuId, draws: &mut Draws) -> bool {
-    let node = topology.node_of(cpu);
-    let is_first = topology.node_span(node).first() == Some(cpu);
-    topology.nr_nodes() == 1 || is_first || node.idx() == 0 && draws.below(21) < 12
 }
 
 impl<W: Workload> WithKthreads<W> {
@@ -243,21 +133,6 @@ impl WithKthreads<Replay> {
             let llc = first_llc(topology, node);
             self.threads[1 + node.idx()].slept_on(draws.cpu(&llc));
         }
-    }
-}
-
-fn llc_of(topology: &Topology, cpu: CpuId) -> CpuSet {
-    *topology.llc_span(topology.llc_of(cpu))
-}
-
-/// The first LLC of a node; the second one, where there is but one node, and that has more.
-fn first_llc(topology: &Topology, node: NodeId) -> CpuSet {
-    let span = topology.node_span(node);
-    let first = llc_of(topology, span.first().unwrap_or(CpuId(0)));
-    let others = span.minus(&first);
-    match others.first() {
-        Some(other) if topology.nr_nodes() == 1 => llc_of(topology, other),
-        _ => first,
     }
 }
 
