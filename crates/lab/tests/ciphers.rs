@@ -44,9 +44,9 @@ fn a_test_holds_a_cpu_of_t8_while_children_are_forked_and_none_of_t16() {
     }
 }
 
-/// On s2d2 the test of the set with probes is on CPU 21 in all thirteen boots of 7.3.4, so behind the first LLC outside the
+/// On s2d2 the test of the set with probes is on CPU 21 in all eleven boots of 7.3.4, so behind the first LLC outside the
 /// node of the boot CPU, and the first scenario's first child is behind LLC 0, that of the boot CPU, beside the shell,
-/// in eleven of them (behind LLC 1 in one; the last one was not followed).
+/// in all but two of them (behind LLC 1 in one; the other was not followed).
 #[test]
 fn a_test_runs_in_the_second_node_and_the_shell_is_in_that_of_the_boot_cpu() {
     let bed = crate::bed::of_7_3("s2d2", "eevdf@7.3");

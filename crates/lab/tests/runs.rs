@@ -52,6 +52,16 @@ fn a_timer_is_late_by_the_way_from_its_interrupt_to_the_task() {
     assert!((sum - 1.0).abs() < 0.0002, "{sum}");
 }
 
+/// Of the timers of `sl-4-2-2` some 4 % reach user space 0.24 to 0.32 us behind the others (7.3.4 on t8, n2x8 and t16, four
+/// tasks each; 0.5 in the recordings with probes), since one of their events is the first of a page of the trace buffer: with
+/// sub-buffers of 64 kB it is less than one in a hundred, and p99 is p50.
+#[test]
+fn a_page_of_the_tracer_is_full_once_in_some_sixty_events() {
+    let recorded = run(&crate::bed::of_7_3("n2x8", "eevdf@7.3"), "sl-4-2-2", 1);
+    let late = number(&recorded, "lat_p99_us") - number(&recorded, "lat_p50_us");
+    assert!((0.24..0.5).contains(&late), "{late}");
+}
+
 #[test]
 fn a_share_is_named_by_the_nice_value_that_a_task_has_given_itself() {
     let recorded = run(&bed("cfs@6.1"), "share-0-5", 1);

@@ -226,6 +226,8 @@ costs! {
     futex,
     /// What a futex wake takes behind its last wakeup; a wait takes it besides `futex`.
     futex_tail,
+    /// What an event of the kernel's tracer takes more that finds the page of its CPU full; 0 where nothing is traced.
+    trace_page,
     /// Taking or leaving an uncontended lock in user space.
     lock,
     /// Creating a thread, paid by the parent.

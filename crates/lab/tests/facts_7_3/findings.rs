@@ -26,9 +26,13 @@ fn counts(recorded: &Recorded, metric: &str) -> Vec<u64> {
 /// A slice ends when it is used up, 2.804 ms after it began, and not at a tick.
 #[test]
 fn finding_01_slices_end_when_they_are_used_up() {
-    // With 16 CPUs share-0-0 has 2.804 ms in two of the kernel's three runs, and 4 in the third.
+    // Two equal hogs fall into step with the tick in some runs: share-0-0 has 2.804 ms in four of the kernel's five runs,
+    // and 4 in the fifth.
     for hog in ["hog00", "hog01"] {
-        assert_first("t8", "share-0-0", &format!("slice_p50_ms {hog}"), 2.794..=2.814);
+        let mut found = of_equal_hogs(&format!("slice_p50_ms {hog}"));
+        found.sort_by(f64::total_cmp);
+        let median = found[found.len() / 2];
+        assert!((2.794..=2.814).contains(&median), "{found:?}");
     }
     for machine in ["t8", "t16"] {
         for (scenario, hog) in
@@ -54,11 +58,16 @@ fn finding_01_hogs_switch_as_often_as_their_slices_are_short() {
     assert_first("t8", "share-m5-0-5-10", "switches", 932.0 * 0.95..=934.0 * 1.05);
 }
 
-/// Of two equal hogs, as the mean over the seeds: 675 and 707 in the kernel.
+/// A metric of two equal hogs on t8 in ten runs.
+fn of_equal_hogs(metric: &str) -> Vec<f64> {
+    (1..=10).map(|seed| number(&run(&on("t8"), "share-0-0", seed), metric)).collect()
+}
+
+/// Of two equal hogs, as the mean over ten runs: 675 and 707 in the kernel, with 16 CPUs 531, 721 and 723.
 #[test]
 fn finding_01_two_equal_hogs_switch_as_often_as_their_slices_are_short() {
-    let found = super::numbers(&on("t8"), "share-0-0", "switches");
-    let mean = found.iter().flatten().sum::<f64>() / 3.0;
+    let found = of_equal_hogs("switches");
+    let mean = found.iter().sum::<f64>() / 10.0;
     assert!((675.0 * 0.95..=707.0 * 1.05).contains(&mean), "{found:?}");
 }
 

@@ -160,6 +160,8 @@ pub(super) struct Desk {
     pub waitq: Option<WaitQueue>,
     /// What the system call takes, in ns, when they are awake.
     pub behind_wakes: u32,
+    /// How many bytes of its page in the tracer's buffer are filled.
+    pub traced: u32,
     /// The wakeup that the CPU is in the middle of.
     pub waking: Option<Waking>,
     /// Who holds the lock of its runqueue to queue a wakee, where CPUs take turns.
@@ -316,6 +318,7 @@ impl Desk {
             wakes: VecDeque::with_capacity(4),
             waitq: None,
             behind_wakes: 0,
+            traced: 0,
             waking: None,
             rq_holder: None,
             wakee: None,

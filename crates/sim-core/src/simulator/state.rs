@@ -296,6 +296,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     #[inline]
     pub(super) fn emit(&mut self, tracepoint: Tracepoint) {
         self.observer.on(&self.world, tracepoint);
+        if self.prices.list().trace_page > 0 {
+            self.fill_trace_page(&tracepoint);
+        }
     }
 
     #[inline]

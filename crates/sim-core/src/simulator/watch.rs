@@ -1,5 +1,5 @@
-//! What only whoever watches a run is told of its policy: how utilized it holds each CPU to be, and what it
-//! traces itself.
+//! What an observer sees of the policy alone: how utilized it holds each CPU to be, and what it traces itself;
+//! and what the kernel's own tracer takes for its pages.
 
 use simsched_topology::CpuId;
 
@@ -8,6 +8,20 @@ use crate::ids::TaskId;
 use crate::observer::{Observer, Tracepoint};
 use crate::policy::{BalanceStep, Policy, PolicyEvent};
 use crate::workload::Workload;
+
+/// The bytes of a page of the kernel's trace buffer that events fill (`BUF_PAGE_SIZE`).
+const TRACE_PAGE: u32 = 4_080;
+
+/// The bytes that an event of the scheduler takes there, with the header of its entry; none of those that the lab does not
+/// trace.
+const fn traced_bytes(tracepoint: &Tracepoint) -> u32 {
+    match tracepoint {
+        Tracepoint::Switch { .. } => 68,
+        Tracepoint::Migrate { .. } => 44,
+        Tracepoint::Waking { .. } | Tracepoint::Wakeup { .. } => 40,
+        _ => 0,
+    }
+}
 
 /// Whose runqueue the kernel holds locked in a call.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +80,22 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let locks = if let BalanceStep::Lock(other) = step { Some(other) } else { None };
         if let Some(other) = std::mem::replace(&mut watch.locked[cpu.idx()], locks) {
             self.look_at_util(Locked::Cpu(other));
+        }
+    }
+
+    /// The event that does not fit the page of its CPU any more takes longer, as the writer goes on to the next page
+    /// (`rb_move_tail()`).
+    pub(super) fn fill_trace_page(&mut self, tracepoint: &Tracepoint) {
+        let bytes = traced_bytes(tracepoint);
+        let cpu = match *tracepoint {
+            Tracepoint::Switch { cpu, .. } => cpu,
+            _ => self.world.this_cpu(),
+        };
+        let filled = &mut self.desk(cpu).traced;
+        *filled += bytes;
+        if *filled > TRACE_PAGE {
+            *filled = bytes;
+            self.cpus[cpu.idx()].debt += self.prices.list().trace_page;
         }
     }
 

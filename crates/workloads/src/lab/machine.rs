@@ -96,8 +96,8 @@ impl Machine {
     }
 
     /// The CPUs on which a test of ciphers still runs when the set with probes begins. Of the last two one is born in
-    /// each node, and the one that ends later behind the first LLC outside the node of the boot CPU, CPU 0, in all ten
-    /// boots of 7.3.4 on machines of two nodes that were looked at (`s2d2`: CPU 21, eight times; `s2x8`: CPU 29, twice).
+    /// each node, and the one that ends later behind the first LLC outside the node of the boot CPU, CPU 0, in all boots
+    /// of 7.3.4 on machines of two nodes that were looked at (`s2d2`: CPU 21 in eleven; `s2x8`: CPU 29 in two).
     fn of_tests(&self) -> CpuSet {
         let boot = self.nodes.iter().copied().find(|node| node.contains(CpuId(0)));
         let other = boot.and_then(|boot| self.all().minus(&boot).first());
