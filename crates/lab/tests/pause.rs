@@ -1,5 +1,6 @@
 //! Work by pauses, which end with a turn, against recordings of t8 and t16: all of them have turns of 1 us.
 
+use simsched_lab::event::{Event, PrevState, What};
 use simsched_lab::run::Bed;
 use simsched_workloads::lab::Kernel;
 
@@ -46,4 +47,33 @@ fn a_round_trip_with_work_takes_what_was_recorded_to_a_tenth_of_a_turn() {
 #[test]
 fn a_round_trip_without_work_is_two_hops_of_whole_turns() {
     assert_round_trip("pingpong-1", [15.914, 15.912, 17.921]);
+}
+
+/// How many of the turns of `wrk004`'s work, from a sleep to the next, take longer than `us`.
+fn share_of_longer(bed: &Bed, us: u64) -> f64 {
+    let events = bed::run(bed, "sb-1x4", 1).events;
+    let sleeps: Vec<u64> =
+        events.iter().filter(|event| is_sleep(event)).map(|event| event.us).collect();
+    let longer = sleeps.windows(2).filter(|pair| pair[1] - pair[0] > us).count();
+    let [longer, all] = [longer, sleeps.len() - 1].map(|count| u32::try_from(count).unwrap());
+    f64::from(longer) / f64::from(all)
+}
+
+/// Whether `wrk004` goes to sleep.
+fn is_sleep(event: &Event) -> bool {
+    matches!(event.what, What::Switch { prev, state: PrevState::Asleep(_), .. } if prev.comm.as_str() == "wrk004")
+}
+
+/// A tick is in one of four turns of a worker of `sb-1x4` (1,000 us and a wakeup). The program counts what is between two
+/// looks at its clock as work up to four turns of the CPU: of 2 us (s2d2) the whole tick, so that 1.0 to 2.9 % of
+/// `wrk004`'s turns take longer than 1,018 us in four boots of 7.3.4; of 1 us (n2x8) one turn of it: 25 % in one boot.
+#[test]
+fn a_tick_is_counted_as_work_where_it_is_shorter_than_four_turns() {
+    let bed = bed::of_7_3("s2d2", "eevdf@7.3");
+    let costs = simsched_topology::OsCosts { turn: 2_000, ..*bed.topology.costs() };
+    let topology = std::sync::Arc::new(bed.topology.as_ref().clone().with_costs(costs));
+    let share = share_of_longer(&Bed { topology, ..bed }, 1_018);
+    assert!(share < 0.05, "{share}");
+    let share = share_of_longer(&bed::of_7_3("n2x8", "eevdf@7.3"), 1_018);
+    assert!((0.2..0.3).contains(&share), "{share}");
 }

@@ -114,7 +114,9 @@ pub enum Op {
     Run(Nanos),
     /// Compute for about this long by an instruction that gives up the rest of a turn (`PAUSE`), again and
     /// again while more than half a turn is missing: on a machine whose CPUs take turns it ends with a turn, the
-    /// one whose end is nearest, of two the earlier. On all other machines it is [`Op::Run`].
+    /// one whose end is nearest, of two the earlier. Behind each such instruction the task reads the counter of time
+    /// stamps: up to four turns between two reads count, interrupts included, and what took longer counts as one turn.
+    /// On all other machines it is [`Op::Run`].
     Pause(Nanos),
     /// Sleep for this long and the timer slack (`nanosleep`).
     Sleep(Nanos),

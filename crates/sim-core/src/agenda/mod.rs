@@ -102,6 +102,11 @@ impl Agenda {
         }
     }
 
+    /// When the turns began that ended at `at`, where CPUs take turns; `at` elsewhere.
+    pub(crate) fn turn_before(&self, at: SimTime) -> SimTime {
+        self.turns.as_ref().map_or(at, |turns| SimTime(turns.before(at.0)))
+    }
+
     /// When the turns behind those that `at` lies in begin, if no timer expires before; `at` where CPUs take no
     /// turns.
     pub(crate) fn next_turn(&self, at: SimTime) -> SimTime {

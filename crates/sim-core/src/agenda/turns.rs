@@ -92,6 +92,14 @@ impl Turns {
         self.end + beyond * self.quantum
     }
 
+    /// When the round began that ended at `at`, which is not before the begin of the last one.
+    pub(super) fn before(&self, at: u64) -> u64 {
+        match at.checked_sub(self.start) {
+            None | Some(0) => at.saturating_sub(self.quantum),
+            Some(span) => self.start + (span - 1) / self.quantum * self.quantum,
+        }
+    }
+
     /// Drops what is planned for `cpu`.
     pub(super) fn disarm(&mut self, cpu: CpuId) {
         self.stages[cpu.idx()] = NEVER;

@@ -31,15 +31,6 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         self.agenda.ends_with_turn(cpu);
     }
 
-    /// Computes by pauses, each of which takes the rest of a turn, until less than half a turn is missing of `ns`.
-    pub(super) fn pauses(&mut self, cpu: CpuId, ns: Nanos) {
-        let half = Nanos(self.prices.quantum() / 2);
-        self.begin(cpu, Stage::Op, Cost::User, Nanos(ns.0.saturating_sub(half.0)));
-        if ns > half {
-            self.agenda.ends_with_turn(cpu);
-        }
-    }
-
     /// Starts a stage that takes `ns` at the CPU's present speed, when nothing was asked of the policy.
     #[inline(never)]
     pub(super) fn begin_for(&mut self, cpu: CpuId, stage: Stage, cost: Cost, ns: Nanos) {

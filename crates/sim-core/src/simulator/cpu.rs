@@ -7,6 +7,7 @@ use simsched_topology::{CpuId, IdleState, NodeId};
 use super::balance::Call;
 pub(super) use super::flags::{Border, Deferred, NeedResched};
 use super::irq::Expired;
+use super::pause::PauseGap;
 use super::stopper::StopWork;
 pub(super) use super::task_run::{Phase, Progress, TaskRun};
 use super::waitq::WaitQueue;
@@ -168,6 +169,8 @@ pub(super) struct Desk {
     pub rq_holder: Option<CpuId>,
     /// The wakee for which no CPU is chosen yet.
     pub wakee: Option<(TaskId, WakeKind)>,
+    /// The interrupt of who computed by pauses here last.
+    pub pause_gap: Option<PauseGap>,
     /// Since when the CPU has been handling interrupts, or its softirq.
     pub irq_since: SimTime,
     /// Who was queued here last, where recorded times are replayed.
@@ -322,6 +325,7 @@ impl Desk {
             waking: None,
             rq_holder: None,
             wakee: None,
+            pause_gap: None,
             irq_since: SimTime::ZERO,
             woken: None,
             lingers_until: SimTime::ZERO,

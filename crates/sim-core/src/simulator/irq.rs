@@ -97,6 +97,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         match self.cpus[cpu.idx()].stage {
             Stage::Idle => self.leave_idle(cpu),
             Stage::Op => {
+                if self.in_turns() {
+                    self.interrupt_pause(cpu);
+                }
                 self.cpu(cpu).run.remains = self.cut_short(cpu);
                 if self.cpus[cpu.idx()].run.op.is_memory() {
                     self.memory_stops(cpu);

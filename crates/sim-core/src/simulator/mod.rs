@@ -19,6 +19,7 @@ mod irq;
 mod mutex;
 mod op_kinds;
 mod ops;
+mod pause;
 mod pipe;
 mod resched;
 mod sem;

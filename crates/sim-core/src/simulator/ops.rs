@@ -113,11 +113,12 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             self.begin(cpu, Stage::Op, Cost::Memory, ns);
             return;
         }
+        if matches!(op, Op::Pause(_)) && self.in_turns() {
+            self.continue_pauses(cpu, remains);
+            return;
+        }
         let cost = if op.is_user() { Cost::User } else { Cost::Syscall };
         self.begin(cpu, Stage::Op, cost, remains);
-        if matches!(op, Op::Pause(_)) {
-            self.agenda.ends_with_turn(cpu);
-        }
         if let Op::Write { pipe, .. } | Op::Read { pipe, .. } = op
             && !look
         {
