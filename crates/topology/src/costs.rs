@@ -226,6 +226,8 @@ costs! {
     futex,
     /// What a futex wake takes behind its last wakeup; a wait takes it besides `futex`.
     futex_tail,
+    /// What a futex wait that was woken takes back to user space, beside `recheck` and the switch.
+    futex_woken,
     /// What an event of the kernel's tracer takes more that finds the page of its CPU full; 0 where nothing is traced.
     trace_page,
     /// Taking or leaving an uncontended lock in user space.

@@ -51,7 +51,7 @@ fn the_exact_numbers_of_a_job_lie_within_the_intervals_of_its_sample() {
 }
 
 fn sampled() -> Value {
-    json(&format!("run --quiet --topo t16 --precision 30% --json - -- {JOB} -l 4000"))
+    json(&format!("run --quiet --topo t16 --precision 40% --json - -- {JOB} -l 4000"))
 }
 
 #[test]

@@ -142,7 +142,6 @@ fn cache_fact_07_four_pinned_threads_gather_at_194_to_258_ms_with_32_cpus() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_07_six_pinned_threads_gather_at_226_ms_with_32_cpus() {
     assert_gathers("s2x8", "th-spread-6", [226.0, 226.0], ON_32);
 }

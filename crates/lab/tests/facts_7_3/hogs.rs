@@ -31,7 +31,6 @@ fn cache_fact_04_off_hogs_stay_where_fork_put_them_with_two_llcs_in_each_node() 
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_04_off_hogs_of_several_processes_stay_where_fork_put_them() {
     for machine in ["n2x8", "s2x8"] {
         for scenario in ["pr-2x4", "pr-3x2"] {
@@ -42,7 +41,6 @@ fn cache_fact_04_off_hogs_of_several_processes_stay_where_fork_put_them() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_04_off_four_workers_of_schbench_stay_where_fork_put_them() {
     for machine in ["n2x8", "s2x8", "s2d2"] {
         assert_is(&off(machine), "sb-1x4", "xllc_migrations", 0);
@@ -50,7 +48,6 @@ fn cache_fact_04_off_four_workers_of_schbench_stay_where_fork_put_them() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_04_off_eight_workers_of_schbench_stay_where_fork_put_them() {
     for machine in ["n2x8", "s2x8", "s2d2"] {
         assert_is(&off(machine), "sb-1x8", "xllc_migrations", 0);
@@ -180,7 +177,6 @@ fn cache_fact_11_eight_hogs_on_sixteen_cpus_all_stay() {
 /// Twelve hogs on 8 cores: the four that are free leave one by one, until all sit in the empty LLC. The kernel has
 /// 422, 614 and 642 ms after the mark; one pass of the balancer is 32 ms at most.
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_11_four_threads_beside_eight_come_to_the_empty_llc() {
     assert_ends(&on("n2x8"), "th-load-8", &[&[0, 4, 0, 8]]);
     for seed in SEEDS {
@@ -206,7 +202,6 @@ fn cache_fact_11_the_preference_follows_the_majority() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_11_four_threads_beside_eight_come_to_the_empty_llc_of_four() {
     assert_ends(&on("s2d2"), "th-load-8", &[&[0, 0, 0, 4, 0, 0, 0, 8]]);
 }

@@ -51,6 +51,11 @@ impl Deferred {
         self.0 != 0
     }
 
+    /// Whether `irq` waits.
+    pub(super) fn has(self, irq: u8) -> bool {
+        self.0 & irq != 0
+    }
+
     pub(super) fn add(&mut self, irq: u8) {
         self.0 |= irq;
     }

@@ -139,6 +139,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
                 self.pipe_op(cpu, op, pipe, recheck, bytes)
             }
             op @ Op::Recv { .. } => self.retry_socket(cpu, op),
+            Op::FutexWait { .. } => self.jittered(cpu, recheck + self.prices.list().futex_woken),
             _ => self.jittered(cpu, recheck),
         };
         self.begin(cpu, Stage::Op, Cost::Syscall, ns);

@@ -355,7 +355,7 @@ fn a_move_of_a_task_that_runs_breaks_the_contract() {
 /// spun there, and took 3,594 ns and not 1,378 in the mean, up to 16,606.
 #[test]
 fn nobody_is_pulled_from_a_cpu_in_the_middle_of_its_switch() {
-    let (machine, script) = four_pairs(4_000);
+    let (machine, script) = four_pairs(16_000);
     let mut policy = RoundRobin::default();
     policy.balancer.greedy = true;
     let (status, sim) = simulate_on(machine, script, policy);

@@ -15,13 +15,25 @@ fn machine(turn: u32) -> Arc<Topology> {
     Arc::new(machine.with_costs(costs))
 }
 
+/// One with turns of 1 us whose ticks take so long.
+fn with_tick(tick: u32) -> Arc<Topology> {
+    let machine = machine(1_000);
+    let costs = OsCosts { tick, ..*machine.costs() };
+    Arc::new(machine.as_ref().clone().with_costs(costs))
+}
+
 /// When a pause of `length` ns begins and ends that comes behind `lead` ns of computing.
 fn pauses(turn: u32, lead: u64, length: u64) -> (SimTime, SimTime) {
+    pauses_on(&machine(turn), lead, length)
+}
+
+/// The same on a given machine.
+fn pauses_on(machine: &Arc<Topology>, lead: u64, length: u64) -> (SimTime, SimTime) {
     let [a, b] = [0, 1].map(MarkId);
     let ops = [Op::Run(Nanos(lead)), Op::Mark(a), Op::Pause(Nanos(length)), Op::Mark(b)];
     let mut script = Script::new(objects());
     script.task(CpuId(2), &ops);
-    let (status, sim) = simulate_on(machine(turn), script, RoundRobin::default());
+    let (status, sim) = simulate_on(machine.clone(), script, RoundRobin::default());
     assert_eq!(status, Ok(Status::Finished));
     let at = |wanted| {
         let is =
@@ -67,14 +79,26 @@ fn without_turns_a_pause_computes() {
     }
 }
 
-/// A tick on the way does not take from the work (25 of them in 100 ms), and the pause still ends with a turn.
+/// The loop takes what is between two of its looks for work up to four turns, so that a tick of 2 us with the turn before
+/// or behind it counts (25 of them in 100 ms), and the work ends as if there were none.
 #[test]
-fn an_interrupted_pause_ends_with_a_turn() {
+fn an_interrupt_of_less_than_four_turns_is_work() {
     let length = 100_000_000;
     for lead in [10_000, 10_250, 10_777] {
-        let (begins, ends) = pauses(1_000, lead, length);
+        let (begins, ends) = pauses_on(&with_tick(2_000), lead, length);
+        assert_eq!(ends.0, looped(1_000, begins.0, length), "{begins:?}");
+    }
+}
+
+/// Of what took longer one turn counts: a tick of 5 us makes the work five turns longer, whether it comes behind a pause or
+/// before one, and two more at most where its softirq runs. The work still ends with a turn.
+#[test]
+fn an_interrupt_of_more_than_four_turns_is_not_work() {
+    let length = 100_000_000;
+    for lead in [10_000, 10_250, 10_777] {
+        let (begins, ends) = pauses_on(&with_tick(5_000), lead, length);
         assert_eq!(ends.0 % 1_000, 0);
-        let ticks = 24 * u64::from(machine(1_000).costs().tick);
-        assert!(ends.since(begins).0 > length + ticks, "{begins:?} to {ends:?}");
+        let late = ends.0 - looped(1_000, begins.0, length);
+        assert!((25 * 5_000..=25 * 7_000).contains(&late), "{begins:?}: {late} ns late");
     }
 }

@@ -272,6 +272,12 @@ pub(super) const CLOCK: Dist = Dist::Constant(Nanos(86));
 /// to the next write longer than `pong` (counted in the lab's kernel 6.1.176), of which [`CLOCK`] is outside.
 pub(super) const CLOCKS: Dist = Dist::Constant(Nanos(73));
 
+/// What a thread of `schbench` does from its return from a wait to where it reads the clock: a look at that takes some
+/// 80 ns ([`CLOCK`] and [`CLOCKS`] are two), and the loop around it some 20.
+pub(super) const TO_STAMP: Dist = Dist::Constant(Nanos(60));
+/// From there to the next call, or to its work.
+pub(super) const FROM_STAMP: Dist = Dist::Constant(Nanos(40));
+
 /// Making the two pipes of a pair: a fork follows the last one after 165 to 171 us (p50) and not 148
 /// to 153.
 pub(super) const PIPES: Dist = us(17);

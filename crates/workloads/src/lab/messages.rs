@@ -9,7 +9,7 @@
 
 use simsched_core::{FutexId, MarkId, Nanos, TaskId};
 
-use super::costs::{REPORT_MESSENGER, REPORT_WORKER, SLACK, work};
+use super::costs::{FROM_STAMP, REPORT_MESSENGER, REPORT_WORKER, SLACK, TO_STAMP, work};
 use super::kernel::Kernel;
 use super::memory::{Code, Memory, heap_pieces};
 use super::script::{FIRST, Script};
@@ -123,7 +123,9 @@ impl Messages {
             p.forever(|p| {
                 p.futex_set(own, u32::from(CLEAR));
                 p.each(stack, |p, worker| {
+                    p.run(TO_STAMP);
                     p.mark(Operand::from(WAKE).plus(worker));
+                    p.run(FROM_STAMP);
                     post(p, Operand::fixed(self.word()).plus(worker));
                 });
                 p.when_futex(STOPPED, 1, |p| {
@@ -169,7 +171,9 @@ impl Messages {
                     p.leave_unless(own, CLEAR);
                     p.futex_wait(own, u32::from(CLEAR));
                 });
+                p.run(TO_STAMP);
                 p.mark(RUN);
+                p.run(FROM_STAMP);
                 work(p, self.think);
             });
         })
