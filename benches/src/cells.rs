@@ -72,6 +72,8 @@ pub fn plan() -> Vec<Cell> {
     for version in ["eevdf@6.12", "eevdf@7.3", "cache_aware@7.3"] {
         cells.push(hackbench(version, Priced, version));
     }
+    let disabled = "cache_aware@7.3+llc_balancing.enabled=0";
+    cells.push(hackbench(disabled, Priced, "cache_aware@7.3-disabled"));
     cells.push(hackbench("cfs+cache_aware", Priced, "cache_aware"));
     cells.push(cell(Load::Netperf, BASE, "eevdf@6.12", Priced, Some("eevdf@6.12")));
     cells.push(cell(Load::Schbench, "spr-2x60", "cfs", Priced, None));
