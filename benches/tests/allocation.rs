@@ -41,7 +41,7 @@ fn the_middle_of_a_run_allocates_for_growing_buffers_only() {
 /// Pairs never queue up: nothing grows.
 #[test]
 fn the_middle_of_a_run_of_pairs_allocates_nothing() {
-    let pairs = "hackbench -g 4 -f 1 --threads --pipe -l 5000 -s 100";
+    let pairs = "hackbench -g 4 -f 1 --threads --pipe -l 10000 -s 100";
     for policy in ["cfs", "eevdf", "cfs+group=nested:2+tg_per_node+tg_ratelimit+tg_nomig"] {
         assert_eq!(allocations_in_third_quarter("t16", policy, pairs), 0, "{policy}");
     }
