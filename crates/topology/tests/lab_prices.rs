@@ -255,3 +255,10 @@ fn a_tick_takes_what_a_program_finds_missing() {
         }
     }
 }
+
+/// 7.3.4 enters `task_cache_work()` 6 us behind the timer of the tick (5 to 7; `7.3-n2x8`, 10,000 entries).
+#[test]
+fn what_a_tick_asks_of_a_task_begins_6_us_behind_its_timer() {
+    let c = *machine("n2x8@lab-7.3").costs();
+    assert!((5_000..=7_000).contains(&(c.tick + c.task_work)), "{} {}", c.tick, c.task_work);
+}

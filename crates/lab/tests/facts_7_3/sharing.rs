@@ -5,7 +5,6 @@ use super::{SEEDS, assert_ends, assert_is, assert_within, on};
 
 /// Four hogs each: one process for each LLC, however they began.
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_10_two_processes_have_an_llc_each() {
     for machine in ["n2x8", "s2x8"] {
         assert_is(&on(machine), "pr-2x4", "gathered_procs", 2);
