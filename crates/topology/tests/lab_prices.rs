@@ -227,7 +227,7 @@ fn the_passes_of_the_balancer_under_7_3_take_as_long_as_was_counted() {
 }
 
 /// Recorded on t8 with the CPU's clock, in ns (`schbench 1 4 1000 300`): from `sched_wakeup` of a message thread on an idle
-/// CPU to its next `sched_waking` are 3,842 under 6.1.176, 4,090 under 6.12.107 and 4,477 under 7.3.4 (888, 984 and 1,179
+/// CPU to its next `sched_waking` are 3,842 under 6.1.176, 4,090 under 6.12.107 and 4,477 under 7.3.4 (888, 1,059 and 1,179
 /// times; 4,477 on n2x8 and s2d2, too). 100 of it are the program's own, and with 6.1 the prices are 42 too much.
 #[test]
 fn a_message_thread_goes_on_so_long_behind_its_wakeup() {
