@@ -297,8 +297,13 @@ impl Recorder {
         }
         let row = &mut self.rows[task.idx()];
         row.moved = true;
-        // A wakeup moves on the waker's CPU; of a balancer it is only known for whom it works.
-        let acts = if cause == Cause::Wakeup { row.waker } else { to };
+        // A wakeup moves on the waker's CPU, a stopper on its own, and of a task whose affinity changes this is taken to
+        // run; of a balancer it is only known for whom it works.
+        let acts = match cause {
+            Cause::Wakeup => row.waker,
+            Cause::Active | Cause::Exec | Cause::Affinity => from,
+            _ => to,
+        };
         let what =
             What::Migrate { task: self.task(world, task), from: from.0.into(), to: to.0.into() };
         if self.on && self.keeps {

@@ -162,3 +162,25 @@ fn a_switch_to_nobody_before_a_stopper_is_one_to_the_stopper() {
     let expected = ["swapper/3 > t0", "t0 > migration/3", "migration/3 > t0", "t0 > swapper/3"];
     assert_eq!(found, expected);
 }
+
+/// The first thread of `th-load-8` is born behind another LLC than the one that it sets its affinity to: the stopper of its
+/// CPU moves it, and the event stands on that CPU (`migration/15-108 [015]` in `7.3-n2x8/off-s1`).
+#[test]
+fn a_stopper_moves_on_its_own_cpu() {
+    let bed = crate::bed::of_7_3("n2x8", "eevdf@7.3");
+    let moves = |seed| {
+        let events = crate::bed::run(&bed, "th-load-8", seed).events;
+        let births = events[0].us + 400;
+        let first = events.into_iter().take_while(move |event| event.us < births);
+        let of_stoppers = first.filter_map(|event| match event.what {
+            What::Migrate { from, .. } if event.by.comm.as_str().starts_with("migration/") => {
+                Some((event.cpu, from))
+            }
+            _ => None,
+        });
+        of_stoppers.collect::<Vec<_>>()
+    };
+    let moves: Vec<_> = (1..=3).flat_map(moves).collect();
+    assert!(!moves.is_empty());
+    assert!(moves.iter().all(|(cpu, from)| cpu == from), "{moves:?}");
+}
