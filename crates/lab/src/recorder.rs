@@ -1,13 +1,12 @@
 //! `Recorder`: what the kernel's tracer, its counters and `/proc` would have told of a run.
 
 mod log;
+mod observe;
 mod record;
+mod row;
 mod watch;
 
-use simsched_core::{
-    Cause, Cost, MarkId, Nanos, Observer, Reason, Setup, SimTime, Start, TaskId, TaskSpec,
-    TaskState, Tracepoint, Wants, World,
-};
+use simsched_core::{Cause, MarkId, Nanos, Reason, Setup, SimTime, TaskId, TaskState, World};
 use simsched_topology::{CpuId, LlcId};
 use simsched_workloads::lab::PartIds;
 
@@ -15,6 +14,7 @@ use crate::event::{Comm, Event, PrevState, Task, What};
 use crate::probes::Scan;
 use log::{Log, Part};
 pub use record::{Counters, Passed, Record, TaskRecord};
+use row::{Row, Times};
 
 /// The pid of the first task; smaller ones are the idle tasks (0) and the stoppers.
 const FIRST_PID: u32 = 2000;
@@ -61,45 +61,6 @@ pub struct Recorder {
     current: Vec<Option<TaskId>>,
     /// Whether a CPU executes its stopper.
     stopping: Vec<bool>,
-}
-
-/// What is known of one task.
-#[derive(Clone, Copy, Debug, Default)]
-struct Row {
-    parent: Option<TaskId>,
-    /// It has run, so it has its own name.
-    named: bool,
-    /// Its first wakeup is over.
-    woken: bool,
-    /// The CPU from which it was called for last.
-    waker: CpuId,
-    /// It has changed its CPU since it ran last.
-    moved: bool,
-    /// It is no task of the program's but one of the machine, whose counters nobody reads.
-    background: bool,
-    times: Times,
-}
-
-impl Row {
-    fn of(spec: &TaskSpec) -> Row {
-        let background = matches!(spec.start, Start::Background { .. });
-        Row { background, woken: background, ..Row::default() }
-    }
-}
-
-/// The CPU time of one task.
-#[derive(Clone, Copy, Debug, Default)]
-struct Times {
-    /// Since when it has its CPU.
-    on_since: SimTime,
-    /// Up to when its CPU time has been brought up to date (`update_curr()`).
-    updated: SimTime,
-    /// CPU time in ns as of then (`sum_exec_runtime`).
-    exec: u64,
-    /// What [`Times::exec`] was when it ended.
-    exec_at_exit: Option<u64>,
-    /// What counters show, with the CPU time up to its last switch.
-    counters: Counters,
 }
 
 impl Recorder {
@@ -352,54 +313,4 @@ impl Recorder {
 /// An instant as the tracer shows it: the nearest microsecond.
 fn micros(at: SimTime) -> u64 {
     (at.get() + 500) / 1000
-}
-
-impl Observer for Recorder {
-    fn wants(&self) -> Wants {
-        if self.keeps { Wants::CACHE_WORK } else { Wants::NOTHING }
-    }
-
-    fn on(&mut self, world: &World, tracepoint: Tracepoint) {
-        match tracepoint {
-            Tracepoint::Waking { wakee, waker, .. } => self.waking(world, wakee, waker),
-            Tracepoint::Wakeup { wakee, cpu, .. } => self.wakeup(world, wakee, cpu),
-            Tracepoint::Switch { cpu, prev, next, preempted } => {
-                let state = match prev.map(|task| world.task(task)) {
-                    Some(row) if row.state == TaskState::Dead => PrevState::Dead('Z'),
-                    Some(row) if !preempted => PrevState::asleep(row.uninterruptible),
-                    _ => PrevState::Runnable,
-                };
-                self.switched(world, cpu, [prev, next], state);
-                self.switch(world, cpu, prev, next);
-            }
-            Tracepoint::Stopper { cpu, begins } => self.stopper(cpu, begins),
-            Tracepoint::Running { task, .. } => self.rows[task.idx()].named = true,
-            Tracepoint::Migrate { task, from, to, cause, reason, .. } => {
-                self.migrate(world, task, [from, to], cause, reason);
-            }
-            Tracepoint::CacheWork { task, home, nr_running_avg } => {
-                self.cache_work(world, task, home, nr_running_avg);
-            }
-            Tracepoint::Fork { parent, child } => {
-                self.rows[child.idx()].parent = parent;
-                if let Some(parent) = parent {
-                    let (cpu, parent) = (world.task(parent).cpu, self.task(world, parent));
-                    let child = self.task(world, child);
-                    self.add(world, cpu, What::Fork { parent, child });
-                }
-            }
-            Tracepoint::Exit { task } => {
-                let row = &mut self.rows[task.idx()].times;
-                row.exec_at_exit = Some(row.exec);
-                let (cpu, task) = (world.task(task).cpu, self.task(world, task));
-                self.add(world, cpu, What::Exit { task });
-            }
-            Tracepoint::Charge { cpu, what: Cost::Tick, amount } => {
-                let tick = SimTime(world.now().get().saturating_sub(amount.0));
-                self.update_curr(cpu, tick);
-            }
-            Tracepoint::Mark { task, mark } => self.mark(world, task, mark),
-            _ => {}
-        }
-    }
 }

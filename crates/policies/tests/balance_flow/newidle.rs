@@ -9,8 +9,8 @@ use crate::common::driver::Driver;
 
 const THIS: CpuId = CpuId(1);
 
-/// A herd of hogs on CPU 0 that may go, and a task that is about to leave CPU 1; the dice are not
-/// thrown.
+/// A herd of hogs on CPU 0 that may go, and a task that is about to leave CPU 1; `NI_RANDOM` is
+/// off.
 fn scene(nr_hogs: u32) -> Driver {
     let nr_tasks = nr_hogs as usize + 1;
     let features = Features { ni_random: false, ..Features::default() };
@@ -155,7 +155,7 @@ fn attempts_in_vain(ni_random: bool, times: u32) -> u64 {
 /// Feature `NI_RANDOM`: half of the first 512 calls get through (a ratio of 512 in 1024), then a
 /// quarter of 512 (ratio 256), and so on: 512 * (1/2 + 1/4 + 1/8 + 1/16) = 480 in 2,048 calls.
 #[test]
-fn the_dice_let_through_as_many_balances_as_have_been_of_use() {
+fn the_draws_let_through_as_many_balances_as_have_been_of_use() {
     assert_eq!(attempts_in_vain(false, 2_048), 2_048);
     let lucky = attempts_in_vain(true, 2_048);
     assert!((400..560).contains(&lucky), "{lucky}");

@@ -86,35 +86,35 @@ impl Prices {
 
     /// `ns` as it happens to be paid now: uniform in `ns * (1 +- jitter)`.
     #[inline]
-    pub(crate) fn jittered(&self, dice: &mut Stream, ns: u32) -> Nanos {
+    pub(crate) fn jittered(&self, rng: &mut Stream, ns: u32) -> Nanos {
         if self.jitter_1024 == 0 {
             return Nanos(u64::from(ns));
         }
-        self.spread(ns, dice.next_u64() >> 48)
+        self.spread(ns, rng.next_u64() >> 48)
     }
 
-    /// Two prices that are paid together, with one throw of the dice.
+    /// Two prices that are paid together, with one random draw.
     #[inline(always)]
     pub(crate) fn jittered_pair(
         &self,
-        dice: &mut Stream,
+        rng: &mut Stream,
         first: u32,
         second: u32,
     ) -> (Nanos, Nanos) {
         if self.jitter_1024 == 0 {
             return (Nanos(u64::from(first)), Nanos(u64::from(second)));
         }
-        let dice = dice.next_u64();
-        (self.spread(first, dice >> 48), self.spread(second, dice >> 32 & 0xffff))
+        let draw = rng.next_u64();
+        (self.spread(first, draw >> 48), self.spread(second, draw >> 32 & 0xffff))
     }
 
-    /// The price for a throw of `dice`, 0..2^16.
+    /// The price for a `draw` of 0..2^16.
     #[inline]
-    fn spread(&self, ns: u32, dice: u64) -> Nanos {
+    fn spread(&self, ns: u32, draw: u64) -> Nanos {
         let ns = u64::from(ns);
         let spread = ns * u64::from(self.jitter_1024);
-        // 2^32 ns times a spread of up to 2^9 times the dice are 58 bits.
-        let above = (2 * spread * dice) >> 26;
+        // 2^32 ns times a spread of up to 2^9 times the draw are 58 bits.
+        let above = (2 * spread * draw) >> 26;
         Nanos(ns - (spread >> 10) + above)
     }
 
@@ -315,8 +315,8 @@ mod tests {
     fn the_highest_price_has_jitter_too() {
         let topology = Topology::builtin("t8", None).unwrap();
         let prices = Prices::new(&topology, &jitter(512), &Transfers::free());
-        let mut dice = Seed(1).stream("jitter", 0);
-        let paid: Vec<u64> = (0..100).map(|_| prices.jittered(&mut dice, u32::MAX).0).collect();
+        let mut rng = Seed(1).stream("jitter", 0);
+        let paid: Vec<u64> = (0..100).map(|_| prices.jittered(&mut rng, u32::MAX).0).collect();
         assert!(paid.iter().all(|ns| (1 << 31..=3 << 31).contains(ns)));
         assert!(paid.iter().any(|ns| *ns > 1 << 32));
     }
@@ -325,8 +325,8 @@ mod tests {
     fn jitter_stays_within_its_spread_and_has_the_price_as_its_mean() {
         let topology = Topology::builtin("t8", None).unwrap();
         let prices = Prices::new(&topology, &jitter(51), &Transfers::free());
-        let mut dice = Seed(1).stream("jitter", 0);
-        let paid: Vec<u64> = (0..10_000).map(|_| prices.jittered(&mut dice, 10_240).0).collect();
+        let mut rng = Seed(1).stream("jitter", 0);
+        let paid: Vec<u64> = (0..10_000).map(|_| prices.jittered(&mut rng, 10_240).0).collect();
         assert!(paid.iter().all(|ns| (9_730..=10_750).contains(ns)));
         let mean = paid.iter().sum::<u64>() / 10_000;
         assert!((10_230..=10_250).contains(&mean), "{mean}");

@@ -118,7 +118,7 @@ pub(super) struct Cpu {
     /// How far the current task is.
     pub run: TaskRun,
     /// The jitter of what this CPU pays.
-    pub dice: Stream,
+    pub rng: Stream,
     /// Up to when the CPU's time has been charged.
     pub charged: SimTime,
     /// When the stage proper begins: before that the CPU works off what it owed.
@@ -222,12 +222,12 @@ pub(super) struct Desk {
 }
 
 impl Cpu {
-    pub(super) fn new(polling: bool, dice: Stream) -> Cpu {
+    pub(super) fn new(polling: bool, rng: Stream) -> Cpu {
         Cpu {
             task: None,
             need_resched: NeedResched::NO,
             run: TaskRun::new(),
-            dice,
+            rng,
             charged: SimTime::ZERO,
             debt_end: SimTime::ZERO,
             until: SimTime::NEVER,

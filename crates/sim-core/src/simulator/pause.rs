@@ -51,7 +51,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let (Some(task), Op::Pause(_)) = (row.task, row.run.op) else { return };
         let looked = self.agenda.turn_before(came).max(row.debt_end.min(came));
         let in_step = came.since(looked).0 == quantum && row.deferred.has(Deferred::TICK);
-        let pauses = in_step && row.dice.next_u64() % 100 < BEHIND_LOOK_PERCENT;
+        let pauses = in_step && row.rng.next_u64() % 100 < BEHIND_LOOK_PERCENT;
         let looked = if pauses { came } else { looked };
         self.desk(cpu).pause_gap = Some(PauseGap { task, looked, came, pauses });
     }

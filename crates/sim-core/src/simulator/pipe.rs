@@ -39,7 +39,7 @@ impl PipeDesk<'_> {
         now: SimTime,
     ) -> Nanos {
         let copy = self.prices.pipe_copy(bytes);
-        let (entry, copy) = self.prices.jittered_pair(&mut row.dice, entry, copy);
+        let (entry, copy) = self.prices.jittered_pair(&mut row.rng, entry, copy);
         let (entry, copy) = both_at_speed(entry, copy, row.speed);
         let slots = self.ipc.ready::<READ>(pipe, bytes, retry);
         row.run.look = slots.is_none();

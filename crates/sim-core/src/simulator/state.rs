@@ -184,7 +184,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let deepest = Desk::new(prices.idle_states(), &[]).governor;
         let polling = deepest.state(prices.idle_states()).polling;
         let desks = (0..nr_cpus).map(|_| Desk::new(prices.idle_states(), &line_nodes)).collect();
-        let dice = |cpu: CpuId| config.seed.stream("jitter", cpu.idx() as u64);
+        let rng = |cpu: CpuId| config.seed.stream("jitter", cpu.idx() as u64);
         let mut simulator = Simulator {
             agenda: Agenda::new(nr_cpus, setup.tasks.len(), nr_timers).in_turns(quantum),
             ipc: Ipc::new(&setup, rules.ipc).with_spurious_wakeups(config.spurious_writer_wakeups),
@@ -205,7 +205,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             util_watch: wants.has(Wants::UTIL_AVG).then(|| UtilWatch::new(nr_cpus)),
             at_once_limit: 1_000_000 + 100 * setup.tasks.len() as u64,
             hardware,
-            cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, dice(cpu))).collect(),
+            cpus: topology.cpus().iter().map(|cpu| Cpu::new(polling, rng(cpu))).collect(),
             desks,
             tasks: task_runs(&setup),
             timers: vec![PolicyTimer::OFF; nr_timers],
@@ -323,7 +323,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         if self.is_paid(cpu) {
             return Nanos::ZERO;
         }
-        self.prices.jittered(&mut self.cpus[cpu.idx()].dice, ns)
+        self.prices.jittered(&mut self.cpus[cpu.idx()].rng, ns)
     }
 
     /// How far `task` is: beside its CPU while it is current, in the table while it is not.

@@ -35,7 +35,7 @@ const TIMERS: u32 = 3;
 #[derive(Debug)]
 pub struct EveryAction {
     queues: FifoQueues,
-    dice: Stream,
+    rng: Stream,
     /// What is promised of timers and calls.
     plans: Plans,
     /// Who is throttled, and where.
@@ -52,7 +52,7 @@ impl Default for EveryAction {
     fn default() -> EveryAction {
         EveryAction {
             queues: FifoQueues::default(),
-            dice: Seed(7).stream("every_action", 0),
+            rng: Seed(7).stream("every_action", 0),
             plans: Plans::default(),
             held: Vec::new(),
             asleep: Vec::new(),
@@ -70,7 +70,7 @@ impl EveryAction {
     }
 
     fn any(&mut self, below: u32) -> u32 {
-        u32::try_from(self.dice.next_u64() % u64::from(below)).expect("below a number of 32 bits")
+        u32::try_from(self.rng.next_u64() % u64::from(below)).expect("below a number of 32 bits")
     }
 
     fn any_cpu(&mut self, world: &World) -> CpuId {
@@ -122,11 +122,11 @@ impl EveryAction {
 
     /// A timer that only measures is armed on any CPU: for soon, or for later, or for an instant that has passed.
     fn arm(&mut self, cx: &mut Cx<'_>, on: CpuId) {
-        let (dice, now) = (self.dice.next_u64(), cx.world.now());
+        let (draw, now) = (self.rng.next_u64(), cx.world.now());
         // CPUs on which tasks run, more often than others.
         let few = u16::try_from(cx.world.topology().nr_cpus().min(4)).expect("at most four");
         let on = if self.any(2) == 0 { CpuId(on.0 % few) } else { on };
-        let delay = Nanos(dice % if self.any(3) == 0 { LONGEST } else { SOON });
+        let delay = Nanos(draw % if self.any(3) == 0 { LONGEST } else { SOON });
         let when = match self.any(5) {
             0 | 1 => When::AfterSchedule(delay),
             2 => When::At(SimTime(now.0.saturating_sub(delay.0))),

@@ -22,12 +22,13 @@ fn with_tick(tick: u32) -> Arc<Topology> {
     Arc::new(machine.as_ref().clone().with_costs(costs))
 }
 
-/// When a pause of `length` ns begins and ends that comes behind `lead` ns of computing.
+/// When a pause of `length` ns begins and ends that comes behind `lead` ns of computing on
+/// a machine with turns of `turn` ns.
 fn pauses(turn: u32, lead: u64, length: u64) -> (SimTime, SimTime) {
     pauses_on(&machine(turn), lead, length)
 }
 
-/// The same on a given machine.
+/// When a pause of `length` ns begins and ends that comes behind `lead` ns of computing on `machine`.
 fn pauses_on(machine: &Arc<Topology>, lead: u64, length: u64) -> (SimTime, SimTime) {
     let [a, b] = [0, 1].map(MarkId);
     let ops = [Op::Run(Nanos(lead)), Op::Mark(a), Op::Pause(Nanos(length)), Op::Mark(b)];

@@ -67,8 +67,8 @@ pub struct Balance {
     nohz: Nohz,
     /// By CPU: what its balancer is in the middle of; none while it takes a step.
     passes: Vec<Option<Box<Pass>>>,
-    /// By CPU: the dice of `NI_RANDOM`.
-    dice: Vec<Stream>,
+    /// By CPU: the random numbers of `NI_RANDOM`.
+    random: Vec<Stream>,
     /// What is drawn in place of them, in tests.
     #[cfg(feature = "testkit")]
     draws: std::collections::VecDeque<u32>,
@@ -84,7 +84,7 @@ impl Balance {
             balance.sds.extend(domains.of(cpu).iter().map(|sd| SdState::new(sd, world)));
             balance.rqs.push(RqBalance::new(world, cpu, tunables));
             balance.passes.push(Some(Box::default()));
-            balance.dice.push(world.seed().stream("NI_RANDOM", u64::from(cpu.0)));
+            balance.random.push(world.seed().stream("NI_RANDOM", u64::from(cpu.0)));
         }
         balance.nohz = Nohz::new(jiffies);
         balance.sgcs = vec![SgcState::default(); domains.nr_capacities()];

@@ -37,8 +37,8 @@ enum At {
     Walks,
 }
 
-/// What the dice show at most, less one.
-const DICE: u32 = 1024;
+/// `NI_RANDOM` draws a number below this.
+const DRAWS: u32 = 1024;
 
 impl Fair {
     /// True if a balance of the newly idle `cpu` begins: if some CPU of the machine has more than one
@@ -133,13 +133,13 @@ impl Fair {
         self.stats[cpu.idx()].avg_idle >= cost
     }
 
-    /// Whether the dice allow that the next domain is balanced: as often as that has brought something
+    /// Whether a random draw allows that the next domain is balanced: as often as that has brought something
     /// before. Source: feature `NI_RANDOM`, Linux 6.1.192.
     fn is_lucky(&mut self, world: &World, cpu: CpuId, newidle: &mut NewIdle) -> bool {
         newidle.weight = 1;
         // Since 7.2 a domain that is always worth it is not drawn for.
         let is_sure = self.features.version >= Version::V7_2
-            && self.balance.sd(cpu, newidle.sd).newidle_ratio >= DICE;
+            && self.balance.sd(cpu, newidle.sd).newidle_ratio >= DRAWS;
         if !self.features.ni_random || is_sure {
             return true;
         }
@@ -151,7 +151,7 @@ impl Fair {
             sd.update_newidle_stats(0, rule);
             return false;
         }
-        newidle.weight = (DICE + weight / 2) / weight;
+        newidle.weight = (DRAWS + weight / 2) / weight;
         true
     }
 
@@ -194,13 +194,13 @@ impl Fair {
 }
 
 impl Balance {
-    /// A number below [`DICE`]; in tests that have set them the next of those.
+    /// A number below [`DRAWS`]; in tests that have set them the next of those.
     fn draw(&mut self, cpu: CpuId) -> u32 {
         #[cfg(feature = "testkit")]
         if let Some(drawn) = self.draws.pop_front() {
             return drawn;
         }
-        self.dice[cpu.idx()].next_u32() % DICE
+        self.random[cpu.idx()].next_u32() % DRAWS
     }
 }
 

@@ -46,7 +46,7 @@ impl Loop {
     /// Writes with up to `think` ns in between, in no fixed order.
     fn run(mut self, think: u64) -> Outcome {
         const WRITES: u64 = 40_000;
-        let mut dice = Seed(1).stream("lines", 0);
+        let mut rng = Seed(1).stream("lines", 0);
         let mut next: BinaryHeap<_> = self.cpus.iter().map(|cpu| Reverse((0, cpu.0))).collect();
         let mut stall = vec![(0, 0); self.topology.nr_packages()];
         let mut end = 0;
@@ -59,7 +59,7 @@ impl Loop {
             let row = &mut stall[self.topology.package_of(cpu).idx()];
             *row = (row.0 + ns.0, row.1 + 1);
             end = end.max(at + ns.0);
-            next.push(Reverse((at + ns.0 + dice.next_u64() % (think + 1), cpu.0)));
+            next.push(Reverse((at + ns.0 + rng.next_u64() % (think + 1), cpu.0)));
         }
         let stall = stall.into_iter().map(|(sum, n): (u64, u64)| sum / n.max(1)).collect();
         Outcome { service: (end + WRITES / 2) / WRITES, stall }
