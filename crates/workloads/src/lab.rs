@@ -58,6 +58,7 @@ mod replay;
 mod rouses;
 mod script;
 mod shell;
+mod stacks;
 mod star;
 mod storm;
 mod text;

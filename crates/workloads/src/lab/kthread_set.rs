@@ -7,7 +7,7 @@
 //!
 //! | thread | where | wakeups | a turn (median) |
 //! | --- | --- | --- | --- |
-//! | `kworker/N:1` | pinned to CPU N | 0.9 and 1.2 in each second of a busy CPU for 2 s, then 0.1; see [`Vmstat`] | 6 and 5 us |
+//! | `kworker/N:1` | pinned to CPU N | 0.9 and 1.2 in each second of a busy CPU for 2 s, then 0.1; see [`Vmstat`]; and for stacks, see [`Stacks`](super::stacks::Stacks) | 6 and 5 us |
 //! | `kworker/0:1` | pinned to CPU 0 | one each second, for ever | 12 and 8 us |
 //! | `kworker/uM:1` | everywhere | one each 504 ticks | 40 and 18 us |
 //! | `kcompactdX` | pinned to node X | one each 128 ticks | 5 us |
@@ -18,14 +18,13 @@
 //! A far timer in the wheel of a CPU wakes up nobody in a run, but it has the CPU set its clock twice
 //! when it leaves its idle loop. It is a `kworker/N:2` here, which sleeps.
 //!
-//! Not here are the rarer ones: `ksoftirqd` (0.8 and 0.9 wakeups a second), `khugepaged`, and the
-//! works that a scenario itself causes when it begins and when it ends.
+//! Not here are the rarer ones: `ksoftirqd` (0.8 and 0.9 wakeups a second) and `khugepaged`.
 
 use rand::distr::{Distribution, Uniform};
 use simsched_core::{Nanos, Seed, Stream};
 use simsched_topology::{CpuId, CpuSet, NodeId, Topology};
 
-use super::kthread::{Kthread, PAIRS, Plan};
+use super::kthread::{Kthread, PAIRS, Plan, TURN};
 use super::vmstat::Vmstat;
 
 /// Ticks between two turns of `kcompactdX`: 584 of 586.
@@ -40,12 +39,9 @@ const LOOKS: [(u64, u32); 6] = [(3, 34), (4, 75), (5, 46), (6, 8), (7, 34), (8, 
 /// CPUs; three of 7.3 have it in the third): a grace period may be under way when the scenario begins.
 pub(super) const FIRST: [[u32; 2]; 3] = [[148, 29], [137, 38], [176, 140]];
 
-/// What a turn takes, from the return to the thread to its next sleep: the times of the table without
-/// the system call, the dequeue and the switch that the machine adds.
-pub(super) const TURN: Nanos = Nanos(2_200);
-/// The same for `kworker/0:1`.
+/// What a turn of `kworker/0:1` takes, as [`TURN`] is what one of the others does.
 const TURN_CPU0: Nanos = Nanos(7_200);
-/// The same for `kworker/uM:1`.
+/// Likewise of `kworker/uM:1`.
 const TURN_UNBOUND: Nanos = Nanos(26_200);
 
 /// Draws for the threads of one machine.

@@ -14,10 +14,11 @@ use super::between::{CLOSES, GRACE};
 use super::damon::{self, Damon};
 use super::grace::Grace;
 use super::kernel::Kernel;
-use super::kthread::{Kthread, NEVER, Plan, TICK, start_of, tick_of};
-use super::kthread_set::{Draws, FIRST, TURN, first_llc, grace_of, llc_of, threads};
+use super::kthread::{Kthread, NEVER, Plan, TICK, TURN, start_of, tick_of};
+use super::kthread_set::{Draws, FIRST, first_llc, grace_of, llc_of, threads};
 use super::replay::Replay;
 use super::rouses::Rouses;
+use super::stacks::Stacks;
 use super::vmstat::Vmstat;
 use super::{START, STOP};
 
@@ -31,6 +32,7 @@ pub struct WithKthreads<W> {
     /// Which of them is `kworker/0:1`; those of the other CPUs follow.
     kworkers: usize,
     vmstat: Vmstat,
+    stacks: Stacks,
     /// Tasks that have been asked for their CPU, and what they do when that is known.
     asked: Vec<(TaskId, Asked)>,
     /// The grace periods while the scenario has not begun, and in runs that are counted; else none.
@@ -79,6 +81,7 @@ impl<W: Workload> WithKthreads<W> {
             threads,
             kworkers,
             vmstat,
+            stacks: Stacks::new(topology.nr_cpus()),
             asked: Vec::new(),
             grace,
             first_does,
@@ -192,9 +195,9 @@ impl<W: Workload> WithKthreads<W> {
         drawn
     }
 
-    /// What a task does in place of `op` before the scenario: a callback takes a grace period, and the
-    /// tick of its CPU wakes up `rcu_preempt` for that. Who queues one waits until it has run.
-    fn before_scenario(&mut self, task: TaskId, now: SimTime, op: Op) -> Op {
+    /// What a task on `cpu`, where that is asked for, does in place of `op` before the scenario: a callback takes a grace
+    /// period, and the tick of its CPU wakes up `rcu_preempt` for that. Who queues one waits until it has run.
+    fn before_scenario(&mut self, task: TaskId, now: SimTime, op: Op, cpu: Option<CpuId>) -> Op {
         let tick = tick_of(now);
         if let Op::Mark(mark) = op {
             if let Some(nth) = self.starts.iter().position(|start| *start == mark) {
@@ -208,24 +211,25 @@ impl<W: Workload> WithKthreads<W> {
             }
             return op;
         }
-        let Some(grace) = &mut self.grace else { return op };
-        let op = match op {
-            GRACE | CLOSES => {
-                let until = start_of(grace.call(tick));
-                if op == GRACE {
-                    self.first_does.push((task, Op::SleepUntil(until)));
-                }
-                Op::CallRcu { until }
-            }
-            Op::Exec | Op::Exit => {
-                let runs = if op == Op::Exit { grace.exit(tick) } else { grace.call(tick) };
-                self.first_does.push((task, op));
-                Op::CallRcu { until: start_of(runs) }
-            }
+        let frees = cpu.filter(|&cpu| op == Op::Exit && self.stacks.exit(cpu));
+        let Some(grace) = &mut self.grace else {
+            return self.free_stack(task, frees, self.threads[0].last_look(), op);
+        };
+        let runs = match op {
+            GRACE | CLOSES | Op::Exec => grace.call(tick),
+            Op::Exit => grace.exit(tick),
             _ => return op,
         };
-        let Some(next) = grace.next(tick) else { return op };
-        self.first_does.push((task, op));
+        let next = grace.next(tick);
+        if op == GRACE {
+            self.first_does.push((task, Op::SleepUntil(start_of(runs))));
+        } else if op != CLOSES {
+            let op = self.free_stack(task, frees, runs, op);
+            self.first_does.push((task, op));
+        }
+        let call_rcu = Op::CallRcu { until: start_of(runs) };
+        let Some(next) = next else { return call_rcu };
+        self.first_does.push((task, call_rcu));
         self.rouse(next)
     }
 
@@ -234,12 +238,16 @@ impl<W: Workload> WithKthreads<W> {
         let op = match self.asked.iter().rposition(|asked| asked.0 == task) {
             Some(at) => {
                 let (_, asked) = self.asked.swap_remove(at);
-                if let Outcome::Cpu(cpu) = last {
+                let cpu = if let Outcome::Cpu(cpu) = last { Some(cpu) } else { None };
+                if let Some(cpu) = cpu {
                     self.vmstat.counts(cpu.idx());
+                    if matches!(asked, Asked::Does(Op::Spawn(_))) {
+                        self.stacks.fork(cpu);
+                    }
                 }
                 match asked {
                     Asked::Starts => self.program.next_op(task, now, Outcome::Started),
-                    Asked::Does(op) => return self.before_scenario(task, now, op),
+                    Asked::Does(op) => return self.before_scenario(task, now, op, cpu),
                 }
             }
             None if last == Outcome::Started => {
@@ -256,7 +264,7 @@ impl<W: Workload> WithKthreads<W> {
             }
             return Op::GetCpu;
         }
-        self.before_scenario(task, now, op)
+        self.before_scenario(task, now, op, None)
     }
 
     /// In a scenario a birth, an execve or an end queues callbacks of RCU on its CPU, whose tick goes on until the grace
@@ -272,6 +280,14 @@ impl<W: Workload> WithKthreads<W> {
         Op::CallRcu { until: start_of(self.threads[0].last_look()) }
     }
 
+    /// What a task does before `op`, by which it ends, if its stack is to be freed on `cpu` in this tick.
+    fn free_stack(&mut self, task: TaskId, cpu: Option<CpuId>, tick: u64, op: Op) -> Op {
+        let Some(nth) = cpu.map(|cpu| self.kworkers + cpu.idx()) else { return op };
+        self.threads[nth].queue_work(tick);
+        self.first_does.push((task, op));
+        Op::Rouse { task: TaskId::new(self.first + nth), at: start_of(tick) }
+    }
+
     /// What thread `nth` does at the end of a turn, before its next sleep.
     fn behind_turn(&mut self, nth: usize, now: SimTime) -> Vec<Op> {
         let task = TaskId::new(self.first + nth);
@@ -281,6 +297,9 @@ impl<W: Workload> WithKthreads<W> {
             return rouses.into_iter().collect();
         };
         let tick = tick_of(now);
+        if !self.threads[nth].finish_works(tick) {
+            return Vec::new();
+        }
         let next = self.vmstat.update(cpu, tick);
         if cpu > 0 {
             self.threads[nth].comes_back(next.unwrap_or(NEVER));
@@ -288,9 +307,12 @@ impl<W: Workload> WithKthreads<W> {
         }
         // Here is also vmstat_shepherd(), which always comes back.
         self.threads[nth].comes_back(self.vmstat.second_behind(cpu, tick));
-        let kworker = |cpu: usize| TaskId::new(self.first + self.kworkers + cpu);
-        let found = self.vmstat.shepherd().filter(|cpu| *cpu > 0);
-        found.map(|cpu| Op::Rouse { task: kworker(cpu), at: now }).collect()
+        let found: Vec<usize> = self.vmstat.shepherd().filter(|cpu| *cpu > 0).collect();
+        let rouse = |cpu: usize| {
+            self.threads[self.kworkers + cpu].comes_back(tick);
+            Op::Rouse { task: TaskId::new(self.first + self.kworkers + cpu), at: now }
+        };
+        found.into_iter().map(rouse).collect()
     }
 
     /// `rcu_preempt` is woken up at a tick.
