@@ -169,12 +169,17 @@ fn a_birth_on_an_idle_cpu_finds_the_expired_timer_of_its_kworker_as_often_as_in_
     }
 }
 
-/// The set of cache-aware scheduling on s2d2 up to `tpp-4`, with the lengths in ms of the recordings.
-const UP_TO_PAIRS: [(&str, u64); 16] = [
+/// The set of cache-aware scheduling on s2d2 up to `tpp-4`, with the lengths in ms of the recordings; 0 is as long as the
+/// name stands for.
+const UP_TO_PAIRS: [(&str, u64); 20] = [
     ("th-load-2", 1000),
     ("th-load-4", 1000),
     ("th-load-8", 1000),
     ("th-sload-4", 1000),
+    ("life-fork", 0),
+    ("life-exit", 0),
+    ("life-exec", 0),
+    ("life-grow", 0),
     ("th-free-2", 1000),
     ("th-free-4", 1000),
     ("th-free-6", 1000),
@@ -194,7 +199,10 @@ const UP_TO_PAIRS: [(&str, u64); 16] = [
 /// had ended there. Without that work 22 of 34 were still owed what they had waited for beside a hog, and preempted.
 #[test]
 fn kworkers_wait_for_a_thread_that_has_just_woken_up_as_often_as_in_the_kernel() {
-    let turn = |&(name, ms): &(&str, u64)| Turn { name: name.to_owned(), length_ms: Some(ms) };
+    let turn = |&(name, ms): &(&str, u64)| Turn {
+        name: name.to_owned(),
+        length_ms: (ms > 0).then_some(ms),
+    };
     let series: std::sync::Arc<[Turn]> = UP_TO_PAIRS.iter().map(turn).collect();
     let bed = crate::bed::of_7_3("s2d2", "eevdf@7.3+cache_aware");
     let (mut preempts, mut waits) = (0_u32, 0_u32);

@@ -24,10 +24,11 @@ use rand::distr::{Distribution, Uniform};
 use simsched_core::{Nanos, Seed, Stream};
 use simsched_topology::{CpuId, CpuSet, NodeId, Topology};
 
-use super::kthread::{Kthread, PAIRS, Plan, TURN};
+use super::kthread::{Kthread, PAIRS, Plan, SLOT, TURN};
 use super::vmstat::Vmstat;
 
-/// Ticks between two turns of `kcompactdX`: 584 of 586.
+/// Ticks between two turns of `kcompactdX`: 584 of 586. Those of all nodes are in one tick (179 of 208 times in three boots
+/// of 7.3.4), as all begin with the boot.
 const KCOMPACTD: u64 = 128;
 
 /// Ticks between two turns of `kworker/uM:1` (`wb_workfn()`).
@@ -83,13 +84,18 @@ pub(super) fn threads(topology: &Topology, vmstat: &Vmstat, seed: Seed) -> Vec<K
     let thread = Kthread::new;
     let grace = grace_of(draws, [1, 0]);
     let mut threads = vec![thread("rcu_preempt".to_owned(), draws.cpu(all), None, grace, TURN)];
+    // Timers of the second level of the wheel expire where a slot ends, on all CPUs in the same ticks.
+    let slots = |period: u64, draws: &mut Draws| {
+        let first = vmstat.slot_behind(SLOT * draws.below(period / SLOT));
+        Plan::Periodic { first, period }
+    };
+    let plan = slots(KCOMPACTD, draws);
     for node in (0..topology.nr_nodes()).map(NodeId::new) {
         let span = topology.node_span(node);
-        let plan = Plan::Periodic { first: 1 + draws.below(KCOMPACTD), period: KCOMPACTD };
         let cpu = draws.cpu(span);
         threads.push(thread(format!("kcompactd{node}"), cpu, Some(*span), plan, TURN));
     }
-    let plan = Plan::Periodic { first: 1 + draws.below(UNBOUND), period: UNBOUND };
+    let plan = slots(UNBOUND, draws);
     let name = format!("kworker/u{}:1", 2 * nr_cpus);
     threads.push(thread(name, draws.cpu(all), None, plan, TURN_UNBOUND));
     for cpu in all.iter() {

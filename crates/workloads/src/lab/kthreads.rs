@@ -162,7 +162,8 @@ impl<W: Workload> WithKthreads<W> {
         if kernel == Kernel::V7_3 {
             let mut draws = Draws(self.seed.stream("kdamond", 0));
             let ends = if self.stops.is_empty() { damon::ENDS } else { damon::ENDS_BEHIND_PROBES };
-            let plan = Plan::Damon(Damon::new(ends.start + draws.below(ends.end - ends.start)));
+            let first_ends = ends.start + draws.below(ends.end - ends.start);
+            let plan = Plan::Damon(Damon::new(first_ends, self.vmstat.slot_behind(0)));
             // In the set with probes it was beside the kcompactd of the last node, in all ten boots.
             let last = NodeId::new(topology.nr_nodes() - 1);
             let beside = first_llc(topology, last);

@@ -90,6 +90,12 @@ impl Vmstat {
             .map(|(cpu, _)| cpu)
     }
 
+    /// The first tick behind `tick` in which a slot of the timer wheel ends: a timer of 64 to 511 ticks that is due at
+    /// `tick` expires there, whichever CPU's it is.
+    pub(super) fn slot_behind(&self, tick: u64) -> u64 {
+        slot_behind(self.jiffies + tick) - self.jiffies
+    }
+
     fn below(&mut self, end: u64) -> u64 {
         Uniform::new(0, end.max(1)).expect("a range that is not empty").sample(&mut self.draws)
     }
@@ -103,8 +109,12 @@ fn expires(jiffies: u64, cpu: usize) -> u64 {
     let rem = due % HZ;
     let full = if rem < HZ / 4 { due - rem } else { due - rem + HZ };
     let at = full - spread;
-    let at = if at > jiffies { at } else { jiffies + HZ };
-    at / SLOT * SLOT + SLOT
+    slot_behind(if at > jiffies { at } else { jiffies + HZ })
+}
+
+/// The first multiple of [`SLOT`] behind `jiffies` (`calc_index()`).
+fn slot_behind(jiffies: u64) -> u64 {
+    jiffies / SLOT * SLOT + SLOT
 }
 
 #[cfg(test)]
