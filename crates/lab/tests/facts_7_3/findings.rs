@@ -156,7 +156,6 @@ fn finding_04_twenty_four_hogs_come_to_4_6_7_7_or_5_5_7_7() {
 
 /// Forks place as under 6.12.
 #[test]
-#[ignore = "MISSED"]
 fn finding_04_forks_place_sixteen_evenly_and_24_in_heaps() {
     assert_births(16, &[4, 4, 4, 4]);
     assert_births(24, &[4, 4, 5, 11]);
