@@ -44,7 +44,6 @@ fn cache_fact_12_half_busy_threads_gather() {
 
 /// Partners on a pipe find each other by their wakeups, with the feature and without: none crosses.
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_13_no_wakeup_of_a_pair_or_a_star_crosses() {
     for name in ["n2x8", "s2x8", "s2d2"] {
         for policy in POLICIES {

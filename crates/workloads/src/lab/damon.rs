@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use simsched_core::Nanos;
 
-use super::kthread::SLOT;
+use super::kthread::slot_behind;
 
 /// From its switch to the next one are 14 us (median of 489, 14 to 24), of which 2.8 are the kernel's, as with the
 /// other threads.
@@ -48,14 +48,14 @@ pub(super) struct Damon {
     ends: u64,
     /// How many wakeups come before that.
     before: u64,
-    /// A tick in which a slot of the wheel ends.
-    slot: u64,
+    /// The jiffies at the begin of the run.
+    jiffies: u64,
 }
 
 impl Damon {
-    /// The first interval ends in this tick, from 1 on, and a slot of the wheel in the tick `slot`.
-    pub(super) fn new(ends: u64, slot: u64) -> Damon {
-        Damon { ends, before: ((ends - 1) / FIRST).min(SAMPLES), slot }
+    /// The first interval ends in this tick, from 1 on, of a run that begins with these jiffies.
+    pub(super) fn new(ends: u64, jiffies: u64) -> Damon {
+        Damon { ends, before: ((ends - 1) / FIRST).min(SAMPLES), jiffies }
     }
 
     /// The tick of wakeup `nth`, from 0 on.
@@ -71,18 +71,12 @@ impl Damon {
             (nth, tick) = (nth - SAMPLES, tick + SAMPLES * interval);
         }
         let [timeout, interval] = SLOTS;
-        let first = self.slot_behind(tick + timeout);
+        let first = slot_behind(self.jiffies + tick + timeout) - self.jiffies;
         match nth {
             0 => tick,
             _ if nth <= SAMPLES => first + (nth - 1) * interval,
             _ => first + (SAMPLES - 1) * interval + (nth - SAMPLES) * LAST,
         }
-    }
-
-    /// The first tick behind `tick` in which a slot ends.
-    fn slot_behind(self, tick: u64) -> u64 {
-        let into = (tick + SLOT - self.slot % SLOT) % SLOT;
-        tick - into + SLOT
     }
 }
 
@@ -94,7 +88,7 @@ mod tests {
     #[test]
     fn an_interval_changes_after_sixty_samples() {
         let ends = 20 + 1_310 / 4;
-        let damon = Damon::new(ends, 3);
+        let damon = Damon::new(ends, 5);
         let ticks: Vec<u64> = (0..400).map(|nth| damon.tick(nth)).collect();
         let gaps: Vec<u64> = ticks.windows(2).map(|two| two[1] - two[0]).collect();
         let mut changes = Vec::new();

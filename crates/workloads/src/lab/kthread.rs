@@ -178,6 +178,12 @@ impl Kthread {
     }
 }
 
+/// The first multiple of [`SLOT`] behind `jiffies`: there expires a timer of 64 to 511 ticks that is due at `jiffies`
+/// (`calc_index()`).
+pub(super) fn slot_behind(jiffies: u64) -> u64 {
+    jiffies / SLOT * SLOT + SLOT
+}
+
 /// The last tick that is not behind `now`.
 pub(super) fn tick_of(now: SimTime) -> u64 {
     now.get() / TICK.get()

@@ -24,7 +24,7 @@ use rand::distr::{Distribution, Uniform};
 use simsched_core::{Nanos, Seed, Stream};
 use simsched_topology::{CpuId, CpuSet, NodeId, Topology};
 
-use super::kthread::{Kthread, PAIRS, Plan, SLOT, TURN};
+use super::kthread::{Kthread, PAIRS, Plan, SLOT, TURN, slot_behind};
 use super::vmstat::Vmstat;
 
 /// Ticks between two turns of `kcompactdX`: 584 of 586. Those of all nodes are in one tick (179 of 208 times in three boots
@@ -58,21 +58,22 @@ impl Draws {
         of.iter().nth(usize::try_from(nth).unwrap_or(0)).unwrap_or(CpuId(0))
     }
 
-    fn looks(&mut self) -> u64 {
-        let all: u32 = LOOKS.iter().map(|(_, weight)| weight).sum();
+    /// One of these values, each as often as its weight says.
+    pub(super) fn weighted(&mut self, of: &[(u64, u32)]) -> u64 {
+        let all: u32 = of.iter().map(|(_, weight)| weight).sum();
         let mut left = self.below(u64::from(all));
-        let found = LOOKS.iter().find(|(_, weight)| {
+        let found = of.iter().find(|(_, weight)| {
             let hit = left < u64::from(*weight);
             left = left.saturating_sub(u64::from(*weight));
             hit
         });
-        found.map_or(0, |(looks, _)| *looks)
+        found.map_or(0, |(value, _)| *value)
     }
 }
 
 /// What `rcu_preempt` does in a scenario, where the first tick and the second have these chances to be its first.
 pub(super) fn grace_of(draws: &mut Draws, [first, second]: [u32; 2]) -> Plan {
-    let (looks, later) = (draws.looks(), 20 + draws.below(PAIRS));
+    let (looks, later) = (draws.weighted(&LOOKS), 20 + draws.below(PAIRS));
     let is_second = draws.below(u64::from(first + second)) >= u64::from(first);
     Plan::Grace { first: 1 + u64::from(is_second), looks, later }
 }
@@ -86,8 +87,8 @@ pub(super) fn threads(topology: &Topology, vmstat: &Vmstat, seed: Seed) -> Vec<K
     let mut threads = vec![thread("rcu_preempt".to_owned(), draws.cpu(all), None, grace, TURN)];
     // Timers of the second level of the wheel expire where a slot ends, on all CPUs in the same ticks.
     let slots = |period: u64, draws: &mut Draws| {
-        let first = vmstat.slot_behind(SLOT * draws.below(period / SLOT));
-        Plan::Periodic { first, period }
+        let due = vmstat.jiffies() + SLOT * draws.below(period / SLOT);
+        Plan::Periodic { first: slot_behind(due) - vmstat.jiffies(), period }
     };
     let plan = slots(KCOMPACTD, draws);
     for node in (0..topology.nr_nodes()).map(NodeId::new) {

@@ -18,7 +18,7 @@ use super::kthread::{Kthread, NEVER, Plan, TICK, TURN, start_of, tick_of};
 use super::kthread_set::{Draws, FIRST, first_llc, grace_of, llc_of, threads};
 use super::replay::Replay;
 use super::rouses::Rouses;
-use super::stacks::Stacks;
+use super::stacks::{FREED, Stacks};
 use super::vmstat::Vmstat;
 use super::{START, STOP};
 
@@ -163,7 +163,7 @@ impl<W: Workload> WithKthreads<W> {
             let mut draws = Draws(self.seed.stream("kdamond", 0));
             let ends = if self.stops.is_empty() { damon::ENDS } else { damon::ENDS_BEHIND_PROBES };
             let first_ends = ends.start + draws.below(ends.end - ends.start);
-            let plan = Plan::Damon(Damon::new(first_ends, self.vmstat.slot_behind(0)));
+            let plan = Plan::Damon(Damon::new(first_ends, self.vmstat.jiffies()));
             // In the set with probes it was beside the kcompactd of the last node, in all ten boots.
             let last = NodeId::new(topology.nr_nodes() - 1);
             let beside = first_llc(topology, last);
@@ -214,7 +214,7 @@ impl<W: Workload> WithKthreads<W> {
         }
         let frees = cpu.filter(|&cpu| op == Op::Exit && self.stacks.exit(cpu));
         let Some(grace) = &mut self.grace else {
-            return self.free_stack(task, frees, self.threads[0].last_look(), op);
+            return self.free_stack(task, frees, tick + self.grace_period(task, tick), op);
         };
         let runs = match op {
             GRACE | CLOSES | Op::Exec => grace.call(tick),
@@ -281,12 +281,20 @@ impl<W: Workload> WithKthreads<W> {
         Op::CallRcu { until: start_of(self.threads[0].last_look()) }
     }
 
-    /// What a task does before `op`, by which it ends, if its stack is to be freed on `cpu` in this tick.
+    /// Behind how many ticks the callbacks of RCU run that `task` queues in a scenario by its end.
+    fn grace_period(&self, task: TaskId, tick: u64) -> u64 {
+        let stream = self.seed.stream("exit", tick << 16 | task.idx() as u64);
+        Draws(stream).weighted(&FREED)
+    }
+
+    /// What a task does before `op`, by which it ends, if its stack is to be freed on `cpu` in this tick: until then the
+    /// callback keeps the tick of that CPU.
     fn free_stack(&mut self, task: TaskId, cpu: Option<CpuId>, tick: u64, op: Op) -> Op {
         let Some(nth) = cpu.map(|cpu| self.kworkers + cpu.idx()) else { return op };
+        let (kworker, at) = (TaskId::new(self.first + nth), start_of(tick));
         self.threads[nth].queue_work(tick);
-        self.first_does.push((task, op));
-        Op::Rouse { task: TaskId::new(self.first + nth), at: start_of(tick) }
+        self.first_does.extend([(task, op), (task, Op::Rouse { task: kworker, at })]);
+        Op::CallRcu { until: at }
     }
 
     /// What thread `nth` does at the end of a turn, before its next sleep.

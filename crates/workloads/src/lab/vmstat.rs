@@ -15,7 +15,7 @@
 use rand::distr::{Distribution, Uniform};
 use simsched_core::{Seed, Stream};
 
-use super::kthread::{HZ, SLOT};
+use super::kthread::{HZ, SLOT, slot_behind};
 
 /// By how many ticks the seconds of two neighbouring CPUs differ.
 const SPREAD: u64 = 3;
@@ -90,10 +90,9 @@ impl Vmstat {
             .map(|(cpu, _)| cpu)
     }
 
-    /// The first tick behind `tick` in which a slot of the timer wheel ends: a timer of 64 to 511 ticks that is due at
-    /// `tick` expires there, whichever CPU's it is.
-    pub(super) fn slot_behind(&self, tick: u64) -> u64 {
-        slot_behind(self.jiffies + tick) - self.jiffies
+    /// The jiffies at the begin of the run.
+    pub(super) fn jiffies(&self) -> u64 {
+        self.jiffies
     }
 
     fn below(&mut self, end: u64) -> u64 {
@@ -110,11 +109,6 @@ fn expires(jiffies: u64, cpu: usize) -> u64 {
     let full = if rem < HZ / 4 { due - rem } else { due - rem + HZ };
     let at = full - spread;
     slot_behind(if at > jiffies { at } else { jiffies + HZ })
-}
-
-/// The first multiple of [`SLOT`] behind `jiffies` (`calc_index()`).
-fn slot_behind(jiffies: u64) -> u64 {
-    jiffies / SLOT * SLOT + SLOT
 }
 
 #[cfg(test)]
