@@ -18,7 +18,7 @@ use super::kthread::{Kthread, NEVER, Plan, TICK, TURN, start_of, tick_of};
 use super::kthread_set::{Draws, FIRST, first_llc, grace_of, llc_of, threads};
 use super::replay::Replay;
 use super::rouses::Rouses;
-use super::stacks::{FREED, Stacks};
+use super::stacks::{FREED, Stacks, TICKS};
 use super::vmstat::Vmstat;
 use super::{START, STOP};
 
@@ -214,7 +214,7 @@ impl<W: Workload> WithKthreads<W> {
         }
         let frees = cpu.filter(|&cpu| op == Op::Exit && self.stacks.exit(cpu));
         let Some(grace) = &mut self.grace else {
-            return self.free_stack(task, frees, tick + self.grace_period(task, tick), op);
+            return if op == Op::Exit { self.end(task, tick, frees) } else { op };
         };
         let runs = match op {
             GRACE | CLOSES | Op::Exec => grace.call(tick),
@@ -259,18 +259,22 @@ impl<W: Workload> WithKthreads<W> {
         };
         if matches!(op, Op::Spawn(_) | Op::Exec | Op::Exit) {
             self.asked.push((task, Asked::Does(op)));
+            self.first_does.push((task, Op::GetCpu));
             if self.grace.is_none() {
-                self.first_does.push((task, Op::GetCpu));
-                return self.call_rcu(task, now);
+                self.begin_grace(task, now);
+                if op != Op::Exit {
+                    return Op::CallRcu { until: start_of(self.threads[0].last_look()) };
+                }
             }
-            return Op::GetCpu;
+            return self.first_does.pop().map_or(op, |(_, op)| op);
         }
         self.before_scenario(task, now, op, None)
     }
 
-    /// In a scenario a birth, an execve or an end queues callbacks of RCU on its CPU, whose tick goes on until the grace
-    /// periods are over: those that are under way, or new ones.
-    fn call_rcu(&mut self, task: TaskId, now: SimTime) -> Op {
+    /// In a scenario a birth, an execve or an end queues callbacks of RCU on its CPU: if no grace period is under way,
+    /// `rcu_preempt` is woken up at the next tick. Behind a birth and an execve the tick of the CPU goes on until the grace
+    /// periods are over.
+    fn begin_grace(&mut self, task: TaskId, now: SimTime) {
         let tick = tick_of(now);
         if self.threads[0].last_look() <= tick {
             let stream = self.seed.stream("call_rcu", tick);
@@ -278,23 +282,27 @@ impl<W: Workload> WithKthreads<W> {
             self.threads[0].begin(now, drawn);
             self.first_does.push((task, self.rouse(tick + 1)));
         }
-        Op::CallRcu { until: start_of(self.threads[0].last_look()) }
     }
 
-    /// Behind how many ticks the callbacks of RCU run that `task` queues in a scenario by its end.
-    fn grace_period(&self, task: TaskId, tick: u64) -> u64 {
-        let stream = self.seed.stream("exit", tick << 16 | task.idx() as u64);
-        Draws(stream).weighted(&FREED)
+    /// What `task` does before it ends in a scenario behind this tick: its callbacks of RCU keep the tick of its CPU, and
+    /// the last one may free its stack on the CPU that is given.
+    fn end(&mut self, task: TaskId, tick: u64, frees: Option<CpuId>) -> Op {
+        let mut draws = Draws(self.seed.stream("exit", tick << 16 | task.idx() as u64));
+        if frees.is_some() {
+            return self.free_stack(task, frees, tick + draws.weighted(&FREED), Op::Exit);
+        }
+        self.first_does.push((task, Op::Exit));
+        Op::CallRcu { until: start_of(tick + draws.weighted(&TICKS)) }
     }
 
-    /// What a task does before `op`, by which it ends, if its stack is to be freed on `cpu` in this tick: until then the
-    /// callback keeps the tick of that CPU.
+    /// What a task does before `op`, by which it ends, if its stack is to be freed on `cpu` in this tick: the
+    /// callback keeps the tick of that CPU, up to the one behind.
     fn free_stack(&mut self, task: TaskId, cpu: Option<CpuId>, tick: u64, op: Op) -> Op {
         let Some(nth) = cpu.map(|cpu| self.kworkers + cpu.idx()) else { return op };
         let (kworker, at) = (TaskId::new(self.first + nth), start_of(tick));
         self.threads[nth].queue_work(tick);
         self.first_does.extend([(task, op), (task, Op::Rouse { task: kworker, at })]);
-        Op::CallRcu { until: at }
+        Op::CallRcu { until: start_of(tick + 1) }
     }
 
     /// What thread `nth` does at the end of a turn, before its next sleep.
