@@ -226,6 +226,11 @@ costs! {
     futex,
     /// What a futex wake takes behind its last wakeup; a wait takes it besides `futex`.
     futex_tail,
+    /// What a futex wake takes besides the system call if nobody waits.
+    futex_none,
+    /// What a futex wait takes besides the system call up to its look at the word; a part of `futex` and
+    /// `futex_tail`.
+    futex_look,
     /// What a futex wait that was woken takes back to user space, beside `recheck` and the switch.
     futex_woken,
     /// What an event of the kernel's tracer takes more that finds the page of its CPU full; 0 where nothing is traced.

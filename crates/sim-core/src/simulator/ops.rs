@@ -169,8 +169,10 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             Op::Shutdown(_) => syscall + list.tcp_send,
             Op::PollPipe(_) | Op::PollSocket(_) => syscall + list.recheck,
             Op::Lock(_) | Op::Unlock(_) | Op::Barrier(_) => list.lock,
-            Op::FutexWait { .. } => syscall,
-            Op::FutexWake { futex, .. } if !self.ipc.has_sleepers(futex) => syscall,
+            Op::FutexWait { .. } => syscall + list.futex_look,
+            Op::FutexWake { futex, .. } if !self.ipc.has_sleepers(futex) => {
+                syscall + list.futex_none
+            }
             Op::FutexWake { .. } => syscall + list.futex,
             Op::Join(_) => syscall + list.futex + list.futex_tail,
             Op::Spawn(child) if self.world.task(child).proc == self.world.task(task).proc => {
@@ -309,7 +311,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
         let (ns, tail) = match op {
             _ if calls => (list.syscall + list.futex, list.futex_tail),
             Op::FutexWait { .. } if !self.cpus[cpu.idx()].run.retry => {
-                (list.futex, list.futex_tail)
+                ((list.futex + list.futex_tail).saturating_sub(list.futex_look), 0)
             }
             Op::FutexWake { .. } if !self.scratch.is_empty() => (0, list.futex_tail),
             _ => return,
