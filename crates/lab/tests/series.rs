@@ -196,7 +196,8 @@ const UP_TO_PAIRS: [(&str, u64); 20] = [
 
 /// Most kworkers that a tick wakes up on the CPU of a thread of `tpp-4` wait until that sleeps: 35 of 41 in nine boots of
 /// 7.3.4 (s2d2 and n2x8). They are owed no time: each last ran on an idle CPU, most often to free the stacks of tasks that
-/// had ended there. Without that work 22 of 34 were still owed what they had waited for beside a hog, and preempted.
+/// had ended there. Without that work 22 of 34 were still owed what they had waited for beside a hog, and preempted. Of ten
+/// seeds here 10 to 31 % preempt; what nine boots show lies between 5 and 29 %.
 #[test]
 fn kworkers_wait_for_a_thread_that_has_just_woken_up_as_often_as_in_the_kernel() {
     let turn = |&(name, ms): &(&str, u64)| Turn {
@@ -206,7 +207,7 @@ fn kworkers_wait_for_a_thread_that_has_just_woken_up_as_often_as_in_the_kernel()
     let series: std::sync::Arc<[Turn]> = UP_TO_PAIRS.iter().map(turn).collect();
     let bed = crate::bed::of_7_3("s2d2", "eevdf@7.3+cache_aware");
     let (mut preempts, mut waits) = (0_u32, 0_u32);
-    for seed in 1..=10 {
+    for seed in 1..=30 {
         let series = Some(std::sync::Arc::clone(&series));
         let scenario = Scenario { series, length_ms: Some(500), ..Scenario::new("tpp-4", vec![]) };
         let mut woken = std::collections::BTreeSet::new();
@@ -227,5 +228,5 @@ fn kworkers_wait_for_a_thread_that_has_just_woken_up_as_often_as_in_the_kernel()
             }
         }
     }
-    assert!(preempts + waits >= 20 && preempts * 4 <= waits, "{preempts} and {waits}");
+    assert!(preempts + waits >= 60 && preempts * 3 <= waits, "{preempts} and {waits}");
 }

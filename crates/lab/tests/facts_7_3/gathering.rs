@@ -110,7 +110,6 @@ fn cache_fact_05_six_threads_gather_after_210_ms_with_four_llcs() {
 /// Threads that are pinned make passes fail, which doubles the interval: once they are let go at 100 ms it takes 76 to
 /// 290 ms more.
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_07_threads_that_were_pinned_gather_late() {
     for (machine, scenario) in
         [("n2x8", "th-spread-4"), ("s2x8", "th-spread-4"), ("s2x8", "th-spread-6")]
