@@ -223,16 +223,16 @@ fn who_waits_for_a_lock_pays_a_futex_call() {
     assert_eq!(sim.observer().charged(4, Cost::Wakeup), u64::from(futex + costs.wakeup_event));
 }
 
-/// `futex_wake()` of a word on which nobody sleeps takes no lock: a bare system call.
+/// `futex_wake()` of a word on which nobody sleeps takes no lock: a system call and the look for sleepers.
 #[test]
-fn waking_nobody_on_a_futex_is_a_bare_system_call() {
+fn waking_nobody_on_a_futex_is_a_system_call_and_a_look() {
     let mut script = Script::new(objects());
     script.task(CpuId(0), &[WAKE]);
     let (status, sim) = simulate(script, RoundRobin::default());
     assert_eq!(status, Ok(Status::Finished));
     let costs = *topology().costs();
     let paid = sim.observer().charged(0, Cost::Syscall);
-    assert_eq!(paid, u64::from(costs.syscall + costs.process_exit));
+    assert_eq!(paid, u64::from(costs.syscall + costs.futex_none + costs.process_exit));
 }
 
 /// The joiner is woken in the middle of a thread's end, the parent near the end of a process's.
@@ -268,8 +268,9 @@ fn who_finds_another_word_than_expected_pays_the_way_back_behind_it() {
     assert_eq!(status, Ok(Status::Finished));
     let costs = *topology().costs();
     let log = sim.observer();
-    assert_eq!(log.charged(0, Cost::Syscall), u64::from(costs.syscall + costs.process_exit));
-    assert_eq!(log.charged(0, Cost::Wakeup), u64::from(costs.futex));
+    let look = costs.syscall + costs.futex_look;
+    assert_eq!(log.charged(0, Cost::Syscall), u64::from(look + costs.process_exit));
+    assert_eq!(log.charged(0, Cost::Wakeup), u64::from(costs.futex - costs.futex_look));
 }
 
 /// Boot option `skew_tick`: CPU 8 of 16 ticks half of half a period after CPU 0.
