@@ -170,10 +170,8 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             Op::PollPipe(_) | Op::PollSocket(_) => syscall + list.recheck,
             Op::Lock(_) | Op::Unlock(_) | Op::Barrier(_) => list.lock,
             Op::FutexWait { .. } => syscall + list.futex_look,
-            Op::FutexWake { futex, .. } if !self.ipc.has_sleepers(futex) => {
-                syscall + list.futex_none
-            }
-            Op::FutexWake { .. } => syscall + list.futex,
+            Op::FutexWake { futex, .. } if self.ipc.has_sleepers(futex) => syscall + list.futex,
+            Op::FutexWake { .. } => syscall + list.futex_none,
             Op::Join(_) => syscall + list.futex + list.futex_tail,
             Op::Spawn(child) if self.world.task(child).proc == self.world.task(task).proc => {
                 list.thread_create
