@@ -174,6 +174,19 @@ void simsched_tasks_boot(void)
 	}
 }
 
+/* Nobody's last wakee has the address of p, which is used again: a task that is born there is another one. */
+static void forget_wakee(const struct task_struct *p)
+{
+	for (int id = 0; id < tasks_len; id++) {
+		if (tasks[id] && tasks[id]->last_wakee == p)
+			tasks[id]->last_wakee = NULL;
+	}
+	for (int cpu = 0; cpu < simsched_cpus; cpu++) {
+		if (idle[cpu]->last_wakee == p)
+			idle[cpu]->last_wakee = NULL;
+	}
+}
+
 /* The last reference to a dead task. */
 void put_task_struct_rcu_user(struct task_struct *p)
 {
@@ -184,6 +197,7 @@ void put_task_struct_rcu_user(struct task_struct *p)
 	spare[spare_len++] = id;
 	tasks[id] = NULL;
 	simsched_event(SIMSCHED_K_GONE, simsched_cpu, id, 0, simsched_now);
+	forget_wakee(p);
 	simsched_free(p);
 }
 

@@ -155,10 +155,47 @@ impl Inside for Fair {
             Ok((name.to_owned(), value))
         };
         let mut knobs = self.overrides().iter().map(knob).collect::<Result<Vec<_>, String>>()?;
-        // There it is on by default.
-        if ours.version >= Version::V7_2 && !self.patches().is_on("cache_aware") {
-            knobs.push(("llc_balancing.enabled".to_owned(), 0));
+        if ours.version >= Version::V7_2 {
+            let changed = self.patches().changed().map(|(it, value)| (it.key(), value));
+            let files = changed.filter(|(key, _)| key.starts_with("llc_balancing."));
+            knobs.extend(files.map(knob).collect::<Result<Vec<_>, String>>()?);
+            // There it is on by default.
+            if !self.patches().is_on("cache_aware") {
+                knobs.push(("llc_balancing.enabled".to_owned(), 0));
+            }
         }
         Ok(KernelSettings { features, knobs, grouping: ours.grouping })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use simsched_policies::catalog;
+
+    use super::*;
+
+    /// What the kernel's own code is set to beside the policy of this expression.
+    fn knobs(expr: &str) -> Vec<(String, u32)> {
+        let spec = catalog::parse(expr, &[]).unwrap().fair().unwrap();
+        spec.fair_class().kernel_settings().unwrap().knobs
+    }
+
+    #[test]
+    fn the_kernel_has_the_numbers_of_cache_aware_scheduling_that_are_set() {
+        let set = "+llc_balancing.epoch_period=5+llc_balancing.imb_pct=0+migration_cost_ns=7";
+        let mut knobs = knobs(&format!("cache_aware@7.3{set}"));
+        knobs.sort();
+        let of = |name: &str, value| (name.to_owned(), value);
+        let epoch = of("llc_balancing.epoch_period", 5);
+        assert_eq!(knobs, [epoch, of("llc_balancing.imb_pct", 0), of("migration_cost_ns", 7)]);
+    }
+
+    #[test]
+    fn cache_aware_scheduling_is_off_there_where_it_is_off_here() {
+        let off = [("llc_balancing.enabled".to_owned(), 0)];
+        assert_eq!(knobs("eevdf@7.3"), off);
+        assert_eq!(knobs("cache_aware@7.3+llc_balancing.enabled=0"), off);
+        assert_eq!(knobs("eevdf@7.3+cache_aware"), []);
+        assert_eq!(knobs("eevdf@6.12"), []);
     }
 }

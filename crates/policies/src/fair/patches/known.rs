@@ -242,8 +242,9 @@ impl Patches {
         word.expect("the name of a setting of a patch that takes words")
     }
 
-    /// The settings that have not their default, with their values.
-    pub(crate) fn changed(&self) -> impl Iterator<Item = (&'static Tunable, u64)> {
+    /// The settings that have not their default, with their values: of one that takes words, the place of the word
+    /// among them.
+    pub fn changed(&self) -> impl Iterator<Item = (&'static Tunable, u64)> {
         let values = self.values.iter().copied();
         let each = self.table.settings.iter().map(|setting| &setting.tunable).zip(values);
         each.filter(|(tunable, value)| tunable.default() != *value)
