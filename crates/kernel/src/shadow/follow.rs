@@ -27,6 +27,8 @@ pub(super) struct Pass {
     pulled: bool,
     /// The runqueue that it has locked last.
     pub(super) locked: Option<CpuId>,
+    /// That is still the lock of `schedule()`: the clock of that runqueue stays as it is (7.2 and later).
+    held: bool,
 }
 
 impl Followed {
@@ -68,7 +70,7 @@ impl<P: Inside> Ask<'_, P> {
         }
         // schedule() has locked the CPU's own runqueue: newer passes begin with its averages.
         self.followed.passes[cpu.idx()] =
-            Pass { newidle: begins, pulled: false, locked: Some(cpu) };
+            Pass { newidle: begins, pulled: false, locked: Some(cpu), held: begins };
         Ok(())
     }
 
@@ -99,10 +101,18 @@ impl<P: Inside> Ask<'_, P> {
             && self.inner.queue_numbers(locked).age != before.age
         {
             self.library.clock(self.world, locked)?;
+            if self.followed.passes[cpu.idx()].held {
+                let clock = self.world.rq(locked).clock;
+                done("time", self.library.class.time(clock, self.world.jiffies()))?;
+            }
             done("age", self.library.class.age(number(locked)))?;
+            self.library.present(self.world)?;
         }
         match step {
-            BalanceStep::Lock(locked) => self.followed.passes[cpu.idx()].locked = Some(locked),
+            BalanceStep::Lock(locked) => {
+                let pass = &mut self.followed.passes[cpu.idx()];
+                (pass.locked, pass.held) = (Some(locked), false);
+            }
             BalanceStep::Move => {
                 self.followed.passes[cpu.idx()].pulled |= moves.to == cpu;
                 self.moved(moves)?;
