@@ -12,6 +12,10 @@ facts:
     grep -q '^test result' target/facts.txt
     ! grep ' ok$' target/facts.txt
 
+# The fair class beside the kernel's own code of 7.2 and 7.3, too (installs their sources; takes six minutes).
+kernels *TESTS:
+    .ci/kernels {{TESTS}}
+
 # CPU time: ns per event and per context switch.
 bench:
     cargo bench -p simsched-benches
