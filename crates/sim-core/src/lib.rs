@@ -49,7 +49,7 @@ pub use rng::{Seed, Stream};
 pub use simulator::{Simulator, Status};
 pub use time::{Nanos, SimTime};
 pub use workload::{
-    Notes, Op, Outcome, RecordedTimes, RegionSpec, SchedPolicy, Setup, SocketSpec, Start, Stores,
-    TaskSpec, Workload,
+    Notes, Op, Outcome, RecordedTimes, RegionSpec, RousedBy, SchedPolicy, Setup, SocketSpec, Start,
+    Stores, TaskSpec, Workload,
 };
 pub use world::{BOOT_CLOCK, RqRow, TaskRow, TaskState, Tasks, World};

@@ -280,13 +280,14 @@ pub enum Op {
         /// When the callback will have run.
         until: SimTime,
     },
-    /// Have a task that is in a sleep of known length woken up by a timer of this CPU, earlier than by
-    /// its own; costs nothing.
+    /// Have a task that is in a sleep of known length woken up earlier; costs nothing.
     Rouse {
         /// The sleeper.
         task: TaskId,
         /// When it is woken up.
         at: SimTime,
+        /// By which timer.
+        by: RousedBy,
     },
     /// Ask on which CPU the task runs (`getcpu` of the vDSO); ends with [`Outcome::Cpu`], costs nothing.
     GetCpu,
@@ -294,6 +295,15 @@ pub enum Op {
     Mark(MarkId),
     /// The end of the task.
     Exit,
+}
+
+/// Which timer ends a sleep earlier ([`Op::Rouse`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RousedBy {
+    /// One of the CPU of the task that asks for it.
+    ThisCpu,
+    /// That of the sleeper, on the CPU where it is.
+    OwnTimer,
 }
 
 /// How the last op of a task ended.

@@ -81,12 +81,12 @@ fn cache_fact_05_four_threads_gather_after_14_to_130_ms_with_32_cpus() {
 }
 
 #[test]
+#[ignore = "MISSED"]
 fn cache_fact_05_six_threads_gather_after_130_to_138_ms_with_32_cpus() {
     assert_gathers("s2x8", "th-free-6", [130.0, 138.0], ON_32);
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_05_eight_threads_gather_after_18_to_78_ms_with_32_cpus() {
     assert_gathers("s2x8", "th-free-8", [18.0, 78.0], ON_32);
 }
@@ -141,7 +141,6 @@ fn cache_fact_07_four_pinned_threads_gather_at_194_to_258_ms_with_32_cpus() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_07_six_pinned_threads_gather_at_226_ms_with_32_cpus() {
     assert_gathers("s2x8", "th-spread-6", [226.0, 226.0], ON_32);
 }

@@ -48,7 +48,6 @@ fn cache_fact_04_off_four_workers_of_schbench_stay_where_fork_put_them() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_04_off_eight_workers_of_schbench_stay_where_fork_put_them() {
     for machine in ["n2x8", "s2x8", "s2d2"] {
         assert_is(&off(machine), "sb-1x8", "xllc_migrations", 0);

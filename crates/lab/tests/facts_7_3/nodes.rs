@@ -81,7 +81,6 @@ fn cache_fact_09_processes_that_prefer_the_first_llc_of_a_node_come_to_one_node(
 
 /// All four that prefer another one stay split between the nodes to the end.
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_09_processes_that_prefer_another_llc_stay_on_both_nodes() {
     let found = all_on_both_nodes(false);
     let gathered: Vec<&String> = found.iter().filter(|row| row.0).map(|row| &row.1).collect();

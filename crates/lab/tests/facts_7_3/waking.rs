@@ -25,7 +25,6 @@ fn cache_fact_12_late_sleepers_stay_behind() {
 
 /// All eight workers come to one LLC; the message thread comes with them, or never, and then nearly all wakeups cross.
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_12_schbenchs_message_thread_comes_along_or_never() {
     let found = numbers(&on("s2x8"), "sb-1x8", "xllc_wakeups_per_wakeup");
     let is_one = |part: &Option<f64>| part.is_some_and(|part| !(0.1..=0.9).contains(&part));

@@ -23,6 +23,7 @@ mod pause;
 mod pipe;
 mod resched;
 mod sem;
+mod sleepers;
 mod socket;
 mod state;
 mod stopper;

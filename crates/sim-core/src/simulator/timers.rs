@@ -4,7 +4,7 @@ use simsched_topology::CpuId;
 
 use super::cpu::{Deferred, Irq};
 use super::irq::Expired;
-use super::ops::MIN_DELTA;
+use super::sleepers::MIN_DELTA;
 use super::state::Simulator;
 use crate::agenda::Event;
 use crate::ids::TaskId;

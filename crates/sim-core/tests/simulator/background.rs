@@ -2,7 +2,7 @@
 
 use simsched_core::testkit::{RoundRobin, Script};
 use simsched_core::{
-    Cost, Nanos, Op, SimError, SimTime, Simulator, Start, Status, TaskId, Tracepoint,
+    Cost, Nanos, Op, RousedBy, SimError, SimTime, Simulator, Start, Status, TaskId, Tracepoint,
 };
 use simsched_topology::{CpuId, CpuSet};
 
@@ -162,4 +162,26 @@ fn since_6_9_a_busy_cpu_expires_the_timers_of_idle_ones() {
     assert_eq!(waker(false, true), CpuId(5));
     assert_eq!(waker(true, true), CpuId(2));
     assert_eq!(waker(true, false), CpuId(5), "one that is pinned stays");
+}
+
+/// A sleeper on CPU 1 is roused by a task of CPU 0: the timer of that CPU wakes it up, or its own one; and the latter if
+/// another one would expire in the same instant only.
+#[test]
+fn a_sleeper_is_roused_by_a_timer_of_the_cpu_that_asks_or_by_its_own() {
+    for (planned, by, waker) in
+        [(20, RousedBy::ThisCpu, 0), (20, RousedBy::OwnTimer, 1), (8, RousedBy::ThisCpu, 1)]
+    {
+        let mut script = Script::new(objects());
+        let sleeper = background(&mut script, 1, planned, false, &[run(1), LATE]);
+        let rouse = Op::Rouse { task: sleeper, at: SimTime(8 * MS), by };
+        let asks = script.task(CpuId(0), &[rouse, run(12)]);
+        script.spec(asks).allowed = Some(CpuSet::single(CpuId(0)));
+        let (_, sim) = simulate(script, RoundRobin::default());
+        let mut wakers = sim.observer().0.iter().filter_map(|(at, what)| match what {
+            Tracepoint::Waking { wakee, waker, .. } if *wakee == sleeper => Some((*at, *waker)),
+            _ => None,
+        });
+        let (at, by) = wakers.next().unwrap();
+        assert_eq!((at.get() / MS, by), (8, CpuId(waker)));
+    }
 }

@@ -21,6 +21,11 @@ pub(super) const GRACE: Op = Op::CallRcu { until: SimTime::ZERO };
 /// Queue a callback of RCU: so a closed file is freed (`file_free_rcu()`).
 pub(super) const CLOSES: Op = Op::CallRcu { until: SimTime::NEVER };
 
+/// Wait for a grace period of RCU without a callback (`synchronize_rcu()` of 6.10 and later).
+pub(super) const SYNCHRONIZES: Op = Op::CallRcu { until: SimTime(1) };
+/// The last such wait before a scenario.
+pub(super) const SYNCHRONIZES_LAST: Op = Op::CallRcu { until: SimTime(2) };
+
 /// A script that runs scenarios one behind the other.
 #[derive(Debug)]
 pub(super) struct Between {
@@ -99,13 +104,13 @@ pub(super) const OF_PROBES: Between = Between {
         Step::Op(run(70)),
         Step::Helper(&PRINTS_TIME),
         Step::Op(run(50)),
-        Step::Op(GRACE),
-        Step::Op(GRACE),
+        Step::Op(SYNCHRONIZES),
+        Step::Op(SYNCHRONIZES),
         Step::Reset,
         Step::Helper(&SLEEPS),
         Step::Op(run(50)),
-        Step::Op(GRACE),
-        Step::Op(GRACE),
+        Step::Op(SYNCHRONIZES),
+        Step::Op(SYNCHRONIZES_LAST),
         Step::Op(run(150)),
         Step::Parent,
     ],

@@ -12,10 +12,20 @@ use std::collections::VecDeque;
 use rand::distr::{Distribution, Uniform};
 use simsched_core::Stream;
 
+/// Ticks between two looks of `rcu_preempt` at a grace period: 904 of 1,109 that are at most three.
+pub(super) const LOOK: u64 = 2;
+
 /// Ticks from the begin of a grace period to its end, when no CPU is busy, and how many took that.
 const LENGTH: (u64, u32) = (2, 157);
 /// The same of those that take a tick more.
 const LONGER: (u64, u32) = (3, 24);
+
+/// Ticks of grace periods that somebody waited for while none was under way, under 7.3.4 on 32 CPUs (two boots, 38
+/// waits).
+const LENGTHS: [(u64, u32); 3] = [(2, 27), (3, 3), (4, 8)];
+/// Whether another one began at once when a wait was over (of 88 waits; 44 for the last one before a scenario).
+const FOLLOWS: (u32, u32) = (50, 88);
+const FOLLOWS_LAST: (u32, u32) = (39, 44);
 
 /// A grace period that has begun or is to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,11 +54,44 @@ impl Grace {
         Grace { lengths: Some(lengths), ..Grace::default() }
     }
 
+    /// Somebody waits behind tick `now` for a whole grace period, without a callback: the tick in which that ends, and
+    /// whether none was under way, so that who waits begins one. Source: `synchronize_rcu_normal()`,
+    /// `rcu_sr_normal_gp_init()`, Linux 6.10 and later.
+    pub(super) fn synchronize(&mut self, now: u64, is_last: bool) -> (u64, bool) {
+        self.settle(now);
+        let is_first = self.end() <= now;
+        let is_planned = self.periods.back().is_some_and(|last| last.begin > now);
+        if !is_planned {
+            let begin = self.end().max(now);
+            let end = begin + self.weighted(&LENGTHS);
+            self.periods.push_back(Period { begin, end, frees: false });
+        }
+        let end = self.end();
+        let (follows, of) = if is_last { FOLLOWS_LAST } else { FOLLOWS };
+        if self.weighted(&[(1, follows), (0, of - follows)]) == 1 {
+            let next = end + self.weighted(&LENGTHS);
+            self.periods.push_back(Period { begin: end, end: next, frees: false });
+        }
+        (end, is_first)
+    }
+
+    /// One of these values, each as often as its weight says; without draws the first.
+    fn weighted(&mut self, of: &[(u64, u32)]) -> u64 {
+        let all = of.iter().map(|(_, weight)| weight).sum::<u32>();
+        let all = Uniform::new(0, all).expect("a range that is not empty");
+        let mut left = self.lengths.as_mut().map_or(0, |stream| all.sample(stream));
+        for (value, weight) in of {
+            if left < *weight {
+                return *value;
+            }
+            left -= weight;
+        }
+        of[0].0
+    }
+
     /// How long the next one is.
     fn length(&mut self) -> u64 {
-        let all = Uniform::new(0, LENGTH.1 + LONGER.1).expect("a range that is not empty");
-        let is_longer = self.lengths.as_mut().is_some_and(|stream| all.sample(stream) >= LENGTH.1);
-        if is_longer { LONGER.0 } else { LENGTH.0 }
+        self.weighted(&[LENGTH, LONGER])
     }
 
     /// A callback is queued behind tick `now`: the tick in which it runs.
@@ -68,8 +111,13 @@ impl Grace {
         self.settle(now);
         let end = self.end();
         let again = self.again.iter().map(|again| end.max(again + 1));
-        let periods = self.periods.iter().flat_map(|period| [period.begin, period.end]);
-        periods.chain(again).filter(|tick| *tick > now).min()
+        let looks = |period: &Period| {
+            let Period { begin, end, .. } = *period;
+            // A look that finds it not over yet.
+            let between = if end - begin == 2 * LOOK { begin + LOOK } else { end };
+            [begin, between, end]
+        };
+        self.periods.iter().flat_map(looks).chain(again).filter(|tick| *tick > now).min()
     }
 
     /// The end of the last period.
@@ -138,5 +186,25 @@ mod tests {
         let mut grace = Grace::default();
         assert_eq!((grace.call(10), grace.next(10)), (14, Some(11)));
         assert_eq!((grace.next(11), grace.next(13)), (Some(13), None));
+    }
+
+    /// Recorded under 7.3.4 before `th-spread-4`: the shell wakes up `rcu_preempt` behind tick 0 and waits until tick 2,
+    /// waits again, while the next period is under way, until tick 6, and the scenario's first look is in tick 8.
+    #[test]
+    fn waits_without_a_callback_end_with_the_look_that_finds_the_period_over() {
+        let mut grace = Grace::default();
+        assert_eq!(grace.synchronize(0, false), (2, true));
+        assert_eq!(grace.next(0), Some(2));
+        assert_eq!(grace.synchronize(2, true), (6, false));
+        assert_eq!([2, 4, 6].map(|tick| grace.next(tick)), [4, 6, 8].map(Some));
+        // A callback of the parent is behind that period, and wakes up nobody.
+        assert_eq!((grace.call(6), grace.next(6)), (11, Some(8)));
+    }
+
+    #[test]
+    fn a_period_that_takes_twice_as_long_is_looked_at_in_between() {
+        let mut grace = Grace::default();
+        grace.periods.push_back(Period { begin: 0, end: 2 * LOOK, frees: false });
+        assert_eq!([0, 2].map(|tick| grace.next(tick)), [2, 4].map(Some));
     }
 }

@@ -1,10 +1,10 @@
 //! `Kthread`: a thread of the kernel, and the ticks at which it wakes up.
 
-use simsched_core::{Nanos, Op, ProcId, SchedPolicy, SimTime, Start, TaskSpec};
+use simsched_core::{Nanos, Op, ProcId, RousedBy, SchedPolicy, SimTime, Start, TaskId, TaskSpec};
 use simsched_topology::{CpuId, CpuSet};
 
 use super::damon::Damon;
-use super::grace::Grace;
+use super::grace::{Grace, LOOK};
 
 /// A tick of the lab's kernels (`CONFIG_HZ=250`).
 pub(super) const TICK: Nanos = Nanos::from_millis(4);
@@ -18,8 +18,6 @@ pub(super) const NEVER: u64 = u64::MAX / TICK.get() / 2;
 /// The ticks of a slot in the second level of the timer wheel, where timers of a second are.
 pub(super) const SLOT: u64 = 8;
 
-/// Ticks between two looks of `rcu_preempt` at a grace period: 904 of 1,109 that are at most three.
-const LOOK: u64 = 2;
 /// The later ones come in twos, one such each 350 ticks: 1.42 and 1.44 wakeups a second.
 pub(super) const PAIRS: u64 = 350;
 
@@ -63,6 +61,14 @@ pub(super) enum Plan {
 }
 
 impl Plan {
+    /// This, with the first of the looks of `rcu_preempt` so many ticks behind the begin, where that is known.
+    pub(super) fn beginning(self, after: Option<u64>) -> Plan {
+        match (self, after) {
+            (Plan::Grace { looks, later, .. }, Some(first)) => Plan::Grace { first, looks, later },
+            _ => self,
+        }
+    }
+
     /// The tick of turn `nth`, from 0 on.
     fn tick(self, nth: u64) -> u64 {
         match self {
@@ -182,6 +188,11 @@ impl Kthread {
 /// (`calc_index()`).
 pub(super) fn slot_behind(jiffies: u64) -> u64 {
     jiffies / SLOT * SLOT + SLOT
+}
+
+/// A thread of the kernel is woken up at this instant by a timer of the CPU of the task that does this.
+pub(super) fn rouse(task: TaskId, at: SimTime) -> Op {
+    Op::Rouse { task, at, by: RousedBy::ThisCpu }
 }
 
 /// The last tick that is not behind `now`.

@@ -35,7 +35,10 @@ const KCOMPACTD: u64 = 128;
 const UNBOUND: u64 = 504;
 
 /// How many wakeups of `rcu_preempt` the births of a scenario cause, with how many traces of each.
-const LOOKS: [(u64, u32); 6] = [(3, 34), (4, 75), (5, 46), (6, 8), (7, 34), (8, 3)];
+pub(super) const LOOKS: &[(u64, u32)] = &[(3, 34), (4, 75), (5, 46), (6, 8), (7, 34), (8, 3)];
+/// The same in the set with probes (two boots of 7.3.4 on `s2d2`).
+pub(super) const LOOKS_BEHIND_PROBES: &[(u64, u32)] =
+    &[(3, 2), (4, 7), (5, 6), (6, 16), (7, 1), (8, 9), (9, 2), (10, 1)];
 /// Whether the first of them is in the first tick of a scenario or in the second, in traces of 6.1, 6.12 and 7.3 (8 and 16
 /// CPUs; three of 7.3 have it in the third): a grace period may be under way when the scenario begins.
 pub(super) const FIRST: [[u32; 2]; 3] = [[148, 29], [137, 38], [176, 140]];
@@ -71,11 +74,24 @@ impl Draws {
     }
 }
 
-/// What `rcu_preempt` does in a scenario, where the first tick and the second have these chances to be its first.
-pub(super) fn grace_of(draws: &mut Draws, [first, second]: [u32; 2]) -> Plan {
-    let (looks, later) = (draws.weighted(&LOOKS), 20 + draws.below(PAIRS));
+/// What `rcu_preempt` does in a scenario, with so many looks, where the first tick and the second have these chances to be
+/// its first.
+pub(super) fn grace_of(draws: &mut Draws, looks: &[(u64, u32)], [first, second]: [u32; 2]) -> Plan {
+    let (looks, later) = (draws.weighted(looks), 20 + draws.below(PAIRS));
     let is_second = draws.below(u64::from(first + second)) >= u64::from(first);
     Plan::Grace { first: 1 + u64::from(is_second), looks, later }
+}
+
+/// Where these threads were at the first scenario of the set with probes under 7.3.4: `rcu_preempt` behind the LLC of the
+/// boot CPU, CPU 0 (six of seven boots of `s2d2`), `kcompactdX` behind the first LLC of its node (all seven) or,
+/// where there is but one node, behind another one than that of the boot CPU (both boots of `n2x8`).
+pub(super) fn sleep_where_seen(threads: &mut [Kthread], topology: &Topology, seed: Seed) {
+    let mut draws = Draws(seed.stream("kthreads slept", 0));
+    threads[0].slept_on(draws.cpu(&llc_of(topology, CpuId(0))));
+    for node in (0..topology.nr_nodes()).map(NodeId::new) {
+        let llc = first_llc(topology, node);
+        threads[1 + node.idx()].slept_on(draws.cpu(&llc));
+    }
 }
 
 /// The kernel threads of a machine, in the order of their ids.
@@ -83,7 +99,7 @@ pub(super) fn threads(topology: &Topology, vmstat: &Vmstat, seed: Seed) -> Vec<K
     let draws = &mut Draws(seed.stream("kthreads", 0));
     let (all, nr_cpus) = (topology.cpus(), topology.nr_cpus());
     let thread = Kthread::new;
-    let grace = grace_of(draws, [1, 0]);
+    let grace = grace_of(draws, LOOKS, [1, 0]);
     let mut threads = vec![thread("rcu_preempt".to_owned(), draws.cpu(all), None, grace, TURN)];
     // Timers of the second level of the wheel expire where a slot ends, on all CPUs in the same ticks.
     let slots = |period: u64, draws: &mut Draws| {

@@ -6,16 +6,18 @@
 //! (`vmstat_shepherd()`). For that the machine asks its programs on which CPU they are born, fork, execute and end.
 
 use simsched_core::{
-    MarkId, Nanos, Notes, Op, Outcome, ProcId, Seed, Setup, SimTime, TaskId, Workload,
+    MarkId, Nanos, Notes, Op, Outcome, ProcId, RousedBy, Seed, Setup, SimTime, TaskId, Workload,
 };
 use simsched_topology::{CpuId, NodeId, Topology};
 
-use super::between::{CLOSES, GRACE};
+use super::between::{CLOSES, GRACE, SYNCHRONIZES, SYNCHRONIZES_LAST};
 use super::damon::{self, Damon};
 use super::grace::Grace;
 use super::kernel::Kernel;
-use super::kthread::{Kthread, NEVER, Plan, TICK, TURN, start_of, tick_of};
-use super::kthread_set::{Draws, FIRST, first_llc, grace_of, llc_of, threads};
+use super::kthread::{Kthread, NEVER, Plan, TICK, TURN, rouse, start_of, tick_of};
+use super::kthread_set::{
+    Draws, FIRST, LOOKS, LOOKS_BEHIND_PROBES, first_llc, grace_of, sleep_where_seen, threads,
+};
 use super::replay::Replay;
 use super::rouses::Rouses;
 use super::stacks::{FREED, Stacks, TICKS};
@@ -112,7 +114,7 @@ impl WithKthreads<Replay> {
             |own: MarkId| parts.iter().map(move |part| MarkId(part.marks.start + own.0)).collect();
         let (starts, stops) = (marks(START), marks(STOP));
         let mut all = WithKthreads::new(program, topology, seed).waiting(0);
-        all.sleep_where_seen(topology);
+        sleep_where_seen(&mut all.threads, topology, seed);
         let mut draws = Draws(seed.stream("pm_runtime_work", 0));
         let unbound = [2, 3].map(|nth| {
             let name = format!("kworker/u{}:{nth}", 2 * topology.nr_cpus());
@@ -122,20 +124,6 @@ impl WithKthreads<Replay> {
         });
         let rouses = Some(Rouses::new(unbound, seed));
         WithKthreads { starts, stops, rouses, ..all }
-    }
-}
-
-impl WithKthreads<Replay> {
-    /// Where the threads were at the first scenario of the set with probes under 7.3.4: `rcu_preempt` behind the LLC of the
-    /// boot CPU, CPU 0 (six of seven boots of `s2d2`), `kcompactdX` behind the first LLC of its node (all seven) or,
-    /// where there is but one node, behind another one than that of the boot CPU (both boots of `n2x8`).
-    fn sleep_where_seen(&mut self, topology: &Topology) {
-        let mut draws = Draws(self.seed.stream("kthreads slept", 0));
-        self.threads[0].slept_on(draws.cpu(&llc_of(topology, CpuId(0))));
-        for node in (0..topology.nr_nodes()).map(NodeId::new) {
-            let llc = first_llc(topology, node);
-            self.threads[1 + node.idx()].slept_on(draws.cpu(&llc));
-        }
     }
 }
 
@@ -189,9 +177,14 @@ impl<W: Workload> WithKthreads<W> {
 
     /// Scenario `nth` begins: each has its own grace periods, which are these.
     fn begin(&mut self, nth: usize, now: SimTime) -> Plan {
-        self.grace = None;
+        let tick = tick_of(now);
+        // In the set with probes one is under way, as a rule, whose next look is the first one.
+        let mut under_way = self.grace.take().filter(|_| self.rouses.is_some());
+        let next = under_way.as_mut().and_then(|grace| grace.next(tick));
         let mut draws = Draws(self.seed.stream("kthreads", nth as u64));
-        let drawn = grace_of(&mut draws, self.first_look);
+        let looks = if self.rouses.is_some() { LOOKS_BEHIND_PROBES } else { LOOKS };
+        let drawn = grace_of(&mut draws, looks, self.first_look);
+        let drawn = drawn.beginning(next.map(|next| next - tick));
         self.threads.iter_mut().for_each(|thread| thread.begin(now, drawn));
         drawn
     }
@@ -203,7 +196,7 @@ impl<W: Workload> WithKthreads<W> {
         if let Op::Mark(mark) = op {
             if let Some(nth) = self.starts.iter().position(|start| *start == mark) {
                 if let Plan::Grace { first, .. } = self.begin(nth, now) {
-                    self.first_does.push((task, self.rouse(tick + first)));
+                    self.first_does.push((task, self.wakes_rcu(tick + first, RousedBy::OwnTimer)));
                 }
                 let more = self.rouses.as_mut().map(|rouses| (task, rouses.begin(now)));
                 self.first_does.extend(more);
@@ -216,6 +209,15 @@ impl<W: Workload> WithKthreads<W> {
         let Some(grace) = &mut self.grace else {
             return if op == Op::Exit { self.end(task, tick, frees) } else { op };
         };
+        if let SYNCHRONIZES | SYNCHRONIZES_LAST = op {
+            let (end, is_first) = grace.synchronize(tick, op == SYNCHRONIZES_LAST);
+            let sleep = Op::SleepUntil(start_of(end));
+            if !is_first {
+                return sleep;
+            }
+            self.first_does.push((task, sleep));
+            return rouse(TaskId::new(self.first), now);
+        }
         let runs = match op {
             GRACE | CLOSES | Op::Exec => grace.call(tick),
             Op::Exit => grace.exit(tick),
@@ -231,7 +233,7 @@ impl<W: Workload> WithKthreads<W> {
         let call_rcu = Op::CallRcu { until: start_of(runs) };
         let Some(next) = next else { return call_rcu };
         self.first_does.push((task, call_rcu));
-        self.rouse(next)
+        self.wakes_rcu(next, RousedBy::ThisCpu)
     }
 
     /// What a task of the program does next; where it may count pages, its CPU is asked for first.
@@ -278,9 +280,9 @@ impl<W: Workload> WithKthreads<W> {
         let tick = tick_of(now);
         if self.threads[0].last_look() <= tick {
             let stream = self.seed.stream("call_rcu", tick);
-            let drawn = grace_of(&mut Draws(stream), [1, 0]);
+            let drawn = grace_of(&mut Draws(stream), LOOKS, [1, 0]);
             self.threads[0].begin(now, drawn);
-            self.first_does.push((task, self.rouse(tick + 1)));
+            self.first_does.push((task, self.wakes_rcu(tick + 1, RousedBy::ThisCpu)));
         }
     }
 
@@ -301,7 +303,7 @@ impl<W: Workload> WithKthreads<W> {
         let Some(nth) = cpu.map(|cpu| self.kworkers + cpu.idx()) else { return op };
         let (kworker, at) = (TaskId::new(self.first + nth), start_of(tick));
         self.threads[nth].queue_work(tick);
-        self.first_does.extend([(task, op), (task, Op::Rouse { task: kworker, at })]);
+        self.first_does.extend([(task, op), (task, rouse(kworker, at))]);
         Op::CallRcu { until: start_of(tick + 1) }
     }
 
@@ -327,14 +329,14 @@ impl<W: Workload> WithKthreads<W> {
         let found: Vec<usize> = self.vmstat.shepherd().filter(|cpu| *cpu > 0).collect();
         let rouse = |cpu: usize| {
             self.threads[self.kworkers + cpu].comes_back(tick);
-            Op::Rouse { task: TaskId::new(self.first + self.kworkers + cpu), at: now }
+            rouse(TaskId::new(self.first + self.kworkers + cpu), now)
         };
         found.into_iter().map(rouse).collect()
     }
 
     /// `rcu_preempt` is woken up at a tick.
-    fn rouse(&self, tick: u64) -> Op {
-        Op::Rouse { task: TaskId::new(self.first), at: start_of(tick) }
+    fn wakes_rcu(&self, tick: u64, by: RousedBy) -> Op {
+        Op::Rouse { task: TaskId::new(self.first), at: start_of(tick), by }
     }
 }
 

@@ -8,6 +8,8 @@
 use rand::distr::{Distribution, Uniform};
 use simsched_core::{Nanos, Op, Seed, SimTime, Stream, TaskId};
 
+use super::kthread::rouse;
+
 /// From the begin of a scenario to the suspension, in microseconds.
 const SUSPENDS: [u64; 2] = [493_000, 536_000];
 
@@ -29,11 +31,11 @@ impl Rouses {
         let [first, last] = SUSPENDS;
         let later = Uniform::new(first, last).expect("a range that is not empty");
         let later = later.sample(&mut self.draws);
-        Op::Rouse { task: self.unbound[0], at: now + Nanos::from_micros(later) }
+        rouse(self.unbound[0], now + Nanos::from_micros(later))
     }
 
     /// What `task` does at the end of a turn.
     pub(super) fn behind_turn(&self, task: TaskId, now: SimTime) -> Option<Op> {
-        (task == self.unbound[0]).then_some(Op::Rouse { task: self.unbound[1], at: now })
+        (task == self.unbound[0]).then_some(rouse(self.unbound[1], now))
     }
 }

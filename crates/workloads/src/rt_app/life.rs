@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use simsched_core::{FutexId, LockId, Op, SimTime, TaskId};
+use simsched_core::{FutexId, LockId, Op, RousedBy, SimTime, TaskId};
 
 use super::program::{COMM, MAIN, Program};
 use super::size::FORKS;
@@ -52,7 +52,7 @@ impl Program {
         let next = (from..self.threads.len())
             .find(|&next| next != thread && lives(&self.threads[next]))?;
         self.threads[thread].steps.push_front(Step::Rouse(next + 1));
-        Some(Op::Rouse { task: TaskId::new(next), at: now })
+        Some(Op::Rouse { task: TaskId::new(next), at: now, by: RousedBy::ThisCpu })
     }
 
     pub(super) fn leave(&mut self, thread: usize) -> Op {
