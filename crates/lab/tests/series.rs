@@ -19,7 +19,8 @@ fn scenario(names: &[&str], name: &str) -> Scenario {
 }
 
 /// From the end of one to the begin of the next one are 22.9 to 32.9 ticks in the kernel, 26.9 in the middle (7.3.4 on
-/// n2x8, 20 gaps behind traces of up to 750 lines). The shortest of six here is 21.9.
+/// n2x8, 20 gaps behind traces of up to 750 lines). The shortest of six here is a tick
+/// too short, 21.9; it may be two.
 #[test]
 fn what_is_between_two_scenarios_takes_as_long_as_in_the_kernel() {
     let bed = bed();

@@ -36,6 +36,7 @@ mod ciphers;
 mod costs;
 mod counted;
 mod damon;
+mod draws;
 mod exec;
 mod grace;
 mod hogs;

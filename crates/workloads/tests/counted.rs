@@ -80,8 +80,8 @@ fn the_next_run_begins_behind_a_sleep_of_twenty_milliseconds() {
 
 /// On 16 CPUs processes are born in one LLC, and stay in it until one of its neighbours' turns comes, at
 /// most 16 ms after its last one. In the lab the means of three runs were 15.5 to 20.7 ms, of four
-/// boots; on a machine where all domains are due for a balance they take 14.3. Means of eight seeds are 1 ms apart; that
-/// of 48 is 15.2 here.
+/// boots; on a machine where all domains are due for a balance they take 14.3. Means of eight seeds are 1 ms apart. That
+/// of 48 is 15.2 here, which is too little; it is held to the nearer half of the way from 14.3 to what was recorded.
 #[test]
 fn processes_take_long_because_the_domains_were_balanced_during_the_run_before() {
     let elapsed = |run: CountedRun, passed: &Passed| passed.at(run.stop) - passed.at(run.start);
@@ -91,7 +91,7 @@ fn processes_take_long_because_the_domains_were_balanced_during_the_run_before()
         (elapsed(runs[2], &passed) + elapsed(runs[4], &passed)) / 2
     };
     let mean = (1..=48).map(of_seed).sum::<u64>() / 48;
-    assert!((15_000_000..20_700_000).contains(&mean), "{mean}");
+    assert!((14_900_000..20_700_000).contains(&mean), "{mean}");
 }
 
 /// Who wakes whom, and when the last worker is born.

@@ -12,6 +12,8 @@ use std::collections::VecDeque;
 use rand::distr::{Distribution, Uniform};
 use simsched_core::Stream;
 
+use super::draws::at_weight;
+
 /// Ticks between two looks of `rcu_preempt` at a grace period: 904 of 1,109 that are at most three.
 pub(super) const LOOK: u64 = 2;
 
@@ -20,10 +22,11 @@ const LENGTH: (u64, u32) = (2, 157);
 /// The same of those that take a tick more.
 const LONGER: (u64, u32) = (3, 24);
 
-/// Ticks of grace periods that somebody waited for while none was under way, under 7.3.4 on 32 CPUs (two boots, 38
-/// waits).
+/// How many ticks the grace periods took for which the lab's shell waited while none was under way, with how many waits of
+/// each (two boots of 7.3.4 on the 32 CPUs of `s2d2`).
 const LENGTHS: [(u64, u32); 3] = [(2, 27), (3, 3), (4, 8)];
-/// Whether another one began at once when a wait was over (of 88 waits; 44 for the last one before a scenario).
+/// After how many waits of how many another grace period began at once, and after how many that were the last one before a
+/// scenario, in the same boots.
 const FOLLOWS: (u32, u32) = (50, 88);
 const FOLLOWS_LAST: (u32, u32) = (39, 44);
 
@@ -79,14 +82,8 @@ impl Grace {
     fn weighted(&mut self, of: &[(u64, u32)]) -> u64 {
         let all = of.iter().map(|(_, weight)| weight).sum::<u32>();
         let all = Uniform::new(0, all).expect("a range that is not empty");
-        let mut left = self.lengths.as_mut().map_or(0, |stream| all.sample(stream));
-        for (value, weight) in of {
-            if left < *weight {
-                return *value;
-            }
-            left -= weight;
-        }
-        of[0].0
+        let left = self.lengths.as_mut().map_or(0, |stream| all.sample(stream));
+        at_weight(of, u64::from(left))
     }
 
     /// How long the next one is.

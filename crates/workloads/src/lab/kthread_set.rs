@@ -20,10 +20,10 @@
 //!
 //! Not here are the rarer ones: `ksoftirqd` (0.8 and 0.9 wakeups a second) and `khugepaged`.
 
-use rand::distr::{Distribution, Uniform};
-use simsched_core::{Nanos, Seed, Stream};
+use simsched_core::{Nanos, Seed};
 use simsched_topology::{CpuId, CpuSet, NodeId, Topology};
 
+use super::draws::Draws;
 use super::kthread::{Kthread, PAIRS, Plan, SLOT, TURN, slot_behind};
 use super::vmstat::Vmstat;
 
@@ -36,8 +36,9 @@ const UNBOUND: u64 = 504;
 
 /// How many wakeups of `rcu_preempt` the births of a scenario cause, with how many traces of each.
 pub(super) const LOOKS: &[(u64, u32)] = &[(3, 34), (4, 75), (5, 46), (6, 8), (7, 34), (8, 3)];
-/// The same in the set with probes (two boots of 7.3.4 on `s2d2`).
-pub(super) const LOOKS_BEHIND_PROBES: &[(u64, u32)] =
+/// How many wakeups of `rcu_preempt` the births of a scenario of the lab's cache set cause, with how many scenarios of each
+/// (two boots of 7.3.4 on `s2d2`). There they grow with the births; here any scenario may have any of them.
+pub(super) const LOOKS_OF_CACHE_SET: &[(u64, u32)] =
     &[(3, 2), (4, 7), (5, 6), (6, 16), (7, 1), (8, 9), (9, 2), (10, 1)];
 /// Whether the first of them is in the first tick of a scenario or in the second, in traces of 6.1, 6.12 and 7.3 (8 and 16
 /// CPUs; three of 7.3 have it in the third): a grace period may be under way when the scenario begins.
@@ -47,32 +48,6 @@ pub(super) const FIRST: [[u32; 2]; 3] = [[148, 29], [137, 38], [176, 140]];
 const TURN_CPU0: Nanos = Nanos(7_200);
 /// Likewise of `kworker/uM:1`.
 const TURN_UNBOUND: Nanos = Nanos(26_200);
-
-/// Draws for the threads of one machine.
-pub(super) struct Draws(pub(super) Stream);
-
-impl Draws {
-    pub(super) fn below(&mut self, end: u64) -> u64 {
-        Uniform::new(0, end.max(1)).expect("a range that is not empty").sample(&mut self.0)
-    }
-
-    pub(super) fn cpu(&mut self, of: &CpuSet) -> CpuId {
-        let nth = self.below(of.len() as u64);
-        of.iter().nth(usize::try_from(nth).unwrap_or(0)).unwrap_or(CpuId(0))
-    }
-
-    /// One of these values, each as often as its weight says.
-    pub(super) fn weighted(&mut self, of: &[(u64, u32)]) -> u64 {
-        let all: u32 = of.iter().map(|(_, weight)| weight).sum();
-        let mut left = self.below(u64::from(all));
-        let found = of.iter().find(|(_, weight)| {
-            let hit = left < u64::from(*weight);
-            left = left.saturating_sub(u64::from(*weight));
-            hit
-        });
-        found.map_or(0, |(value, _)| *value)
-    }
-}
 
 /// What `rcu_preempt` does in a scenario, with so many looks, where the first tick and the second have these chances to be
 /// its first.

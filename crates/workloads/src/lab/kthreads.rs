@@ -12,11 +12,12 @@ use simsched_topology::{CpuId, NodeId, Topology};
 
 use super::between::{CLOSES, GRACE, SYNCHRONIZES, SYNCHRONIZES_LAST};
 use super::damon::{self, Damon};
+use super::draws::Draws;
 use super::grace::Grace;
 use super::kernel::Kernel;
 use super::kthread::{Kthread, NEVER, Plan, TICK, TURN, rouse, start_of, tick_of};
 use super::kthread_set::{
-    Draws, FIRST, LOOKS, LOOKS_BEHIND_PROBES, first_llc, grace_of, sleep_where_seen, threads,
+    FIRST, LOOKS, LOOKS_OF_CACHE_SET, first_llc, grace_of, sleep_where_seen, threads,
 };
 use super::replay::Replay;
 use super::rouses::Rouses;
@@ -182,7 +183,7 @@ impl<W: Workload> WithKthreads<W> {
         let mut under_way = self.grace.take().filter(|_| self.rouses.is_some());
         let next = under_way.as_mut().and_then(|grace| grace.next(tick));
         let mut draws = Draws(self.seed.stream("kthreads", nth as u64));
-        let looks = if self.rouses.is_some() { LOOKS_BEHIND_PROBES } else { LOOKS };
+        let looks = if self.rouses.is_some() { LOOKS_OF_CACHE_SET } else { LOOKS };
         let drawn = grace_of(&mut draws, looks, self.first_look);
         let drawn = drawn.beginning(next.map(|next| next - tick));
         self.threads.iter_mut().for_each(|thread| thread.begin(now, drawn));
