@@ -34,8 +34,26 @@ const KCOMPACTD: u64 = 128;
 /// Ticks between two turns of `kworker/uM:1` (`wb_workfn()`).
 const UNBOUND: u64 = 504;
 
-/// How many wakeups of `rcu_preempt` the births of a scenario cause, with how many traces of each.
+/// How many wakeups of `rcu_preempt` the births of a scenario cause, with how many traces of each (6.1).
 pub(super) const LOOKS: &[(u64, u32)] = &[(3, 34), (4, 75), (5, 46), (6, 8), (7, 34), (8, 3)];
+/// The same under 7.3: the scenarios that take longer in five recordings and five boots of 7.3.4 (8 and 16 CPUs), up to
+/// the first look that is more than four ticks behind the one before. On 16 CPUs they grow with the births, from 5 to 7
+/// with one up to 15; here any scenario may have any of them.
+pub(super) const LOOKS_OF_7_3: &[(u64, u32)] = &[
+    (3, 2),
+    (4, 1),
+    (5, 24),
+    (6, 59),
+    (7, 61),
+    (8, 45),
+    (9, 44),
+    (10, 16),
+    (11, 4),
+    (12, 7),
+    (13, 3),
+    (14, 2),
+    (15, 2),
+];
 /// How many wakeups of `rcu_preempt` the births of a scenario of the lab's cache set cause, with how many scenarios of each
 /// (two boots of 7.3.4 on `s2d2`). There they grow with the births; here any scenario may have any of them.
 pub(super) const LOOKS_OF_CACHE_SET: &[(u64, u32)] =

@@ -17,7 +17,7 @@ use super::grace::Grace;
 use super::kernel::Kernel;
 use super::kthread::{Kthread, NEVER, Plan, TICK, TURN, rouse, start_of, tick_of};
 use super::kthread_set::{
-    FIRST, LOOKS, LOOKS_OF_CACHE_SET, first_llc, grace_of, sleep_where_seen, threads,
+    FIRST, LOOKS, LOOKS_OF_7_3, LOOKS_OF_CACHE_SET, first_llc, grace_of, sleep_where_seen, threads,
 };
 use super::replay::Replay;
 use super::rouses::Rouses;
@@ -46,6 +46,8 @@ pub struct WithKthreads<W> {
     rouses: Option<Rouses>,
     /// The chances of the first two ticks of a scenario to wake up `rcu_preempt` first ([`FIRST`]).
     first_look: [u32; 2],
+    /// How often it looks because of the births of a scenario.
+    looks: &'static [(u64, u32)],
     /// The marks with which scenarios begin, where they do not begin at once or never.
     starts: Vec<MarkId>,
     /// The marks with which those end behind which another one begins.
@@ -79,6 +81,7 @@ impl<W: Workload> WithKthreads<W> {
         let first_look = FIRST[Kernel::V6_1 as usize];
         WithKthreads {
             first_look,
+            looks: LOOKS,
             program,
             first,
             threads,
@@ -124,7 +127,7 @@ impl WithKthreads<Replay> {
             TaskId::new(all.first + all.threads.len() - 1)
         });
         let rouses = Some(Rouses::new(unbound, seed));
-        WithKthreads { starts, stops, rouses, ..all }
+        WithKthreads { starts, stops, rouses, looks: LOOKS_OF_CACHE_SET, ..all }
     }
 }
 
@@ -149,6 +152,9 @@ impl<W: Workload> WithKthreads<W> {
     pub fn under(mut self, kernel: Kernel, topology: &Topology) -> WithKthreads<W> {
         self.first_look = FIRST[kernel as usize];
         if kernel == Kernel::V7_3 {
+            if self.stops.is_empty() {
+                self.looks = LOOKS_OF_7_3;
+            }
             let mut draws = Draws(self.seed.stream("kdamond", 0));
             let ends = if self.stops.is_empty() { damon::ENDS } else { damon::ENDS_BEHIND_PROBES };
             let first_ends = ends.start + draws.below(ends.end - ends.start);
@@ -179,12 +185,11 @@ impl<W: Workload> WithKthreads<W> {
     /// Scenario `nth` begins: each has its own grace periods, which are these.
     fn begin(&mut self, nth: usize, now: SimTime) -> Plan {
         let tick = tick_of(now);
-        // In the set with probes one is under way, as a rule, whose next look is the first one.
-        let mut under_way = self.grace.take().filter(|_| self.rouses.is_some());
+        // Under 7.3 one is under way, as a rule, whose next look is the first one.
+        let mut under_way = self.grace.take().filter(Grace::goes_on);
         let next = under_way.as_mut().and_then(|grace| grace.next(tick));
         let mut draws = Draws(self.seed.stream("kthreads", nth as u64));
-        let looks = if self.rouses.is_some() { LOOKS_OF_CACHE_SET } else { LOOKS };
-        let drawn = grace_of(&mut draws, looks, self.first_look);
+        let drawn = grace_of(&mut draws, self.looks, self.first_look);
         let drawn = drawn.beginning(next.map(|next| next - tick));
         self.threads.iter_mut().for_each(|thread| thread.begin(now, drawn));
         drawn
