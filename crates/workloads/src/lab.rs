@@ -55,6 +55,7 @@ mod pairs;
 mod pairs_until;
 mod places;
 mod procs;
+mod psi;
 mod replay;
 mod rouses;
 mod script;

@@ -304,6 +304,14 @@ impl Cpu {
         (flags | sets | self.run.border.bits(Border::WORK)) != 0
     }
 
+    /// Whether the current task sees a request to reschedule where its op ends: a lazy one only on its way out of the
+    /// kernel (`exit_to_user_mode_loop()`). Behind an op in user space that is the end of its next system call, or of an
+    /// interrupt.
+    #[inline]
+    pub(super) fn sees_request(&self) -> bool {
+        self.need_resched.is_hard() || self.need_resched.any() && !self.run.op.is_user()
+    }
+
     /// Whether the current task, which could go on, has to give way, by a lazy or a hard request: at the border
     /// of user space, or inside it. Kernel code is left at its end only (`PREEMPT_VOLUNTARY`).
     #[inline]

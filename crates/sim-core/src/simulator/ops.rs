@@ -272,7 +272,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             self.take_deferred(cpu);
             return Ok(());
         }
-        if row.run.progress == Progress::Next && !row.need_resched.any() {
+        if row.run.progress == Progress::Next && !row.sees_request() {
             return self.next_op(cpu, task);
         }
         self.resume_task(cpu, task)

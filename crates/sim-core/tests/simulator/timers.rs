@@ -138,14 +138,14 @@ fn a_slice_counts_from_the_end_of_schedule() {
     }
 }
 
-/// A task computes for 20 ms on CPU 1, where another is woken after 1 ms by a waker on CPU 0: when the first
+/// A task does this on CPU 1, where another is woken after 1 ms by a waker on CPU 0: when the first
 /// switches to the other, how long CPU 1 was in handlers of interrupts up to then, and the requests to reschedule there
 /// from the wakeup on.
-fn preempted(policy: &RoundRobin) -> (u64, u64, Vec<(ReschedCause, bool)>) {
+fn preempted(policy: &RoundRobin, does: &[Op]) -> (u64, u64, Vec<(ReschedCause, bool)>) {
     let mut script = Script::new(objects());
     script.task(CpuId(0), &[Op::Run(Nanos(1_000_000)), WRITE]);
     script.task(CpuId(1), &[READ]);
-    let hog = script.task(CpuId(1), &[Op::Run(Nanos(20_000_000))]);
+    let hog = script.task(CpuId(1), does);
     let mut policy = policy.clone();
     policy.preempts = true;
     let (status, run) = simulate_on(steady("t16"), script, policy);
@@ -169,17 +169,34 @@ fn preempted(policy: &RoundRobin) -> (u64, u64, Vec<(ReschedCause, bool)>) {
 /// hard one. For a hard one it is.
 #[test]
 fn a_lazy_request_waits_for_the_tick_of_its_cpu() {
-    let hard = RoundRobin::default();
-    let mut lazy = RoundRobin::default();
-    // So that no tick of the policy's own comes between.
-    lazy.slice = Some(Nanos(50_000_000));
-    lazy.lazy = true;
-    let (at, ipis, requests) = preempted(&hard);
+    let computes = [Op::Run(Nanos(20_000_000))];
+    let (at, ipis, requests) = preempted(&RoundRobin::default(), &computes);
     assert!(at < 1_020_000 && ipis > 0, "hard: {at} ns, {ipis} ns in handlers");
     assert_eq!(requests, [(ReschedCause::Wakeup, false)]);
-    let (at, ipis, requests) = preempted(&lazy);
+    let (at, ipis, requests) = preempted(&lazy(), &computes);
     assert_eq!(requests, [(ReschedCause::Wakeup, true), (ReschedCause::Promoted, false)]);
     let tick = 4_000_000;
     assert!((tick..tick + 20_000).contains(&(at % (2 * tick))), "lazy: {at} ns");
     assert!(at < 5_100_000 && ipis == 0, "lazy: {at} ns, {ipis} ns in handlers");
+}
+
+/// A policy that asks lazily, and of which no timer comes between.
+fn lazy() -> RoundRobin {
+    let mut policy = RoundRobin::default();
+    policy.slice = Some(Nanos(50_000_000));
+    policy.lazy = true;
+    policy
+}
+
+/// Where one computation ends and the next one begins the task is not on its way out of the kernel, and goes on; at the
+/// end of its next system call it is. A hard request interrupts it where it is.
+#[test]
+fn a_lazy_request_is_seen_at_the_end_of_the_next_system_call() {
+    let parts = [1_500_000, 300_000].map(|ns| Op::Run(Nanos(ns)));
+    let does = [parts[0], parts[1], WRITE, Op::Run(Nanos(20_000_000))];
+    let (at, ..) = preempted(&RoundRobin::default(), &does);
+    assert!(at < 1_020_000, "hard: {at} ns");
+    let (at, ipis, requests) = preempted(&lazy(), &does);
+    assert_eq!((ipis, requests), (0, vec![(ReschedCause::Wakeup, true)]));
+    assert!((1_800_000..1_820_000).contains(&at), "lazy: {at} ns");
 }

@@ -9,6 +9,7 @@
 //! | --- | --- | --- | --- |
 //! | `kworker/N:1` | pinned to CPU N | 0.9 and 1.2 in each second of a busy CPU for 2 s, then 0.1; see [`Vmstat`]; and for stacks, see [`Stacks`](super::stacks::Stacks) | 6 and 5 us |
 //! | `kworker/0:1` | pinned to CPU 0 | one each second, for ever | 12 and 8 us |
+//! | | | under 7.3 one each two seconds more; see [`Psi`](super::psi::Psi) | |
 //! | `kworker/uM:1` | everywhere | one each 504 ticks | 40 and 18 us |
 //! | `kcompactdX` | pinned to node X | one each 128 ticks | 5 us |
 //! | `rcu_preempt` | everywhere | from the first or second tick on 3 to 8, two ticks apart; then 1.4 a second, in pairs | 5 and 4 us |

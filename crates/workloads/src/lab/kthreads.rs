@@ -19,6 +19,7 @@ use super::kthread::{Kthread, NEVER, Plan, TICK, TURN, rouse, start_of, tick_of}
 use super::kthread_set::{
     FIRST, LOOKS, LOOKS_OF_7_3, LOOKS_OF_CACHE_SET, first_llc, grace_of, sleep_where_seen, threads,
 };
+use super::psi::Psi;
 use super::replay::Replay;
 use super::rouses::Rouses;
 use super::stacks::{FREED, Stacks, TICKS};
@@ -35,6 +36,8 @@ pub struct WithKthreads<W> {
     /// Which of them is `kworker/0:1`; those of the other CPUs follow.
     kworkers: usize,
     vmstat: Vmstat,
+    /// When `kworker/0:1` has the averages of PSI to compute, where that is known.
+    psi: Option<Psi>,
     stacks: Stacks,
     /// Tasks that have been asked for their CPU, and what they do when that is known.
     asked: Vec<(TaskId, Asked)>,
@@ -87,6 +90,7 @@ impl<W: Workload> WithKthreads<W> {
             threads,
             kworkers,
             vmstat,
+            psi: None,
             stacks: Stacks::new(topology.nr_cpus()),
             asked: Vec::new(),
             grace,
@@ -154,6 +158,9 @@ impl<W: Workload> WithKthreads<W> {
         if kernel == Kernel::V7_3 {
             if self.stops.is_empty() {
                 self.looks = LOOKS_OF_7_3;
+                let psi = Psi::new(self.vmstat.jiffies(), self.seed);
+                self.threads[self.kworkers].queue_work(psi.tick());
+                self.psi = Some(psi);
             }
             let mut draws = Draws(self.seed.stream("kdamond", 0));
             let ends = if self.stops.is_empty() { damon::ENDS } else { damon::ENDS_BEHIND_PROBES };
@@ -322,13 +329,20 @@ impl<W: Workload> WithKthreads<W> {
             return rouses.into_iter().collect();
         };
         let tick = tick_of(now);
-        if !self.threads[nth].finish_works(tick) {
-            return Vec::new();
+        let is_due = self.threads[nth].finish_works(tick);
+        let psi = self.psi.as_mut().filter(|_| cpu == 0).and_then(|psi| psi.behind(tick));
+        let mut ops = Vec::new();
+        if let Some(next) = psi {
+            self.threads[nth].queue_work(next);
+            ops.push(rouse(task, start_of(next)));
+        }
+        if !is_due {
+            return ops;
         }
         let next = self.vmstat.update(cpu, tick);
         if cpu > 0 {
             self.threads[nth].comes_back(next.unwrap_or(NEVER));
-            return Vec::new();
+            return ops;
         }
         // Here is also vmstat_shepherd(), which always comes back.
         self.threads[nth].comes_back(self.vmstat.second_behind(cpu, tick));
@@ -337,7 +351,8 @@ impl<W: Workload> WithKthreads<W> {
             self.threads[self.kworkers + cpu].comes_back(tick);
             rouse(TaskId::new(self.first + self.kworkers + cpu), now)
         };
-        found.into_iter().map(rouse).collect()
+        ops.extend(found.into_iter().map(rouse));
+        ops
     }
 
     /// `rcu_preempt` is woken up at a tick.
