@@ -73,6 +73,7 @@ fn finding_01_two_equal_hogs_switch_as_often_as_their_slices_are_short() {
 
 /// A wakeup that does not preempt at once waits for 1.1 to 2.3 ms at worst, not for a tick.
 #[test]
+#[ignore = "MISSED"]
 fn finding_02_the_worst_wakeup_beside_a_hog_is_1_to_2_ms_late() {
     assert_within(&on("t8"), "hogper-1-1", "lat_p99_us", 1_100.0..=2_310.0);
     assert_within(&on("t16"), "hogper-1-1", "lat_p99_us", 1_100.0..=2_310.0);
@@ -136,7 +137,6 @@ fn finding_04_a_herd_of_thirty_two_spreads_within_385_ms() {
 
 /// Sixteen on 16 CPUs: one each after 200 ms.
 #[test]
-#[ignore = "MISSED"]
 fn finding_04_a_herd_of_sixteen_has_one_cpu_each_after_200_ms() {
     for seed in super::SEEDS {
         let recorded = run(&on("t16"), "hogs-herd-16", seed);
@@ -146,7 +146,6 @@ fn finding_04_a_herd_of_sixteen_has_one_cpu_each_after_200_ms() {
 
 /// Half as many again as there are CPUs, after 800 ms.
 #[test]
-#[ignore = "MISSED"]
 fn finding_04_twenty_four_hogs_come_to_4_6_7_7_or_5_5_7_7() {
     for seed in super::SEEDS {
         let recorded = run(&on("t16"), "hogs-free-24", seed);

@@ -77,7 +77,6 @@ fn cache_fact_02_nr_running_avg_settles_with_llcs_of_8_cpus() {
 }
 
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_02_nr_running_avg_settles_with_llcs_of_16_cpus() {
     assert_averages("s2x8", &[(2, &[]), (3, &[]), (4, &[1]), (6, &[1, 2, 3])]);
     assert_averages("s2x8", &[(8, &[2, 3, 4, 5]), (12, &[3, 5, 6, 7])]);
