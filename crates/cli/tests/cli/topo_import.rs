@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::common::{check, file, prints, simsched};
 
@@ -12,7 +13,9 @@ fn hwloc(name: &str) -> PathBuf {
     let packed = fs::File::open(data.join(format!("{name}.xml.gz"))).unwrap();
     let mut text = String::new();
     flate2::read::GzDecoder::new(packed).read_to_string(&mut text).unwrap();
-    file(&format!("{name}.xml"), &text)
+    // Tests run side by side, and none reads a file that another one is writing.
+    static NTH: AtomicUsize = AtomicUsize::new(0);
+    file(&format!("{name}-{}.xml", NTH.fetch_add(1, Ordering::Relaxed)), &text)
 }
 
 /// Two cores of two threads behind one L3, as Linux shows them.
