@@ -305,8 +305,8 @@ impl Cpu {
     }
 
     /// Whether the current task sees a request to reschedule where its op ends: a lazy one only on its way out of the
-    /// kernel (`exit_to_user_mode_loop()`). Behind an op in user space that is the end of its next system call, or of an
-    /// interrupt.
+    /// kernel (`exit_to_user_mode_loop()`), so that behind an op in user space its next system call or an interrupt has to
+    /// end first.
     #[inline]
     pub(super) fn sees_request(&self) -> bool {
         self.need_resched.is_hard() || self.need_resched.any() && !self.run.op.is_user()

@@ -141,7 +141,7 @@ pub(super) fn before_fork(birth: Birth) -> Dist {
 
 /// The same before the second child under 7.3: it has one of the two stacks that the parent's CPU keeps
 /// (`NR_CACHED_STACKS`), and none is allocated. From the first fork to the second are 141 us on 8 CPUs and 147 on 16
-/// (medians of 45 each in recordings and boots of 7.3.4; at most 154 and 162), to later ones 146 and 152 (296 and 525; 179
+/// (medians of 45 each in recordings and boots of 7.3.4; at most 154 and 162), to later ones 146 and 153 (296 and 525; 179
 /// and 188 are the 95 %).
 const KEPT_STACK: [(u64, u32); 6] = [(0, 2), (1, 1), (3, 1), (4, 2), (5, 2), (13, 2)];
 

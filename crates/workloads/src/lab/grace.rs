@@ -23,7 +23,8 @@ const LENGTH: (u64, u32) = (2, 157);
 const LONGER: (u64, u32) = (3, 24);
 
 /// How many ticks the grace periods took for which the lab's shell waited, with how many of each: two boots of 7.3.4 on the
-/// 32 CPUs of `s2d2` and four on `t8` and `t16`, less 11 that took five ticks and more or whose looks were three apart.
+/// 32 CPUs of `s2d2` and four on `t8` and `t16`, where two that followed each other were told apart by the looks; 13 are not
+/// here, five pairs of which with looks that were three ticks apart, and single ones of one, five and six ticks.
 const LENGTHS: [(u64, u32); 3] = [(2, 190), (3, 45), (4, 45)];
 /// After how many waits of how many another grace period began at once, and after how many that were the last one before a
 /// scenario, in the same boots.
@@ -41,8 +42,8 @@ struct Period {
 }
 
 /// Whether a grace period begins when another one ends, though nobody waits for it. Behind the last wait before a scenario
-/// they do up to its begin, in all 139 gaps of four boots of 7.3.4 on `t8` and `t16`: helpers of the shell have callbacks
-/// on one CPU or the other.
+/// they do up to its begin, in all 139 gaps of four boots of 7.3.4 on `t8` and `t16` (in 14 of them from the next tick on):
+/// helpers of the shell have callbacks on one CPU or the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Chain {
     /// It does not.
