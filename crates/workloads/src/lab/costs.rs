@@ -139,8 +139,8 @@ pub(super) fn before_fork(birth: Birth) -> Dist {
     if birth.is_kept_stack() { table(KEPT_STACK) } else { later(birth, rows) }
 }
 
-/// The same before the second child under 7.3: it has one of the two stacks that the parent's CPU keeps
-/// (`NR_CACHED_STACKS`), and none is allocated. From the first fork to the second are 141 us on 8 CPUs and 147 on 16
+/// What the parent does before it forks its second child under 7.3, beyond the price of a fork: the child has one of the
+/// two stacks that the parent's CPU keeps (`NR_CACHED_STACKS`), and none is allocated. From the first fork to the second are 141 us on 8 CPUs and 147 on 16
 /// (medians of 45 each in recordings and boots of 7.3.4; at most 154 and 162), to later ones 146 and 153 (296 and 525; 179
 /// and 188 are the 95 %).
 const KEPT_STACK: [(u64, u32); 6] = [(0, 2), (1, 1), (3, 1), (4, 2), (5, 2), (13, 2)];
@@ -192,9 +192,10 @@ fn later<const N: usize>(birth: Birth, rows: [(u64, u32); N]) -> Dist {
     table(rows.map(|(us, weight)| (us + longer, weight)))
 }
 
-/// By how much, in us: see [`later`].
+/// By how much a parent's second child comes sooner than others under 6.12, in us: see [`later`].
 const SOONER: u64 = 20;
-/// The same under 7.3: see [`KEPT_STACK`].
+/// By how much a parent's second child comes sooner than others under 7.3, in us: the price of a fork is that of the second
+/// one, and before the others the parent computes longer by this. The counts are at [`KEPT_STACK`].
 const SOONER_7_3: u64 = 7;
 
 pub(super) fn table<const N: usize>(rows: [(u64, u32); N]) -> Dist {
