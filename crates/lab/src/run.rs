@@ -219,7 +219,7 @@ impl Bed {
         let program = Counted::new(runs, topology.nr_cpus(), self.kernel, Seed(seed))?;
         let found: Vec<CountedRun> = program.runs().collect();
         let replay = lab::replay_counted(program, topology, self.kernel, Seed(seed))?;
-        let programs = WithKthreads::beside(replay, topology, Seed(seed));
+        let programs = WithKthreads::counted(replay, topology, Seed(seed));
         let programs = programs.under(self.kernel, topology);
         let recorder = Recorder::new(&programs.setup(), topology.nr_cpus()).without_events();
         let run = self.simulate(hackbench::NAME, topology, programs, recorder, seed, stop)?;

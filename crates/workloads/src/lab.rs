@@ -60,6 +60,7 @@ mod replay;
 mod rouses;
 mod script;
 mod shell;
+mod since_boot;
 mod stacks;
 mod star;
 mod storm;

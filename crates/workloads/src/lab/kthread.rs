@@ -117,6 +117,11 @@ impl Kthread {
         self.cpu = cpu;
     }
 
+    /// The tick in which the scenario began for `rcu_preempt`.
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
     /// The tick of the last look of `rcu_preempt` at what has begun last.
     pub(super) fn last_look(&self) -> u64 {
         match self.plan {

@@ -5,6 +5,7 @@
 //! `kworker/0:1` also wakes up those that have something to do and do not come back by themselves
 //! (`vmstat_shepherd()`). For that the machine asks its programs on which CPU they are born, fork, execute and end.
 
+mod computing;
 mod waits;
 
 use simsched_core::{
@@ -12,6 +13,7 @@ use simsched_core::{
 };
 use simsched_topology::{NodeId, Topology};
 
+use self::computing::Computing;
 use super::damon::{self, Damon};
 use super::draws::Draws;
 use super::grace::Grace;
@@ -23,6 +25,7 @@ use super::kthread_set::{
 use super::psi::Psi;
 use super::replay::Replay;
 use super::rouses::Rouses;
+use super::since_boot;
 use super::stacks::Stacks;
 use super::vmstat::Vmstat;
 use super::{START, STOP};
@@ -40,6 +43,8 @@ pub struct WithKthreads<W> {
     /// When `kworker/0:1` has the averages of PSI to compute, where that is known.
     psi: Option<Psi>,
     stacks: Stacks,
+    /// Which tasks of the program compute.
+    computing: Computing,
     /// Tasks that have been asked for their CPU, and what they do when that is known.
     asked: Vec<(TaskId, Asked)>,
     /// The grace periods while the scenario has not begun, and in runs that are counted; else none.
@@ -71,11 +76,17 @@ enum Asked {
 }
 
 impl<W: Workload> WithKthreads<W> {
-    /// A program on this machine; the seed says where in their periods its threads are.
+    /// A program on this machine, which has been up for long; the seed says where in their periods its threads are.
     #[must_use]
     pub fn new(program: W, topology: &Topology, seed: Seed) -> WithKthreads<W> {
+        let jiffies = since_boot::any(&mut Draws(seed.stream("boot", 0)));
+        WithKthreads::at(program, topology, jiffies, seed)
+    }
+
+    /// A program that begins on this machine at these jiffies.
+    fn at(program: W, topology: &Topology, jiffies: u64, seed: Seed) -> WithKthreads<W> {
         let first = program.setup().tasks.len();
-        let vmstat = Vmstat::new(topology.nr_cpus(), seed);
+        let vmstat = Vmstat::new(topology.nr_cpus(), jiffies, seed);
         let threads = threads(topology, &vmstat, seed);
         // Behind rcu_preempt, the kcompactd of each node and the kworker of no CPU.
         let kworkers = topology.nr_nodes() + 2;
@@ -93,6 +104,7 @@ impl<W: Workload> WithKthreads<W> {
             vmstat,
             psi: None,
             stacks: Stacks::new(topology.nr_cpus()),
+            computing: Computing::default(),
             asked: Vec::new(),
             grace,
             first_does,
@@ -111,7 +123,20 @@ impl WithKthreads<Replay> {
     #[must_use]
     pub fn behind(program: Replay, topology: &Topology, seed: Seed) -> WithKthreads<Replay> {
         let starts = vec![START];
-        WithKthreads { starts, ..WithKthreads::new(program, topology, seed).waiting(0) }
+        WithKthreads { starts, ..WithKthreads::behind_boot(program, topology, seed) }
+    }
+
+    /// Counted runs of hackbench behind scenarios on this machine: no mark tells its threads of a begin.
+    #[must_use]
+    pub fn counted(program: Replay, topology: &Topology, seed: Seed) -> WithKthreads<Replay> {
+        WithKthreads::behind_boot(program, topology, seed)
+    }
+
+    /// The first set, from where its script begins behind the boot.
+    fn behind_boot(program: Replay, topology: &Topology, seed: Seed) -> WithKthreads<Replay> {
+        let mut draws = Draws(seed.stream("boot", 0));
+        let jiffies = since_boot::first_set(program.kernel(), topology.nr_cpus(), &mut draws);
+        WithKthreads::at(program, topology, jiffies, seed).waiting(0)
     }
 
     /// A series of scenarios on this machine: each begins as one behind others does, and at its mark [`STOP`] its
@@ -122,7 +147,8 @@ impl WithKthreads<Replay> {
         let marks =
             |own: MarkId| parts.iter().map(move |part| MarkId(part.marks.start + own.0)).collect();
         let (starts, stops) = (marks(START), marks(STOP));
-        let mut all = WithKthreads::new(program, topology, seed).waiting(0);
+        let jiffies = since_boot::probes(topology.nr_cpus(), &mut Draws(seed.stream("boot", 0)));
+        let mut all = WithKthreads::at(program, topology, jiffies, seed).waiting(0);
         sleep_where_seen(&mut all.threads, topology, seed);
         let mut draws = Draws(seed.stream("pm_runtime_work", 0));
         let unbound = [2, 3].map(|nth| {
@@ -137,7 +163,7 @@ impl WithKthreads<Replay> {
 }
 
 impl<W: Workload> WithKthreads<W> {
-    /// Counted runs of hackbench on this machine, alone or behind scenarios: no mark tells its threads of a begin.
+    /// Counted runs of hackbench on this machine alone: no mark tells its threads of a begin.
     #[must_use]
     pub fn beside(program: W, topology: &Topology, seed: Seed) -> WithKthreads<W> {
         WithKthreads::new(program, topology, seed).waiting(0)
@@ -203,6 +229,7 @@ impl<W: Workload> WithKthreads<W> {
             }
             None => self.program.next_op(task, now, last),
         };
+        self.computing.does(task, op);
         if matches!(op, Op::Spawn(_) | Op::Exec | Op::Exit) {
             self.asked.push((task, Asked::Does(op)));
             self.first_does.push((task, Op::GetCpu));

@@ -30,6 +30,7 @@ pub struct Replay {
     /// Of each task that is no part of the shell, whose it is.
     owner: Vec<u32>,
     shell: Shell,
+    kernel: Kernel,
     /// The kernel's threads that test ciphers meanwhile.
     tests: Vec<CipherTest>,
 }
@@ -115,7 +116,7 @@ impl Replay {
         };
         let order = std::iter::once(0).chain((1..=before.len()).rev()).collect();
         let programs = std::iter::once(program).chain(before);
-        let mut replay = Replay::of(programs, order, between, cpu, nr_cpus);
+        let mut replay = Replay::of(programs, order, (between, kernel), cpu, nr_cpus);
         replay.parts.iter_mut().skip(1).for_each(|part| part.is_before = true);
         replay
     }
@@ -125,14 +126,14 @@ impl Replay {
     #[must_use]
     pub fn series(programs: Vec<Program>, cpu: CpuId, nr_cpus: usize) -> Replay {
         let order = (0..programs.len()).rev().collect();
-        Replay::of(programs.into_iter(), order, &OF_PROBES, cpu, nr_cpus)
+        Replay::of(programs.into_iter(), order, (&OF_PROBES, Kernel::V7_3), cpu, nr_cpus)
     }
 
     /// The ids of these programs follow each other; they are run from the end of `order` on.
     fn of(
         programs: impl Iterator<Item = Program>,
         order: Vec<usize>,
-        between: &'static Between,
+        (between, kernel): (&'static Between, Kernel),
         cpu: CpuId,
         nr_cpus: usize,
     ) -> Replay {
@@ -151,7 +152,7 @@ impl Replay {
         };
         let order = order.into_iter().map(parent).collect();
         let shell = Shell::new(base.tasks, cpu, nr_cpus, order, between);
-        Replay { parts, owner, shell, tests: Vec::new() }
+        Replay { parts, owner, shell, kernel, tests: Vec::new() }
     }
 
     /// Which ids each of its programs has, in the order of the ids.
@@ -166,6 +167,11 @@ impl Replay {
             PartIds { tasks: tasks..tasks + nr_tasks, marks: marks..marks + nr_marks }
         };
         self.parts.iter().map(ids).collect()
+    }
+
+    /// The kernel under which they were run.
+    pub(super) fn kernel(&self) -> Kernel {
+        self.kernel
     }
 
     /// These programs on a machine where these threads of the kernel test ciphers.
@@ -206,13 +212,17 @@ impl Part {
 
 /// Whether such an op most often makes a task wait, or is a birth.
 fn leaves_lines(op: Op) -> bool {
+    waits(op) || matches!(op, Op::Spawn(_))
+}
+
+/// Whether a task most often waits in such an op.
+pub(super) fn waits(op: Op) -> bool {
     matches!(
         op,
         Op::Read { .. }
             | Op::FutexWait { .. }
             | Op::Sleep(_)
             | Op::SleepUntil(_)
-            | Op::Spawn(_)
             | Op::Join(_)
             | Op::WaitAny
     )

@@ -15,7 +15,7 @@
 use rand::distr::{Distribution, Uniform};
 use simsched_core::{Seed, Stream};
 
-use super::kthread::{HZ, SLOT, slot_behind};
+use super::kthread::{HZ, slot_behind};
 
 /// By how many ticks the seconds of two neighbouring CPUs differ.
 const SPREAD: u64 = 3;
@@ -41,13 +41,11 @@ struct Counters {
 }
 
 impl Vmstat {
-    /// The counters of so many CPUs behind a boot: the first look of `vmstat_shepherd()` has found all of them.
-    pub(super) fn new(nr_cpus: usize, seed: Seed) -> Vmstat {
-        let mut draws = seed.stream("vmstat", 0);
-        let seconds = Uniform::new(HZ, HZ + HZ * SLOT).expect("a range that is not empty");
-        let jiffies = seconds.sample(&mut draws);
+    /// The counters of so many CPUs behind a boot, at these jiffies: the first look of `vmstat_shepherd()` has found all of
+    /// them.
+    pub(super) fn new(nr_cpus: usize, jiffies: u64, seed: Seed) -> Vmstat {
         let cpus = vec![Counters { is_pending: true, has_counted: false }; nr_cpus];
-        Vmstat { cpus, jiffies, draws }
+        Vmstat { cpus, jiffies, draws: seed.stream("vmstat", 0) }
     }
 
     pub(super) fn nr_cpus(&self) -> usize {
@@ -133,7 +131,7 @@ mod tests {
 
     #[test]
     fn who_was_woken_up_comes_back_and_who_comes_back_is_not_woken_up() {
-        let mut vmstat = Vmstat::new(2, Seed(1));
+        let mut vmstat = Vmstat::new(2, HZ + 7, Seed(1));
         vmstat.counts(1);
         assert_eq!(vmstat.shepherd().count(), 0);
         // It comes back until it does not find anything, and is woken up only when there is something again.

@@ -8,7 +8,7 @@ use super::super::draws::Draws;
 use super::super::grace::Grace;
 use super::super::kthread::{Plan, rouse, start_of, tick_of};
 use super::super::kthread_set::{LOOKS, grace_of};
-use super::super::stacks::{FREED, TICKS};
+use super::super::stacks::{FREED, TICKS, freed_when_busy};
 use super::WithKthreads;
 
 impl<W: Workload> WithKthreads<W> {
@@ -105,10 +105,19 @@ impl<W: Workload> WithKthreads<W> {
     /// What `task` does before it ends in a scenario behind this tick: its callbacks of RCU keep the tick of its CPU, and
     /// the last one may free its stack on the CPU that is given.
     pub(super) fn end(&mut self, task: TaskId, tick: u64, frees: Option<CpuId>) -> Op {
-        let mut draws = Draws(self.seed.stream("exit", tick << 16 | task.idx() as u64));
         if frees.is_some() {
-            return self.free_stack(task, frees, tick + draws.weighted(&FREED), Op::Exit);
+            let begin = self.threads[0].epoch();
+            // Three quarters of the CPUs have something to do: a parent may be preempted for some births.
+            let is_busy = 4 * self.computing.nr() >= 3 * self.vmstat.nr_cpus();
+            let freed = if is_busy && tick <= self.threads[0].last_look() {
+                begin + freed_when_busy(tick - begin)
+            } else {
+                // One grace period for all that end in this tick.
+                tick + Draws(self.seed.stream("freed", tick)).weighted(&FREED)
+            };
+            return self.free_stack(task, frees, freed, Op::Exit);
         }
+        let mut draws = Draws(self.seed.stream("exit", tick << 16 | task.idx() as u64));
         self.first_does.push((task, Op::Exit));
         Op::CallRcu { until: start_of(tick + draws.weighted(&TICKS)) }
     }
