@@ -291,6 +291,9 @@ pub enum Op {
     },
     /// Ask on which CPU the task runs (`getcpu` of the vDSO); ends with [`Outcome::Cpu`], costs nothing.
     GetCpu,
+    /// Ask how many lines the trace of the kernel has by now (`entries-written` of its buffers); ends with
+    /// [`Outcome::Lines`], costs nothing.
+    GetTraced,
     /// A point in time that the workload wants measured; costs nothing.
     Mark(MarkId),
     /// The end of the task.
@@ -321,6 +324,10 @@ pub enum Outcome {
     Child(TaskId),
     /// It ran on this CPU.
     Cpu(CpuId),
+    /// So many lines had been traced since the begin of the run: switches, wakings, wakeups, migrations, forks and ends. 0
+    /// where nothing is traced, so that pages of a trace cost nothing
+    /// (`trace_page`).
+    Lines(u32),
 }
 
 const _: () = assert!(size_of::<Op>() == 16, "an op is copied at every event");

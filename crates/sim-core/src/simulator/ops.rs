@@ -28,8 +28,11 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             let timeless = self.is_timeless(task, op);
             let run = &mut self.cpus[cpu.idx()].run;
             if timeless {
-                let asked = op == Op::GetCpu;
-                run.outcome = if asked { Outcome::Cpu(cpu) } else { Outcome::Done };
+                run.outcome = match op {
+                    Op::GetCpu => Outcome::Cpu(cpu),
+                    Op::GetTraced => Outcome::Lines(self.counters.traced),
+                    _ => Outcome::Done,
+                };
                 op = self.workload.next_op(task, self.world.now(), run.outcome);
                 continue;
             }
@@ -96,6 +99,7 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
             Op::Run(Nanos::ZERO)
             | Op::Pause(Nanos::ZERO)
             | Op::GetCpu
+            | Op::GetTraced
             | Op::Fetch { lines: 0, .. } => true,
             Op::Stream { .. } | Op::Touch { .. } => self.hardware.memory.is_none(),
             _ => false,

@@ -112,6 +112,8 @@ pub(super) struct Counters {
     pub in_flight: u32,
     /// Events since time last passed.
     pub at_once: u64,
+    /// Lines of the kernel's own trace, where that is priced.
+    pub traced: u32,
 }
 
 /// Masks hold CPUs of the machine only, and at least one.

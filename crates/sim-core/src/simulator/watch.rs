@@ -87,6 +87,9 @@ impl<P: Policy + ?Sized, W: Workload, O: Observer> Simulator<P, W, O> {
     /// (`rb_move_tail()`).
     pub(super) fn fill_trace_page(&mut self, tracepoint: &Tracepoint) {
         let bytes = traced_bytes(tracepoint);
+        let is_life = matches!(tracepoint, Tracepoint::Fork { .. } | Tracepoint::Exit { .. });
+        let is_line = bytes > 0 || is_life;
+        self.counters.traced = self.counters.traced.saturating_add(u32::from(is_line));
         let cpu = match *tracepoint {
             Tracepoint::Switch { cpu, .. } => cpu,
             _ => self.world.this_cpu(),

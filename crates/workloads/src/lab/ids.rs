@@ -93,6 +93,7 @@ impl Base {
             | Op::SleepUntil(_)
             | Op::AwaitCall { .. }
             | Op::GetCpu
+            | Op::GetTraced
             | Op::WaitAny
             | Op::Yield
             | Op::SetNice(_)

@@ -17,6 +17,7 @@ use super::counted::Counted;
 use super::ids::Base;
 use super::kernel::Kernel;
 use super::shell::{Shell, Step};
+use super::{START, STOP};
 use crate::program::Programs;
 
 /// A program behind those that the lab ran before it.
@@ -98,6 +99,10 @@ struct Part {
     prelude: usize,
     /// How often one of its tasks has waited, or been born.
     waits: u64,
+    /// How many lines had been traced when it began, and then how many it has left in the trace; 0 where nothing traces.
+    lines: u32,
+    /// A mark of its parent's, at which the tracer is asked first.
+    mark: Option<Op>,
 }
 
 impl Replay {
@@ -143,7 +148,15 @@ impl Replay {
             let setup = program.setup();
             owner.extend(setup.tasks.iter().map(|_| nth));
             let next = base.behind(&setup);
-            parts.push(Part { program, base, is_before: false, prelude: 0, waits: 0 });
+            parts.push(Part {
+                program,
+                base,
+                is_before: false,
+                prelude: 0,
+                waits: 0,
+                lines: 0,
+                mark: None,
+            });
             base = next;
         }
         let parent = |part: usize| {
@@ -199,6 +212,11 @@ impl Part {
             self.prelude += 1;
             return op;
         }
+        if let Some(mark) = self.mark.take() {
+            let lines = if let Outcome::Lines(lines) = last { lines } else { 0 };
+            self.lines = lines - self.lines;
+            return self.base.shift(mark);
+        }
         let last = match last {
             Outcome::Child(child) => Outcome::Child(TaskId(child.0 - self.base.tasks)),
             other => other,
@@ -206,9 +224,24 @@ impl Part {
         let op = self.program.next_op(own, now, last);
         // Nothing traces counted runs.
         self.waits += u64::from(is_scenario && leaves_lines(op));
+        if is_scenario && matches!(op, Op::Mark(START | STOP)) {
+            self.mark = Some(op);
+            return Op::GetTraced;
+        }
         self.base.shift(op)
     }
+
+    /// How many lines the scenario has left in its trace: by the waits of its tasks where nothing traces, with two lines of a
+    /// wakeup and two switches for each, and `others`.
+    fn lines(&self, others: u64) -> u64 {
+        if self.lines > 0 { HEADER + u64::from(self.lines) } else { LINES * self.waits + others }
+    }
 }
+
+/// The lines with which the text of a trace begins.
+const HEADER: u64 = 11;
+/// How many lines a wait leaves in a trace.
+const LINES: u64 = 4;
 
 /// Whether such an op most often makes a task wait, or is a birth.
 fn leaves_lines(op: Op) -> bool {
@@ -264,8 +297,9 @@ impl Workload for Replay {
                 self.tests[nth].next_op()
             }
             None => {
-                let waits = self.shell.part.map_or(0, |part| self.parts[part].waits);
-                self.shell.next_op(task, waits)
+                let others = self.shell.between.other_lines;
+                let lines = self.shell.part.map_or(0, |part| self.parts[part].lines(others));
+                self.shell.next_op(task, lines)
             }
         }
     }

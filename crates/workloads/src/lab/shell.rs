@@ -3,13 +3,11 @@
 use simsched_core::{Nanos, Op, ProcId, SchedPolicy, Start, TaskId, TaskSpec};
 use simsched_topology::CpuId;
 
-use super::between::Between;
+use super::between::{Between, LINE};
 use super::costs::LEAD_CPU;
 
 /// What is left when all lines are printed: the trace is closed, and the helper ends.
 const PRINTED: Nanos = Nanos(500_000);
-/// How many lines a wait leaves in a trace: two of a wakeup and two switches.
-const LINES: u64 = 4;
 
 /// A step between two scenarios.
 #[derive(Clone, Copy, Debug)]
@@ -75,24 +73,23 @@ impl Shell {
         }
     }
 
-    /// What the shell or a helper does next; `waits` are those of the last program.
-    pub(super) fn next_op(&mut self, task: TaskId, waits: u64) -> Op {
+    /// What the shell or a helper does next; the last program has left so many lines in its trace.
+    pub(super) fn next_op(&mut self, task: TaskId, lines: u64) -> Op {
         match (task.0 - self.first).checked_sub(1) {
             None => self.goes_on(),
-            Some(helper) => self.help(helper as usize, waits),
+            Some(helper) => self.help(helper as usize, lines),
         }
     }
 
     /// A helper replaces the shell's program, works, and ends.
-    fn help(&mut self, helper: usize, waits: u64) -> Op {
+    fn help(&mut self, helper: usize, lines: u64) -> Op {
         let Some((step, rest)) = self.helpers[helper].split_first() else { return Op::Exit };
         self.helpers[helper] = rest;
         match step {
             Step::Op(op) => *op,
             _ => {
-                let [line, of_cpu] = self.between.line;
+                let [line, of_cpu] = LINE;
                 let line = line.get() + of_cpu.get() * self.nr_cpus;
-                let lines = waits * LINES + self.between.other_lines;
                 Op::Run(Nanos(lines * line) + PRINTED)
             }
         }
