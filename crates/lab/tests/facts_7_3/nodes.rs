@@ -14,7 +14,6 @@ fn cache_fact_08_two_hogs_in_two_llcs_of_one_node_never_gather() {
 
 /// Those that are born in two LLCs of one node; with four LLCs two are never born in one.
 #[test]
-#[ignore = "MISSED"]
 fn cache_fact_08_two_hogs_in_two_of_four_llcs_never_gather() {
     assert_is(&on("s2d2"), "th-free-2", "pref_changes", 1);
     assert_ends(&on("s2d2"), "th-free-2", &[&[0, 0, 1, 1]]);
@@ -73,6 +72,7 @@ fn all_on_both_nodes(is_first: bool) -> Vec<(bool, String)> {
 /// The first idle CPU of a node balances for it, and so gathers for the first LLC of the node: all nine processes of
 /// the kernel's run that prefer such a one come to one node.
 #[test]
+#[ignore = "MISSED"]
 fn cache_fact_09_processes_that_prefer_the_first_llc_of_a_node_come_to_one_node() {
     let found = all_on_both_nodes(true);
     let split: Vec<&String> = found.iter().filter(|row| !row.0).map(|row| &row.1).collect();

@@ -68,7 +68,6 @@ fn tunables_aggr_tolerance_0_is_as_good_as_off() {
 
 /// Twice as many threads may run: eight keep their preference, and seven of them gather on eight cores.
 #[test]
-#[ignore = "MISSED"]
 fn tunables_aggr_tolerance_2_gathers_seven_of_eight_threads() {
     let bed = with("aggr_tolerance", "2");
     assert_is(&bed, "th-free-8", "pref_changes", 1);

@@ -28,7 +28,7 @@ const PROBES: Begins = [675..=698, 1043..=1066];
 
 /// Ticks from the begin of a run here to that fork: a run begins with a part of the shell's waits.
 const LEAD: [u64; 3] = [18, 18, 15];
-const LEAD_BEHIND_PROBES: u64 = 25;
+const LEAD_BEHIND_PROBES: u64 = 21;
 
 /// The jiffies when a run of the first set begins under this kernel on so many CPUs.
 pub(super) fn first_set(kernel: Kernel, nr_cpus: usize, draws: &mut Draws) -> u64 {
