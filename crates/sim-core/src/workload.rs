@@ -324,9 +324,8 @@ pub enum Outcome {
     Child(TaskId),
     /// It ran on this CPU.
     Cpu(CpuId),
-    /// So many lines had been traced since the begin of the run: switches, wakings, wakeups, migrations, forks and ends. 0
-    /// where nothing is traced, so that pages of a trace cost nothing
-    /// (`trace_page`).
+    /// So many lines had been traced since the begin of the run: switches, wakings, wakeups, migrations, forks and ends;
+    /// 0 where nothing is traced, so that its pages cost nothing (`trace_page` of the machine's costs).
     Lines(u32),
 }
 

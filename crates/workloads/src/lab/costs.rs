@@ -140,9 +140,9 @@ pub(super) fn before_fork(birth: Birth) -> Dist {
 }
 
 /// What the parent does before it forks its second child under 7.3, beyond the price of a fork: the child has one of the
-/// two stacks that the parent's CPU keeps (`NR_CACHED_STACKS`), and none is allocated. From the first fork to the second are 141 us on 8 CPUs and 147 on 16
-/// (medians of 45 each in recordings and boots of 7.3.4; at most 154 and 162), to later ones 146 and 153 (296 and 525; 179
-/// and 188 are the 95 %).
+/// two stacks that the parent's CPU keeps (`NR_CACHED_STACKS`), and none is allocated. From the first fork to the second
+/// are 141 us on 8 CPUs and 147 on 16 (medians of 45 each in recordings and boots of 7.3.4; at most 154 and 162), to
+/// later ones 146 and 153 (296 and 525; 179 and 188 are the 95 %).
 const KEPT_STACK: [(u64, u32); 6] = [(0, 2), (1, 1), (3, 1), (4, 2), (5, 2), (13, 2)];
 
 /// The same between the two forks of a pair: 153 us on 8 CPUs and 150 on 16 (medians), 166 and 183 (75 %),

@@ -39,8 +39,8 @@ const UNBOUND: u64 = 504;
 pub(super) const LOOKS: &[(u64, u32)] = &[(3, 34), (4, 75), (5, 46), (6, 8), (7, 34), (8, 3)];
 /// How many wakeups of `rcu_preempt` the births of a scenario cause under 7.3, with how many scenarios of each: those that
 /// take longer in five recordings and five boots of 7.3.4 (8 and 16 CPUs), up to the first look that is more than four
-/// ticks behind the one before. On 16 CPUs they grow with the births, from 5 to 7
-/// with one up to 15; here any scenario may have any of them.
+/// ticks behind the one before. On 16 CPUs they grow with the births, from 5 to 7 with one up to 15; here any scenario
+/// may have any of them.
 pub(super) const LOOKS_OF_7_3: &[(u64, u32)] = &[
     (3, 2),
     (4, 1),

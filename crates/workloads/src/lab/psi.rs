@@ -59,6 +59,10 @@ impl Psi {
 
 #[cfg(test)]
 mod tests {
+    use super::super::draws::Draws;
+    use super::super::kernel::Kernel;
+    use super::super::since_boot;
+    use super::super::vmstat::Vmstat;
     use super::*;
 
     /// Recorded under 7.3.4 on `t8`, in seconds since the boot: 18.128, 20.112, 22.128, 24.112, 26.128 (`kworker/0:1` in
@@ -98,6 +102,26 @@ mod tests {
                 let at = next();
                 assert!(of.contains(&at), "{at} is not one of {of:?}");
             }
+        }
+    }
+
+    /// Recorded in `share-0-19` under 7.3.4, whose tasks keep CPU 0 busy: `vmstat_update()` comes back there 352 ms before the
+    /// turn of this work that is 22.1 s behind the boot (five of five recordings and boots on `t8`), and 672 ms behind it
+    /// (eight of eight on `t16`).
+    #[test]
+    fn it_comes_where_it_did_between_the_turns_of_the_memory_counters() {
+        for seed in (0..100).map(Seed) {
+            let draws = &mut Draws(seed.stream("boot", 0));
+            let jiffies = since_boot::first_set(Kernel::V7_3, 16, draws);
+            let (vmstat, mut psi) = (Vmstat::new(16, jiffies, seed), Psi::new(jiffies, seed));
+            while psi.behind(BOOT + 5_400 - jiffies).is_some() {}
+            let mut turns = vec![vmstat.first(0)];
+            while turns[turns.len() - 1] < psi.tick() {
+                turns.push(vmstat.second_behind(0, turns[turns.len() - 1]));
+            }
+            let [.., last, next] = turns[..] else { panic!("{turns:?}") };
+            let ms = |ticks: u64| 4 * ticks;
+            assert_eq!([ms(psi.tick() - last), ms(next - psi.tick())], [352, 672]);
         }
     }
 
